@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { agent, supervisor, tool, type Agent } from 'reeve'
 import { uiMessages } from 'reeve/ai-sdk'
 import { z } from 'zod'
-import { serving } from '../server/serving.ts'
+import { sentEvents, serving } from '../server/serving.ts'
 
 const tokenOf = (name: string): string => name.padEnd(24, '-')
 const auth = {
@@ -247,4 +247,75 @@ test('whatever is sent is answered with an error of its own, and starts nothing'
   expect([large.status, codeOf(large)]).toEqual([413, 'input.too-large'])
   expect(await runtime.runs()).toEqual([])
   expect(errors).toEqual([])
+})
+
+test('workers of a child run are shown as others are: their text while it is written, and those below them', async () => {
+  const heard = Promise.withResolvers<void>()
+  const poet = agent({
+    name: 'poet',
+    description: 'Writes verse.',
+    model: async ({ emit }) => {
+      emit?.({ type: 'text.delta', id: '0', text: 'Black wings, ' })
+      await heard.promise
+      emit?.({ type: 'text.delta', id: '0', text: 'old eyes.' })
+      return 'Black wings, old eyes.'
+    },
+  })
+  const leads = (name: string, worker: Agent, place: 'apart' | 'inline') =>
+    supervisor({
+      name,
+      description: 'Leads.',
+      workers: [worker],
+      ...(place === 'apart'
+        ? { delegation: { workers: { [worker.name]: { place: 'apart' as const, limits: { turns: 10 } } } } }
+        : {}),
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? `${name} is done.`
+          : { calls: [{ name: 'delegate', input: { worker: worker.name, instructions: 'Ravens.' } }] },
+    })
+  const { ask, chunks, url } = await chat([leads('chief', leads('editor', poet, 'inline'), 'apart')])
+  const response = await fetch(`${url}/chat`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${tokenOf('ann')}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id: 'c1', messages: [message('m1', 'A verse.')] }),
+  })
+  const lines = new Map<string, unknown[]>()
+  for await (const { data } of sentEvents(response)) {
+    const { type, data: line } = data as { readonly type: string; readonly data: { readonly agent: string } }
+    if (type !== 'data-agent') continue
+    lines.set(line.agent, [...(lines.get(line.agent) ?? []), line])
+    if (JSON.stringify(line).includes('Black wings')) heard.resolve()
+  }
+  expect(lines.get('poet')).toContainEqual(
+    expect.objectContaining({ path: ['chief', 'editor', 'poet'], status: 'running', text: 'Black wings, ' }),
+  )
+  const ended = [
+    { agent: 'editor', path: ['chief', 'editor'], status: 'completed', text: 'editor is done.' },
+    { agent: 'poet', path: ['chief', 'editor', 'poet'], status: 'completed', text: 'Black wings, old eyes.' },
+  ]
+  expect(ended.map(({ agent: name }) => lines.get(name)?.at(-1))).toEqual(ended)
+  // a message that is read later says the same
+  const again = await chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'A verse.')] })
+  const last = new Map(again.filter(({ type }) => type === 'data-agent').map(({ id, data }) => [id, data]))
+  expect([...last.values()]).toEqual(ended)
+  const { messages } = JSON.parse((await ask('ann', '/chat/c1')).text) as {
+    readonly messages: readonly { readonly parts: readonly { readonly type: string; readonly data: unknown }[] }[]
+  }
+  expect(
+    messages
+      .at(-1)!
+      .parts.filter(({ type }) => type === 'data-agent')
+      .map(({ data }) => data),
+  ).toEqual(ended)
+})
+
+test('a run that is cancelled while a child run waits ends its stream', async () => {
+  const { chunks, runtime } = await chat([bank('run')])
+  const shown = chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'Pay.')] })
+  expect((await shown).at(-1)).toMatchObject({ type: 'finish', messageMetadata: { status: 'waiting' } })
+  const [run] = await runtime.runs({ session: 'c1' })
+  await runtime.handle(run!.run).control.cancel('enough', 'ann')
+  const after = await chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'Pay.')] })
+  expect(after.at(-1)).toMatchObject({ type: 'abort', reason: expect.stringContaining('enough') as string })
 })

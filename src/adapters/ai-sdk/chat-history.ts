@@ -6,7 +6,7 @@
  */
 import { isObject, own, type Json, type JsonObject } from '../../core/index.ts'
 import { hasEnded, type Run, type RunSummary } from '../../runtime/index.ts'
-import { ChatFeed, runInput } from '../chat-feed/index.ts'
+import { ChatFeed, runInput, type FindRun } from '../chat-feed/index.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
 
@@ -37,7 +37,7 @@ export async function chatMessages(
     const run = handle(summary.run)
     messages.push({ id, role: 'user', parts: [{ type: 'text', text: await runInput(run) }] })
     if (hasEnded(summary.status) || summary.waitsFor !== undefined)
-      messages.push(await answerOf(run, summary.agent, signal))
+      messages.push(await answerOf(run, summary.agent, handle, signal))
   }
   return messages
 }
@@ -48,10 +48,10 @@ function messageIdOf({ run, caller: { metadata } }: RunSummary): string {
   return typeof id === 'string' ? id : `${run}-input`
 }
 
-async function answerOf(run: Run, agent: string, signal: AbortSignal): Promise<UiChatMessage> {
+async function answerOf(run: Run, agent: string, handle: FindRun, signal: AbortSignal): Promise<UiChatMessage> {
   const writer = new ChunkWriter({ run: run.id, agent })
   const message = new MessageParts()
-  for await (const change of new ChatFeed(run).read(signal)) {
+  for await (const change of new ChatFeed(run, handle).read(signal)) {
     if (change.type === 'show' || change.type === 'withdraw') message.take(writer.take(change))
     else message.take(writer.end(change))
   }

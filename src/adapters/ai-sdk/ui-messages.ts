@@ -133,7 +133,7 @@ class Chats {
     }
     const run = await context.start(agent, said.text, options)
     // at once: its first words are shown as well
-    this.#followed.follow(run)
+    this.#followed.follow(run, (id) => runtime.handle(id))
     return run
   }
 
@@ -209,13 +209,13 @@ class Chats {
   }
 
   async #stream(
-    { signal, heartbeatMs, readerTimeoutMs }: ProtocolContext,
+    { runtime, signal, heartbeatMs, readerTimeoutMs }: ProtocolContext,
     run: Run,
     from = 0,
     decided: readonly { readonly question: Question; readonly approved: boolean }[] = [],
   ): Promise<Response> {
     const { agent } = await run.summary()
-    const followed = this.#followed.follow(run)
+    const followed = this.#followed.follow(run, (id) => runtime.handle(id))
     for (const { question, approved } of decided) followed.noteDecision(question, approved)
     return messageStream(followed, agent, from, { signal, heartbeatMs, readerTimeoutMs })
   }

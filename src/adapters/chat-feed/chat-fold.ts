@@ -87,9 +87,9 @@ export class ChatFold {
   readonly #answers = new Map<ActivationId, { readonly turn: string; readonly answer: JsonObject }>()
   /** The last text of each activation. */
   readonly #last = new Map<ActivationId, string>()
-  /** ChatItem calls by their activation and the model's id. */
+  /** Shown calls by their activation and the model's id. */
   readonly #calls = new Map<string, string>()
-  /** ChatItem calls that have no result yet, and the activation each belongs to. */
+  /** Shown calls that have no result yet, and the activation each belongs to. */
   readonly #open = new Map<string, ActivationId>()
   /** Calls that are shown when their result is there. */
   readonly #unshown = new Map<string, string>()
@@ -104,6 +104,17 @@ export class ChatFold {
     if (item.type === 'event') this.#event(item.event)
     else this.#part(item.part)
     return this.#changes
+  }
+
+  /**
+   * Takes the next item of a child run in. Of it the lines of workers are shown, later than everything in this feed; what
+   * it asks is shown where its leader waits.
+   */
+  takeChild(item: StreamItem): readonly ChatChange[] {
+    this.#changes = []
+    if (item.type === 'event') this.#childEvent(item.event)
+    else this.#part(item.part)
+    return this.#changes.map(nowhere)
   }
 
   /** Whether this approval or question is shown, or was. */
@@ -148,6 +159,24 @@ export class ChatFold {
       this.#show({ type: 'turn' })
     for (const { event: closed } of change.closed) this.#closed(here, closed, event)
     if (event.type === 'activation.settled') this.#ended(here, event.outcome.status)
+  }
+
+  #childEvent(recorded: Recorded): void {
+    // between the events of the run itself, in the order in which they were read
+    const placed = { ...recorded, position: this.#transcript.index.position + 2 ** -20 }
+    const change = this.#transcript.index.take(placed)
+    const here = change?.here
+    if (change === undefined || here === undefined) return
+    const { event } = recorded
+    if (event.type === 'activation.started') this.#begun(here)
+    else if (event.type === 'worker.started' || event.type === 'worker.settled') this.#before(here, event)
+    else if (event.type === 'approval.requested' || event.type === 'interrupt.raised') this.#waiting(here.id, 'waiting')
+    for (const spoken of transcribeChange(this.#transcript, placed, change))
+      if (spoken.type === 'assistant') this.#workerSaid(spoken.activation, spoken.text)
+    if (change.closed.some(({ event: { type } }) => type === 'approval.requested' || type === 'interrupt.raised'))
+      this.#waiting(here.id, 'running')
+    const line = this.#workers.get(here.id)
+    if (event.type === 'activation.settled' && line !== undefined) this.#status(line, event.outcome.status)
   }
 
   #before(here: IndexedActivation, event: JournalEvent): void {
