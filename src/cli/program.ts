@@ -106,7 +106,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     .version(version, '-V, --version')
     .option(
       '--store <store>',
-      'a file, or postgres://user@host/database?schema=… (default: the store of --config, else ./.reeve/reeve.db)',
+      'a file, or postgres://user@host/database?schema=… (default: the store of --config, else ./.reeve/reeve.db, else the one store in this folder)',
     )
     .option(
       '--config <file>',

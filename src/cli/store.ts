@@ -6,13 +6,21 @@
  * Holds: a config is code. Only `work`, `resume`, `serve`, `studio` and `mcp`, which run agents, load `reeve.config.ts` of the current folder
  * by default; every other command loads a config only if it is named. A bad argument creates no store.
  */
-import { existsSync, lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { messageOf, ReeveError } from '../core/index.ts'
-import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { messageOf, ReeveError, shellWord, visible } from '../core/index.ts'
+import {
+  createRuntime,
+  storeKind,
+  runtimeOptions,
+  type Runtime,
+  type RuntimeOptions,
+} from '../runtime/index.ts'
+import { isStoreFile } from '../runtime/upkeep.ts'
 import type { ReeveServerOptions } from '../server/index.ts'
 import { usage } from './exit.ts'
+import { reeve } from './invocation.ts'
 
 /** The options that every command has. */
 export interface StoreOptions {
@@ -69,22 +77,45 @@ export function refuseLinks(store: string): void {
       )
 }
 
-/** The location of the runs; a store must exist. Default: `./.reeve/reeve.db`. Loads a config only if it is named. */
+/**
+ * The location of the runs; a store must exist. Default: `./.reeve/reeve.db`, else the one store that stands in this
+ * folder, which is the one that code here names. Loads a config only if it is named.
+ */
 export async function findRuns(options: StoreOptions, cwd: string): Promise<RunLocation> {
   const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
   if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
   if (config !== undefined) return existing(config)
   const here = storeBelow(cwd)
   if (isFile(here)) return (refuseLinks(here), { store: here })
+  const [found, ...others] = storesIn(cwd)
+  if (found !== undefined && others.length === 0) return { store: join(cwd, found) }
+  if (found !== undefined)
+    throw usage(
+      `this folder has several stores: ${[found, ...others].map((name) => visible(name)).join(', ')}`,
+      `Name one of them: --store ${shellWord(found)}`,
+    )
   if (isFile(join(cwd, configName)))
     throw usage(
       `no store found in this folder. It has a ${configName}, which is code and is not loaded by default`,
       `If you trust it, name it: --config ${configName}. Or name a store: --store <store>`,
     )
   throw usage(
-    `no store found in this folder: neither ${join('.reeve', 'reeve.db')} nor ${configName} exists`,
-    'Name one with --store <file or postgres://…> or --config <file>, or begin with: reeve demo',
+    `no store found in ${cwd}: looked for ${join('.reeve', 'reeve.db')}, for a store of Reeve in a *.db, *.sqlite or *.sqlite3 file, and for ${configName}`,
+    `Name the \`store\` of your code: --store <file or postgres://…>, or --config <file>. A store in memory is gone with its process. To begin: ${reeve} demo, or ${reeve} init`,
   )
+}
+
+/** Stores that stand in the folder itself, by name. A link is not followed: it leads out of the folder. */
+function storesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(db|sqlite3?)$/.test(entry.name))
+      .map(({ name }) => name)
+      .filter((name) => isStoreFile(join(folder, name)))
+      .toSorted()
+  } catch {
+    return []
+  }
 }
 
 /**
