@@ -14,6 +14,7 @@ import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
+import { init } from './command/init.ts'
 import { migrate } from './command/migrate.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
@@ -33,6 +34,7 @@ import { work } from './command/work.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
+import { templates } from './project.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -117,6 +119,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     .showHelpAfterError('(reeve --help shows commands and examples)')
     .configureOutput({ writeOut: (text) => terminal.raw(text), writeErr: (text) => terminal.note(text.trimEnd()) })
     .exitOverride()
+  addProject(program, execute)
   addExecution(program, execute)
   addInspection(program, execute)
   addForks(program, execute)
@@ -145,6 +148,18 @@ const namespaceName = (text: string): string => {
 const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 const jsonOption = (): Option => new Option('--json', 'events as NDJSON on standard output')
+
+function addProject(program: Command, execute: Execute): void {
+  program
+    .command('init')
+    .description('write a small team with its tests into a folder; overwrites nothing, needs no network')
+    .argument('[folder]', 'the folder, which may be new', '.')
+    .option('--template <name>', `one of ${Object.keys(templates).join(', ')} (at a terminal you are asked)`)
+    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals'))
+    .action((folder: string, options: Parameters<typeof init>[2]) =>
+      execute((context) => init(context, folder, options)),
+    )
+}
 
 function addExecution(program: Command, execute: Execute): void {
   program
