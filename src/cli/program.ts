@@ -112,7 +112,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     )
     .option(
       '--config <file>',
-      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve, studio and mcp load ./reeve.config.ts by default',
+      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve, studio, dev, mcp and doctor load ./reeve.config.ts by default',
     )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
@@ -206,6 +206,21 @@ function addServers(program: Command, execute: Execute): void {
     new Option('--port <n>', 'the port, 0 for any (default: 4040, or the next free one)').argParser(portNumber)
   const tokenFile = (): Option =>
     new Option('--token-file <file>', 'keep the token in this file, so that a browser stays signed in over a restart')
+  program
+    .command('dev')
+    .description('run the config of this folder with the studio, and again after each change of its code')
+    .addOption(port())
+    .addOption(tokenFile())
+    .addHelpText(
+      'after',
+      `${examples('reeve dev', 'reeve dev --config ./reeve.config.ts --port 8080')}
+
+Runs are parked before a restart and go on after it. An error in the code is shown, and the next change tried.
+Exit codes: 130 after Ctrl-C, 0 after SIGTERM.`,
+    )
+    .action((options: ServeOptions) =>
+      execute(async (context) => (await import('./command/dev.ts')).dev(context, options)),
+    )
   program
     .command('studio')
     .description('open a page in which you watch every run and decide what waits')

@@ -3,12 +3,12 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `work`, `resume`, `serve`, `studio` and `mcp`, which run agents, load `reeve.config.ts` of the current folder
+ * Holds: a config is code. Only `work`, `resume`, `serve`, `studio`, `dev` and `mcp`, which run agents, and `doctor` load `reeve.config.ts` of the current folder
  * by default; every other command loads a config only if it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { messageOf, ReeveError, shellWord, visible } from '../core/index.ts'
 import {
   createRuntime,
@@ -252,11 +252,25 @@ async function importConfig(file: string): Promise<Exports> {
   try {
     return (await import(pathToFileURL(file).href)) as Exports
   } catch (error) {
+    const place = placeIn(error)
     throw usage(
-      `${file} could not be loaded: ${messageOf(error)}`,
-      'Node must be able to run it: erasable TypeScript only, imports with their extensions.',
+      `${file} could not be loaded: ${messageOf(error)}${place === undefined ? '' : ` (${place})`}`,
+      (ReeveError.is(error) ? error.hint : undefined) ??
+        'Node must be able to run it: erasable TypeScript only, imports with their extensions.',
     )
   }
+}
+
+const ownFiles = new URL('../..', import.meta.url).href
+
+/** The first file and line of the user's in the stack of an error. */
+function placeIn(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const [, url, line] =
+    [...stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)/g)].find(
+      ([, at]) => !at!.startsWith(`${ownFiles}src/`) && !at!.startsWith(`${ownFiles}dist/`),
+    ) ?? []
+  return url === undefined ? undefined : `${fileURLToPath(url)}:${line}`
 }
 
 /** Opens a runtime. If that fails, the engine is closed again. */

@@ -16,7 +16,8 @@ test('the lead asks all three, and its report has what each of them found', asyn
 
 test('a researcher that fails does not stop the others', async () => {
   const researcher = scripted(({ messages }) => {
-    if (JSON.stringify(messages).includes('what comes next')) throw new FailureError(failure('model.failed', 'the archive is closed', 'rejected'))
+    if (JSON.stringify(messages).includes('what comes next'))
+      throw new FailureError(failure('model.failed', 'the archive is closed', 'rejected'))
     return 'found'
   })
   const lead = researchWith({ lead: rules.lead, researcher })
