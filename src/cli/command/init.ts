@@ -4,7 +4,7 @@
  * Owns: the choice of a template, the checks before anything is written, the output. Does not own: what a project
  * consists of (project.ts). Uses no network; overwrites nothing.
  */
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { messageOf, ReeveError, shellWord, visible } from '../../core/index.ts'
 import type { CommandContext } from '../context.ts'
@@ -24,8 +24,9 @@ export async function init(
   const folder = resolve(cwd, given)
   const template = named === undefined ? await chosen({ terminal, interrupted }) : known(named)
   const files = projectFiles(packageName(basename(folder)), template)
+  if (isThere(folder) && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw usage(`${visible(folder)} is not a folder`, 'Nothing was written. Name a new folder.')
   const inTheWay = [...files.keys()].filter((file) => isThere(join(folder, file)))
-  if (isThere(folder) && !lstatSync(folder).isDirectory()) throw usage(`${visible(folder)} is not a folder`)
   if (inTheWay.length > 0)
     throw usage(
       `${inTheWay.join(', ')} ${inTheWay.length === 1 ? 'is' : 'are'} in ${visible(folder)} already`,
