@@ -12,6 +12,7 @@ import { approve, edit, reject, retry, type DecidingOptions } from './command/de
 import { cancel, pause, stop } from './command/control.ts'
 import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
+import { doctor } from './command/doctor.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
 import { init } from './command/init.ts'
@@ -159,6 +160,17 @@ function addProject(program: Command, execute: Execute): void {
     .action((folder: string, options: Parameters<typeof init>[2]) =>
       execute((context) => init(context, folder, options)),
     )
+  program
+    .command('doctor')
+    .description('say what is wrong with an installation: Node, packages, config, models, store; it runs the config')
+    .addOption(new Option('--json', 'the findings as one JSON document'))
+    .addHelpText(
+      'after',
+      `${examples('reeve doctor', 'reeve doctor --store ./reeve.db', 'reeve doctor --json')}
+
+Exit codes: 0 everything works, maybe with warnings, 1 something does not.`,
+    )
+    .action((options: Parameters<typeof doctor>[1]) => execute((context) => doctor(context, options)))
 }
 
 function addExecution(program: Command, execute: Execute): void {

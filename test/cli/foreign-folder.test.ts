@@ -77,7 +77,11 @@ export const agents = [{}]`
   expect(
     commands
       .filter(
-        (name) => !['demo', 'resume', 'work', 'serve', 'studio', 'mcp', 'restate', 'migrate', 'help'].includes(name),
+        (name) =>
+          ![
+            ...['init', 'doctor', 'demo', 'resume', 'work', 'serve', 'dev', 'studio', 'mcp'],
+            ...['restate', 'migrate', 'help'],
+          ].includes(name),
       )
       .toSorted(),
   ).toEqual(Object.keys(lookers).toSorted())
