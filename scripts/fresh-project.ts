@@ -105,9 +105,8 @@ const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
       assert.match(run(project, 'npx', 'reeve', ...decide), /Approved/)
       assert.deepEqual(await ended, [0, null])
     }),
-  research: () =>
-    void assert.match(run(project, 'npm', 'start', '--', 'Ravens'), /# Ravens(\s+- A note on "Ravens".*){3}/),
-  planned: () => void assert.match(run(project, 'npm', 'start'), /# Report/),
+  research: () => assert.match(run(project, 'npm', 'start', '--', 'Ravens'), /# Ravens(\s+- A note on "Ravens".*){3}/),
+  planned: () => assert.match(run(project, 'npm', 'start'), /# Report/),
 }
 
 try {

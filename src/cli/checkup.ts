@@ -38,7 +38,7 @@ export interface CheckupOptions extends StoreOptions {
   readonly cwd: string
 }
 
-interface Manifest {
+interface InstalledManifest {
   readonly name?: string
   readonly version?: string
   readonly type?: string
@@ -70,7 +70,7 @@ export function nodeFinding(version: string, needed: string): Finding {
     check: 'node',
     status: 'fail',
     message: `Node ${version}; ${least} or newer is needed`,
-    hint: 'Install a newer Node: nodejs.org, nvm, fnm, volta.',
+    hint: 'Install a newer Node.',
   }
 }
 
@@ -80,7 +80,7 @@ export const typeScriptFinding = (how: typeof process.features.typescript): Find
         check: 'typescript',
         status: 'fail',
         message: 'Node does not run TypeScript here',
-        hint: 'Remove --no-strip-types and --no-experimental-strip-types from NODE_OPTIONS and the command, or name a config in JavaScript.',
+        hint: 'Remove the option that switches it off from NODE_OPTIONS and from the command, or name a config in JavaScript.',
       }
     : ok('typescript', `Node runs TypeScript (${how})`)
 
@@ -315,7 +315,7 @@ function packagesIn(tree: string): readonly string[] {
   )
 }
 
-function manifestIn(folder: string): Manifest | undefined {
+function manifestIn(folder: string): InstalledManifest | undefined {
   try {
     const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     return typeof manifest === 'object' && manifest !== null ? manifest : undefined

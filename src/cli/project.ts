@@ -24,7 +24,7 @@ export const isTemplate = (name: string): name is TemplateName => Object.hasOwn(
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-interface Manifest {
+interface OwnManifest {
   readonly version: string
   readonly engines: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
@@ -38,7 +38,7 @@ function manifestOf(name: string, template: TemplateName): object {
     version,
     engines,
     devDependencies: tested,
-  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as OwnManifest
   const versions = (...packages: readonly string[]): Record<string, string> =>
     Object.fromEntries(packages.map((each) => [each, tested[each]!]))
   const { start } = templates[template]

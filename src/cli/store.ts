@@ -3,8 +3,9 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `work`, `resume`, `serve`, `studio`, `dev` and `mcp`, which run agents, and `doctor` load `reeve.config.ts` of the current folder
- * by default; every other command loads a config only if it is named. A bad argument creates no store.
+ * Holds: a config is code. Only `doctor` and the commands that run agents (`work`, `resume`, `serve`, `studio`, `dev`,
+ * `mcp`) load `reeve.config.ts` of the current folder by default; every other command loads a config only if it is
+ * named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'

@@ -87,7 +87,7 @@ test('a change restarts it at the same address; a run that waits goes on with th
   process.kill('SIGINT')
   expect(await once(process, 'exit')).toEqual([130, null])
   expect(await readdir(folder)).not.toContain('.token')
-  await expect(first.client.agents()).rejects.toThrow()
+  await expect(first.client.agents()).rejects.toMatchObject({ code: 'server.unreachable' })
 })
 
 test('Ctrl-C parks what waits; a process whose parent was killed ends by itself', async () => {

@@ -142,7 +142,10 @@ function strangers(text: string): string[] {
   for (const [, list] of installs)
     for (const word of list!.split(' '))
       if (/^@?[a-z]/.test(word))
-        must(`package ${word}`, packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…')
+        must(
+          `package ${word}`,
+          word === 'reeve' || packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…',
+        )
       else if (!/^(?:--save-dev|…)/.test(word)) break
   // what belongs to other programs is no word of ours
   const ours = installs

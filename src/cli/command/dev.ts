@@ -43,15 +43,19 @@ export async function dev(context: CommandContext, options: Pick<ServeOptions, '
       watch.anyCode = false
       let lastRead = file
       const args = [
-        ...['--config', config, ...(store === undefined ? [] : ['--store', store])],
-        ...['studio', '--no-open', '--token-file', tokenFile, ...(port === undefined ? [] : ['--port', `${port}`])],
+        `--config=${config}`,
+        ...(store === undefined ? [] : [`--store=${store}`]),
+        'studio',
+        '--no-open',
+        `--token-file=${tokenFile}`,
+        ...(port === undefined ? [] : [`--port=${port}`]),
       ]
       const server = started(args, cwd, (news) => {
         if ('port' in news) port = news.port
         else watch.add((lastRead = news.loaded))
       })
       const ended = endOf(server)
-      let next: string | Ended = await Promise.race([changed, ended, stopped(interrupted)])
+      let next: string | ServerEnd = await Promise.race([changed, ended, stopped(interrupted)])
       if (isEnd(next) && !interrupted.aborted) {
         watch.anyCode = true
         terminal.note(
@@ -69,12 +73,12 @@ export async function dev(context: CommandContext, options: Pick<ServeOptions, '
   }
 }
 
-interface Ended {
+interface ServerEnd {
   readonly end: string
 }
-const isEnd = (next: string | Ended): next is Ended => typeof next === 'object'
+const isEnd = (next: string | ServerEnd): next is ServerEnd => typeof next === 'object'
 
-const stopped = async (interrupted: AbortSignal): Promise<Ended> => ({ end: await aborted(interrupted) })
+const stopped = async (interrupted: AbortSignal): Promise<ServerEnd> => ({ end: await aborted(interrupted) })
 
 function started(args: readonly string[], cwd: string, hear: (news: ServerNews) => void): ChildProcess {
   const child = fork(process.argv[1]!, args, {
@@ -88,7 +92,7 @@ function started(args: readonly string[], cwd: string, hear: (news: ServerNews) 
   return child
 }
 
-const endOf = (child: ChildProcess): Promise<Ended> =>
+const endOf = (child: ChildProcess): Promise<ServerEnd> =>
   new Promise((resolve) => {
     child.once('error', ({ message }) => resolve({ end: message }))
     child.once('exit', (code, signal) => resolve({ end: signal ?? `exit code ${code}` }))
