@@ -18,12 +18,12 @@ export interface PreparedModel {
 export function preparedModels(roots: readonly Agent[]): Promise<readonly PreparedModel[]> {
   return Promise.all(
     reachableAgents(roots).flatMap(({ name: agent, model, otherModels = [] }) =>
-      [...(model === undefined ? [] : [model]), ...otherModels].map(async ({ id, prepare }) => {
+      [...(model === undefined ? [] : [model]), ...otherModels].map(async (used) => {
         try {
-          await prepare?.()
-          return { agent, model: id }
+          await used.prepare?.()
+          return { agent, model: used.id }
         } catch (thrown) {
-          return { agent, model: id, failure: failureFrom(thrown, 'model.failed') }
+          return { agent, model: used.id, failure: failureFrom(thrown, 'model.failed') }
         }
       }),
     ),

@@ -38,7 +38,7 @@ type Report = { readonly ok: boolean; readonly findings: readonly Finding[] }
 async function examined(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
-): Promise<Report & { readonly code: number | null; of(check: Finding['check']): readonly Finding[] }> {
+): Promise<Report & { readonly code: number | null; readonly of: (check: Finding['check']) => readonly Finding[] }> {
   const { code, out, err } = await begin(folder, ['doctor', '--json', ...args], undefined, env)
   expect(err).toBe('')
   const report = JSON.parse(out) as Report
