@@ -14,7 +14,9 @@ import {
   typeScriptFinding,
   type Finding,
 } from '../../src/cli/checkup.ts'
-import { begin, reeve } from './command.ts'
+import { main } from '../../src/cli/program.ts'
+import { reeve } from './command.ts'
+import { fakeTerminal } from './fake-terminal.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -36,12 +38,13 @@ export const agents = [agent({ name: 'greeter', model: () => 'hello' })]`
 
 type Report = { readonly ok: boolean; readonly findings: readonly Finding[] }
 async function examined(
-  args: readonly string[] = [],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Report & { readonly code: number | null; readonly of: (check: Finding['check']) => readonly Finding[] }> {
-  const { code, out, err } = await begin(folder, ['doctor', '--json', ...args], undefined, env)
-  expect(err).toBe('')
-  const report = JSON.parse(out) as Report
+  ...args: readonly string[]
+): Promise<Report & { readonly code: number; readonly of: (check: Finding['check']) => readonly Finding[] }> {
+  const terminal = fakeTerminal()
+  const world = { terminal, cwd: folder, interrupted: new AbortController().signal, version: '1.2.3' }
+  const code = await main(['doctor', '--json', ...args], world)
+  expect(terminal.notes).toBe('')
+  const report = JSON.parse(terminal.written) as Report
   expect(code).toBe(report.ok ? 0 : 1)
   return { ...report, code, of: (check) => report.findings.filter((each) => each.check === check) }
 }
@@ -70,7 +73,8 @@ const writer = agent({ name: 'writer', description: 'Writes.', model: 'groq/x' }
 const local = agent({ name: 'local', description: 'Reads.', model: 'ollama/x' })
 export const agents = [supervisor({ name: 'lead', workers: [writer, local], model: 'google/x' })]`)
   const empty = { GROQ_API_KEY: '', GOOGLE_API_KEY: '', GEMINI_API_KEY: '', GOOGLE_GENERATIVE_AI_API_KEY: '' }
-  const { code, of } = await examined([], { ...empty, OLLAMA_BASE_URL: 'nowhere' })
+  for (const [name, value] of Object.entries({ ...empty, OLLAMA_BASE_URL: 'nowhere' })) vi.stubEnv(name, value)
+  const { code, of } = await examined()
   expect(code).toBe(1)
   expect(of('models')).toHaveLength(3)
   expect(of('models')).toEqual(
@@ -80,15 +84,19 @@ export const agents = [supervisor({ name: 'lead', workers: [writer, local], mode
       finding('fail', /agent "local", ollama\/x: the base URL/, /OLLAMA_BASE_URL/),
     ]),
   )
-  const shown = await begin(folder, ['doctor'], undefined, empty)
-  expect(shown).toMatchObject({ code: 1, err: '2 of 10 checks failed.\n' })
+  const shown = await reeve(folder, 'doctor')
+  expect(shown).toMatchObject({ code: 1, err: '3 of 11 checks failed.\n' })
   expect(shown.out).toMatch(/✗ models +agent "writer"[^\n]*\n +Set GROQ_API_KEY/)
 })
 
 describe('the config', () => {
   test('that cannot be loaded: where', async () => {
     await config('export const store = ((')
-    expect((await examined()).of('config')).toEqual([finding('fail', /could not be loaded: .*reeve\.config\.ts:2\)/)])
+    const { code, out } = await reeve(folder, 'doctor', '--json')
+    expect(code).toBe(1)
+    expect((JSON.parse(out) as Report).findings).toContainEqual(
+      finding('fail', /could not be loaded: .*reeve\.config\.ts:2\)/),
+    )
   })
   test('with agents that cannot be registered together', async () => {
     await config(`export const store = './own.db'
@@ -98,7 +106,7 @@ export const agents = [one, agent({ name: 'one', model: () => '2', version: '1',
   })
   test('that is not there is a warning; one that is named and not there fails', async () => {
     expect((await examined()).of('config')).toEqual([finding('warn', /no reeve\.config\.ts/, /reeve init/)])
-    expect((await examined(['--config', 'other.ts'])).of('config')).toEqual([finding('fail', /config not found/)])
+    expect((await examined('--config', 'other.ts')).of('config')).toEqual([finding('fail', /config not found/)])
   })
 })
 
@@ -133,8 +141,13 @@ describe('the store', () => {
   test('of another program, and one that cannot be made', async () => {
     await writeFile(join(folder, 'own.db'), 'notes')
     expect((await examined()).of('store')).toEqual([finding('fail', /./, /not an SQLite database/)])
-    await config(working.replace('./own.db', './none/own.db'))
-    expect((await examined()).of('store')).toEqual([finding('fail', /cannot be written to/, /Create the folder/)])
+    await writeFile(
+      join(folder, 'other.ts'),
+      `import { agent } from ${index}\n${working.replace('./own.db', './none/own.db')}`,
+    )
+    expect((await examined('--config', 'other.ts')).of('store')).toEqual([
+      finding('fail', /cannot be written to/, /Create the folder/),
+    ])
   })
   test.skipIf(process.getuid?.() === 0)('that may not be written to', async () => {
     await made()
@@ -142,7 +155,7 @@ describe('the store', () => {
     expect((await examined()).of('store')).toEqual([finding('fail', /not writable/)])
   })
   test('on a PostgreSQL that is not there, without its password', async () => {
-    const { of } = await examined(['--store', 'postgres://ann:s3cret@127.0.0.1:1/reeve'])
+    const { of } = await examined('--store', 'postgres://ann:s3cret@127.0.0.1:1/reeve')
     expect(of('store')).toEqual([finding('fail', /^(?!.*s3cret)PostgreSQL at/, /cannot be reached/)])
   })
 })
