@@ -101,7 +101,7 @@ export async function findRuns(options: StoreOptions, cwd: string): Promise<RunL
       `If you trust it, name it: --config ${configName}. Or name a store: --store <store>`,
     )
   throw usage(
-    `no store found in ${cwd}: looked for ${join('.reeve', 'reeve.db')}, for a store of Reeve in a *.db, *.sqlite or *.sqlite3 file, and for ${configName}`,
+    `no store found in this folder: looked for ${join('.reeve', 'reeve.db')}, for a store of Reeve in a *.db, *.sqlite or *.sqlite3 file, and for ${configName}`,
     `Name the \`store\` of your code: --store <file or postgres://…>, or --config <file>. A store in memory is gone with its process. To begin: ${reeve} demo, or ${reeve} init`,
   )
 }
