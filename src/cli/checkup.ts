@@ -187,7 +187,13 @@ async function* agentFindings({ agents }: ReeveConfig): AsyncGenerator<Finding> 
   try {
     // in memory: whether they can be registered together has nothing to do with the store
     await using runtime = await createRuntime({ agents, drive: false })
-    yield ok('agents', `${runtime.agents().length} agents can be registered`)
+    yield ok(
+      'agents',
+      `can be registered: ${runtime
+        .agents()
+        .map(({ name }) => name)
+        .join(', ')}`,
+    )
   } catch (thrown) {
     yield failed('agents', thrown)
     return

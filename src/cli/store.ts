@@ -11,13 +11,7 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { messageOf, ReeveError, shellWord, visible } from '../core/index.ts'
-import {
-  createRuntime,
-  storeKind,
-  runtimeOptions,
-  type Runtime,
-  type RuntimeOptions,
-} from '../runtime/index.ts'
+import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { isStoreFile } from '../runtime/upkeep.ts'
 import type { ReeveServerOptions } from '../server/index.ts'
 import { usage } from './exit.ts'
