@@ -1,13 +1,16 @@
 /** A failed run is seen (decision record 0014): by type, by `unwrap`, and as a warning if nobody can have planned it. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, ReeveError, supervisor, unwrap, type RuntimeOptions } from '../../src/index.ts'
+import { agent, ReeveError, supervisor, unwrap, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
 type Warned = [code: string, message: string][]
-const watched = async (
-  options: RuntimeOptions,
-): Promise<{ warned: Warned } & Awaited<ReturnType<typeof createRuntime>>> => {
+/** A runtime, and what it says of agents; engines warn of other things, too. */
+async function watched(options: RuntimeOptions): Promise<Runtime & { readonly warned: Warned }> {
   const warned: Warned = []
-  const runtime = await createRuntime({ ...options, onWarning: (...warning) => warned.push(warning) })
+  const runtime = await createRuntime({
+    ...options,
+    onWarning: (code, message) => void (message.startsWith('agent "') && warned.push([code, message])),
+  })
   return Object.assign(runtime, { warned })
 }
 const keyless = agent({ name: 'writer', description: 'Writes.', model: 'groq/x' })
