@@ -28,6 +28,7 @@ const alone = [
   'engine/postgres/heartbeat-thread',
   'demo/survey/thread',
   'adapters/temporal/workflow',
+  'cli/loaded-files',
 ]
 
 for (const needed of [join(root, 'src', 'index.ts'), compiler]) {

@@ -3,7 +3,7 @@
  * checks|examples`.
  *
  * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with
- * nobody at the keyboard.
+ * nobody at the keyboard; a template is written, installed, tested and started from the packed one.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,6 +11,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { templates } from '../src/cli/project.ts'
 import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
 
 /** Where the examples find PostgreSQL: a schema on the one that runs, or on one that is started. */
@@ -43,7 +44,15 @@ function examples(): Job[] {
         .filter((name) => name.endsWith('.ts'))
         .sort()
     : []
-  return names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] }))
+  const projects = Object.keys(templates).map((name) => ({
+    name: `templates/${name}`,
+    command: process.execPath,
+    args: [join(root, 'scripts', 'fresh-project.ts'), name],
+  }))
+  return [
+    ...names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] })),
+    ...projects,
+  ]
 }
 
 /** A server as a user has it who has none: by the command. */

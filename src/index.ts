@@ -100,7 +100,7 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
-export { errorCodes, failure, FailureError, ReeveError } from './core/index.ts'
+export { errorCodes, failure, FailureError, ReeveError, unwrap } from './core/index.ts'
 export type {
   CustomPart,
   ErrorCode,

@@ -8,7 +8,7 @@
 import type { Context } from '../engine/index.ts'
 import { described, digestJson, isObject, listOf, type Json, type Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
-import type { ModelPrice, ToolSpec } from '../model/index.ts'
+import type { Model, ToolSpec } from '../model/index.ts'
 import type { Assess } from './approval/assessment.ts'
 
 declare const types: unique symbol
@@ -85,15 +85,18 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   /**
    * Models that it calls besides `model`, such as the model of a planner. A limit in US dollars needs their prices too.
    */
-  readonly otherModels?: readonly { readonly id: string; readonly price?: ModelPrice }[]
+  readonly otherModels?: readonly AgentModel[]
   /** The defaults when it runs as a root: its limits, and for model agents a limit of turns. */
   readonly defaults?: { readonly limits?: Limits }
   /** The session value that keeps its output whenever it completes. */
   readonly outputKey?: string
   /** Its model, if it has one. A limit in US dollars needs its price. */
-  readonly model?: { readonly id: string; readonly price?: ModelPrice }
+  readonly model?: AgentModel
   readonly [types]?: { readonly input: I; readonly output: O }
 }
+
+/** What is known of an agent's model before it is called. */
+export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare'>
 
 /** A kind of hook that a start may give. */
 export type StartHookKind = 'turns' | 'delegation'

@@ -12,6 +12,7 @@ import type { Runtime } from '../runtime/index.ts'
 import { whereOf, type CommandContext } from './context.ts'
 import { isDemoAgent } from '../demo/index.ts'
 import { configName, type RunLocation } from './store.ts'
+import { reeve } from './invocation.ts'
 
 /** A run, and where it was found. */
 export interface LocatedRun {
@@ -23,17 +24,17 @@ export interface LocatedRun {
 
 /** The command that drives the run: `reeve resume` for a store, `reeve work` for an engine. */
 export async function driveCommand(located: LocatedRun): Promise<string> {
-  return 'engine' in located.place ? `reeve work${await driverOptions(located)}` : resumeCommand(located)
+  return 'engine' in located.place ? `${reeve} work${await driverOptions(located)}` : resumeCommand(located)
 }
 
 /** The command that resumes the run. */
 export async function resumeCommand(located: LocatedRun): Promise<string> {
-  return `reeve resume ${shellWord(located.run)}${await driverOptions(located)}`
+  return `${reeve} resume ${shellWord(located.run)}${await driverOptions(located)}`
 }
 
 /** The command that keeps driving the run: `reeve work`; for a run of the demo, `driveCommand`. */
 export async function workerCommand(located: LocatedRun): Promise<string> {
-  return (await isOfDemo(located)) ? driveCommand(located) : `reeve work${await driverOptions(located)}`
+  return (await isOfDemo(located)) ? driveCommand(located) : `${reeve} work${await driverOptions(located)}`
 }
 
 /** The sentence that says how the run continues if no worker drives it. */

@@ -12,8 +12,10 @@ import { approve, edit, reject, retry, type DecidingOptions } from './command/de
 import { cancel, pause, stop } from './command/control.ts'
 import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
+import { doctor } from './command/doctor.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
+import { init } from './command/init.ts'
 import { migrate } from './command/migrate.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
@@ -33,6 +35,7 @@ import { work } from './command/work.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
+import { templates } from './project.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -106,17 +109,18 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     .version(version, '-V, --version')
     .option(
       '--store <store>',
-      'a file, or postgres://user@host/database?schema=… (default: the store of --config, else ./.reeve/reeve.db)',
+      'a file, or postgres://user@host/database?schema=… (default: the store of --config, else ./.reeve/reeve.db, else the one store in this folder)',
     )
     .option(
       '--config <file>',
-      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve, studio and mcp load ./reeve.config.ts by default',
+      'a module that exports `agents`, `store` or `engine`, and optional `channels`; it is code: only work, resume, serve, studio, dev, mcp and doctor load ./reeve.config.ts by default',
     )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
     .showHelpAfterError('(reeve --help shows commands and examples)')
     .configureOutput({ writeOut: (text) => terminal.raw(text), writeErr: (text) => terminal.note(text.trimEnd()) })
     .exitOverride()
+  addProject(program, execute)
   addExecution(program, execute)
   addInspection(program, execute)
   addForks(program, execute)
@@ -145,6 +149,29 @@ const namespaceName = (text: string): string => {
 const examples = (...lines: readonly string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 const jsonOption = (): Option => new Option('--json', 'events as NDJSON on standard output')
+
+function addProject(program: Command, execute: Execute): void {
+  program
+    .command('init')
+    .description('write a small team with its tests into a folder; overwrites nothing, needs no network')
+    .argument('[folder]', 'the folder, which may be new', '.')
+    .option('--template <name>', `one of ${Object.keys(templates).join(', ')} (at a terminal you are asked)`)
+    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals'))
+    .action((folder: string, options: Parameters<typeof init>[2]) =>
+      execute((context) => init(context, folder, options)),
+    )
+  program
+    .command('doctor')
+    .description('say what is wrong with an installation: Node, packages, config, models, store; it runs the config')
+    .addOption(new Option('--json', 'the findings as one JSON document'))
+    .addHelpText(
+      'after',
+      `${examples('reeve doctor', 'reeve doctor --store ./reeve.db', 'reeve doctor --json')}
+
+Exit codes: 0 everything works, maybe with warnings, 1 something does not.`,
+    )
+    .action((options: Parameters<typeof doctor>[1]) => execute((context) => doctor(context, options)))
+}
 
 function addExecution(program: Command, execute: Execute): void {
   program
@@ -191,6 +218,21 @@ function addServers(program: Command, execute: Execute): void {
     new Option('--port <n>', 'the port, 0 for any (default: 4040, or the next free one)').argParser(portNumber)
   const tokenFile = (): Option =>
     new Option('--token-file <file>', 'keep the token in this file, so that a browser stays signed in over a restart')
+  program
+    .command('dev')
+    .description('run the config of this folder with the studio, and again after each change of its code')
+    .addOption(port())
+    .addOption(tokenFile())
+    .addHelpText(
+      'after',
+      `${examples('reeve dev', 'reeve dev --config ./reeve.config.ts --port 8080')}
+
+Runs are parked before a restart and go on after it. An error in the code is shown, and the next change tried.
+Exit codes: 130 after Ctrl-C, 0 after SIGTERM.`,
+    )
+    .action((options: ServeOptions) =>
+      execute(async (context) => (await import('./command/dev.ts')).dev(context, options)),
+    )
   program
     .command('studio')
     .description('open a page in which you watch every run and decide what waits')

@@ -18,6 +18,7 @@ import {
   shellWord,
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
+import { reeve } from './invocation.ts'
 
 /** Limits: characters of a value on one line, characters of an argument to approve, its lines, number of arguments. */
 const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
@@ -48,9 +49,9 @@ export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): st
     : visibleLine(describeOutcome(outcome))
 
 /** The command that answers an interrupt. */
-export const answerCommand = (id: string, where: string): string => `reeve answer ${id} <json or text>${where}`
+export const answerCommand = (id: string, where: string): string => `${reeve} answer ${id} <json or text>${where}`
 
-const inFull = '; see all with reeve show --json'
+const inFull = `; see all with ${reeve} show --json`
 
 /**
  * An approval for people: each argument on a line of its own. A long line, or a text of several lines, continues behind
@@ -147,9 +148,9 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer with: ${answerCommand(id, where)}`,
-    approval: `Decide with: reeve approve ${shellWord(id)}${where}`,
-    'in-doubt': `Settle it with: reeve settle ${shellWord(id)} --happened yes|no${where}`,
-    diverged: `Settle it with: reeve settle ${shellWord(id)} --map <address>|--execute|--drop${where}`,
+    approval: `Decide with: ${reeve} approve ${shellWord(id)}${where}`,
+    'in-doubt': `Settle it with: ${reeve} settle ${shellWord(id)} --happened yes|no${where}`,
+    diverged: `Settle it with: ${reeve} settle ${shellWord(id)} --map <address>|--execute|--drop${where}`,
   }[kind]
   return [
     `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull, most.value)}`}`,
@@ -160,5 +161,5 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
 /** The commands for a run that was set aside. */
 export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
   ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
-  `  retry: reeve resume ${shellWord(run)}${where}    (or end it without its code: reeve cancel ${shellWord(run)}${where})`,
+  `  retry: ${reeve} resume ${shellWord(run)}${where}    (or end it without its code: ${reeve} cancel ${shellWord(run)}${where})`,
 ]

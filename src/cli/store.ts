@@ -3,16 +3,19 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `work`, `resume`, `serve`, `studio` and `mcp`, which run agents, load `reeve.config.ts` of the current folder
- * by default; every other command loads a config only if it is named. A bad argument creates no store.
+ * Holds: a config is code. Only `doctor` and the commands that run agents (`work`, `resume`, `serve`, `studio`, `dev`,
+ * `mcp`) load `reeve.config.ts` of the current folder by default; every other command loads a config only if it is
+ * named. A bad argument creates no store.
  */
-import { existsSync, lstatSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { messageOf, ReeveError } from '../core/index.ts'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { messageOf, ReeveError, shellWord, visible } from '../core/index.ts'
 import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { isStoreFile } from '../runtime/upkeep.ts'
 import type { ReeveServerOptions } from '../server/index.ts'
 import { usage } from './exit.ts'
+import { reeve } from './invocation.ts'
 
 /** The options that every command has. */
 export interface StoreOptions {
@@ -69,22 +72,45 @@ export function refuseLinks(store: string): void {
       )
 }
 
-/** The location of the runs; a store must exist. Default: `./.reeve/reeve.db`. Loads a config only if it is named. */
+/**
+ * The location of the runs; a store must exist. Default: `./.reeve/reeve.db`, else the one store that stands in this
+ * folder, which is the one that code here names. Loads a config only if it is named.
+ */
 export async function findRuns(options: StoreOptions, cwd: string): Promise<RunLocation> {
   const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
   if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
   if (config !== undefined) return existing(config)
   const here = storeBelow(cwd)
   if (isFile(here)) return (refuseLinks(here), { store: here })
+  const [found, ...others] = storesIn(cwd)
+  if (found !== undefined && others.length === 0) return { store: join(cwd, found) }
+  if (found !== undefined)
+    throw usage(
+      `this folder has several stores: ${[found, ...others].map((name) => visible(name)).join(', ')}`,
+      `Name one of them: --store ${shellWord(found)}`,
+    )
   if (isFile(join(cwd, configName)))
     throw usage(
       `no store found in this folder. It has a ${configName}, which is code and is not loaded by default`,
       `If you trust it, name it: --config ${configName}. Or name a store: --store <store>`,
     )
   throw usage(
-    `no store found in this folder: neither ${join('.reeve', 'reeve.db')} nor ${configName} exists`,
-    'Name one with --store <file or postgres://…> or --config <file>, or begin with: reeve demo',
+    `no store found in this folder: looked for ${join('.reeve', 'reeve.db')}, for a store of Reeve in a *.db, *.sqlite or *.sqlite3 file, and for ${configName}`,
+    `Name the \`store\` of your code: --store <file or postgres://…>, or --config <file>. A store in memory is gone with its process. To begin: ${reeve} demo, or ${reeve} init`,
   )
+}
+
+/** Stores that stand in the folder itself, by name. A link is not followed: it leads out of the folder. */
+function storesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(db|sqlite3?)$/.test(entry.name))
+      .map(({ name }) => name)
+      .filter((name) => isStoreFile(join(folder, name)))
+      .toSorted()
+  } catch {
+    return []
+  }
 }
 
 /**
@@ -221,11 +247,25 @@ async function importConfig(file: string): Promise<Exports> {
   try {
     return (await import(pathToFileURL(file).href)) as Exports
   } catch (error) {
+    const place = placeIn(error)
     throw usage(
-      `${file} could not be loaded: ${messageOf(error)}`,
-      'Node must be able to run it: erasable TypeScript only, imports with their extensions.',
+      `${file} could not be loaded: ${messageOf(error)}${place === undefined ? '' : ` (${place})`}`,
+      (ReeveError.is(error) ? error.hint : undefined) ??
+        'Node must be able to run it: erasable TypeScript only, imports with their extensions.',
     )
   }
+}
+
+const ownFiles = new URL('../..', import.meta.url).href
+
+/** The first file and line of the user's in the stack of an error. */
+function placeIn(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const [, url, line] =
+    [...stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)/g)].find(
+      ([, at]) => !at!.startsWith(`${ownFiles}src/`) && !at!.startsWith(`${ownFiles}dist/`),
+    ) ?? []
+  return url === undefined ? undefined : `${fileURLToPath(url)}:${line}`
 }
 
 /** Opens a runtime. If that fails, the engine is closed again. */

@@ -11,6 +11,7 @@ import { aborted, currentUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
 import type { Terminal } from './terminal.ts'
+import { reeve } from './invocation.ts'
 
 /** How a run is watched. */
 export interface WatchOptions extends DisplayOptions {
@@ -69,7 +70,7 @@ async function interrupted(
 ): Promise<Exit> {
   await display.stop().catch(() => undefined)
   const left = elsewhere ? 'Its workers continue the run; watch it with' : 'The run is parked; resume it with'
-  terminal.note(`\nLeft. ${left}:\n  reeve resume ${shellWord(run.id)}${where}`)
+  terminal.note(`\nLeft. ${left}:\n  ${reeve} resume ${shellWord(run.id)}${where}`)
   return exits.interrupted
 }
 
@@ -145,17 +146,17 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   say('')
   if (state.queued !== undefined) {
     const { behind, needs } = state.queued
-    say(`The run is queued behind ${behind}, which is ${needs.status}. See: reeve show ${shellWord(behind)}${where}`)
+    say(`The run is queued behind ${behind}, which is ${needs.status}. See: ${reeve} show ${shellWord(behind)}${where}`)
   } else if (state.status === 'paused')
-    say(`The run is paused. Resume it with:\n  reeve resume ${shellWord(run.id)}${where}`)
+    say(`The run is paused. Resume it with:\n  ${reeve} resume ${shellWord(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
   } else if (lacksCode(state))
     say(
       elsewhere
-        ? `No worker can drive the run: ${state.reason ?? 'it is stuck'}. Start a worker that has its agent: reeve work${where}`
-        : `The run is stuck: its agent is not registered at its version. See: reeve show ${shellWord(run.id)}${where}`,
+        ? `No worker can drive the run: ${state.reason ?? 'it is stuck'}. Start a worker that has its agent: ${reeve} work${where}`
+        : `The run is stuck: its agent is not registered at its version. See: ${reeve} show ${shellWord(run.id)}${where}`,
     )
   else {
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
@@ -165,11 +166,11 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
         for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker continues it then:' : 'Decide, then resume it:')
       for (const { id } of state.waiting)
-        say(`  reeve approve ${shellWord(id)}${where}    (or: reeve reject ${shellWord(id)}${where})`)
+        say(`  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`)
     }
     for (const question of others) for (const line of questionLines(question, where)) say(line)
     if (!elsewhere && state.questions.length > 0)
-      say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  reeve resume ${shellWord(run.id)}${where}`)
+      say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  ${reeve} resume ${shellWord(run.id)}${where}`)
   }
   return exits.waiting
 }

@@ -84,6 +84,7 @@ export const errorCodes = [
   'run.crash-loop',
   'run.ended',
   'run.invalid-id',
+  'run.not-completed',
   'run.not-paused',
   'run.not-taken-over',
   'run.taken-over',

@@ -47,6 +47,7 @@ export {
   hasHandoff,
   handoffOf,
   unanswered,
+  unwrap,
   withAnswer,
   withoutHandoff,
   withHandoff,

@@ -2,9 +2,10 @@
  * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an
  * empty success.
  */
+import { ReeveError } from './errors.ts'
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
-import { asText, type Json } from './json.ts'
+import { asText, present, type Json } from './json.ts'
 import type { HistoryEntry, Message, HandoffRecord } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -105,6 +106,22 @@ export const timedOut = (ms: number): Outcome<never> => ({
 
 /** The reason given to people when work is stopped at its time limit. Code reads `timedOutMs` of the cancel instead. */
 export const lateReason = (ms: number): string => `out of time after ${ms} ms`
+
+/**
+ * The output of completed work. Throws a `ReeveError` for any other end: with the code and the hint of the failure, or
+ * `run.not-completed` if it was stopped, cancelled or ended early.
+ */
+export function unwrap<O>(outcome: Outcome<O>): O {
+  if (outcome.status === 'completed') return outcome.output
+  const { run } = outcome as { readonly run?: string }
+  const message = `${run === undefined ? 'the work' : `the run "${run}"`} ${describeOutcome(outcome)}`
+  if (outcome.status !== 'failed')
+    throw new ReeveError('run.not-completed', message, {
+      hint: 'Read `outcome.status` if this end is to be expected.',
+    })
+  const { code, retryable, hint } = outcome.failure
+  throw new ReeveError(code, message, present({ retryable, hint }))
+}
 
 /** One sentence that says how something ended, for people and for models. Never empty. */
 export function describeOutcome(outcome: Outcome<unknown>): string {

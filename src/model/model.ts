@@ -90,6 +90,11 @@ export interface Model {
    * aborted: then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).
    */
   call(request: ModelRequest): Promise<ModelAnswer>
+  /**
+   * Loads what its first call needs (a package, a key, an address) and sends nothing. Rejects with the `FailureError`
+   * with which that call would. Absent: it needs nothing.
+   */
+  prepare?(): Promise<void>
 }
 
 /** What a model function may return; a text alone means an answer of just that text. */

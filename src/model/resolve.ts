@@ -98,21 +98,23 @@ function namedModel(id: string, options: ResolveOptions): Model {
 
 function lazyModel(id: string, price: ModelPrice | undefined, make: () => Promise<Model>): Model {
   let made: Promise<Model> | undefined
+  const ready = async (signal?: AbortSignal): Promise<Model> => {
+    made ??= make()
+    try {
+      return await (signal === undefined ? made : untilAborted(made, signal))
+    } catch (error) {
+      signal?.throwIfAborted()
+      made = undefined // a key may be set, a package be installed, before the next attempt
+      throw error instanceof FailureError ? error : new FailureError(failureFrom(error, 'model.failed'))
+    }
+  }
   return {
     id,
     ...(price !== undefined && { price }),
+    prepare: async () => void (await ready()),
     async call(request) {
       request.signal.throwIfAborted()
-      made ??= make()
-      let model: Model
-      try {
-        model = await untilAborted(made, request.signal)
-      } catch (error) {
-        request.signal.throwIfAborted()
-        made = undefined // a key may be set, a package be installed, before the next attempt
-        throw error instanceof FailureError ? error : new FailureError(failureFrom(error, 'model.failed'))
-      }
-      return model.call(request)
+      return (await ready(request.signal)).call(request)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
+export { preparedModels, type PreparedModel } from './model-check.ts'
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
 export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'

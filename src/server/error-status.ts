@@ -87,6 +87,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'run.crash-loop': 409,
   'run.ended': 409,
   'run.invalid-id': 400,
+  'run.not-completed': 409,
   'run.not-paused': 409,
   'run.not-taken-over': 409,
   'run.taken-over': 409,

@@ -34,6 +34,9 @@ test('the demo does not write through a .reeve symlink, only in its own folder',
   expect(await reeve(given, 'runs')).toMatchObject({ code: 2 })
 })
 
+/** Commands that run agents, make something new, or name both of their stores. */
+const runners: readonly string[] = 'init doctor demo resume work serve dev studio mcp restate migrate help'.split(' ')
+
 /** Every command that is no worker, with arguments that it takes. */
 const lookers: Readonly<Record<string, readonly string[]>> = {
   runs: [],
@@ -74,13 +77,7 @@ export const agents = [{}]`
   await writeFile(join(folder, 'reeve.config.ts'), config)
   const help = await said('--help')
   const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
-  expect(
-    commands
-      .filter(
-        (name) => !['demo', 'resume', 'work', 'serve', 'studio', 'mcp', 'restate', 'migrate', 'help'].includes(name),
-      )
-      .toSorted(),
-  ).toEqual(Object.keys(lookers).toSorted())
+  expect(commands.filter((name) => !runners.includes(name)).toSorted()).toEqual(Object.keys(lookers).toSorted())
   for (const [name, args] of Object.entries(lookers)) {
     expect(await said(name, ...args), name).toMatchObject({
       code: 2,

@@ -29,12 +29,24 @@ function walk(node: Node, see: (node: Node) => void): void {
   }
 }
 
-/** The texts in an expression; what is filled in is "…". */
+/** What stands for the way `reeve` was called is "reeve", anything else that is filled in is "…". */
+const filledIn = (expression: Node | undefined): string =>
+  expression?.type === 'Identifier' && expression.name === 'reeve' ? 'reeve' : '…'
+
+/** The texts in an expression. */
 function textsIn(node: Node): string[] {
   const texts: string[] = []
   walk(node, (each) => {
     if (each.type === 'Literal' && typeof each.value === 'string') texts.push(each.value)
-    if (each.type === 'TemplateLiteral') texts.push(each.quasis.map(({ value }) => value.cooked ?? '').join('…'))
+    if (each.type === 'TemplateLiteral')
+      texts.push(
+        each.quasis
+          .map(
+            ({ value }, i) =>
+              `${value.cooked ?? ''}${i < each.expressions.length ? filledIn(each.expressions[i]) : ''}`,
+          )
+          .join(''),
+      )
   })
   return texts
 }
@@ -130,7 +142,10 @@ function strangers(text: string): string[] {
   for (const [, list] of installs)
     for (const word of list!.split(' '))
       if (/^@?[a-z]/.test(word))
-        must(`package ${word}`, packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…')
+        must(
+          `package ${word}`,
+          word === 'reeve' || packages.includes(word.replace(/(?<=.)@.*$|[.,]$/g, '')) || word === '…',
+        )
       else if (!/^(?:--save-dev|…)/.test(word)) break
   // what belongs to other programs is no word of ours
   const ours = installs

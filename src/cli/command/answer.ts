@@ -8,6 +8,7 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { type Json, shellWord } from '../../core/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** Answers an interrupt. Valid JSON is sent as JSON, anything else as text; with `text`, always as text. */
 export function answer(
@@ -22,12 +23,12 @@ export function answer(
     if (question?.kind === 'approval' || (question === undefined && interruptId.startsWith('apr_')))
       throw usage(
         `"${interruptId}" is an approval: it needs a decision, not a value`,
-        `Decide with: reeve approve ${shellWord(interruptId)}${whereOf(options)}    (or: reject, edit, retry)`,
+        `Decide with: ${reeve} approve ${shellWord(interruptId)}${whereOf(options)}    (or: reject, edit, retry)`,
       )
     if (question !== undefined && question.kind !== 'interrupt')
       throw usage(
         `"${interruptId}" takes no value (${question.kind})`,
-        `Settle it with: reeve settle ${shellWord(interruptId)} ${question.kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${whereOf(options)}`,
+        `Settle it with: ${reeve} settle ${shellWord(interruptId)} ${question.kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${whereOf(options)}`,
       )
     await runtime.answer({ interruptId, value: text ? given : readValue(given), by })
     terminal.line(`${terminal.style('green', '✓')} Answered ${interruptId}.`)

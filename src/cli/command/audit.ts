@@ -24,6 +24,7 @@ import {
   type Ed25519Key,
   type Verifier,
 } from '../../runtime/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** The options of `reeve audit <run>`. */
 export interface AuditCommandOptions {
@@ -44,7 +45,7 @@ export async function audit(
   const key = given.key?.at(-1)
   const pair = key === undefined ? undefined : await keyIn(resolve(cwd, key))
   if (pair !== undefined && pair.d === undefined)
-    throw usage(`${key} has no private key and cannot sign`, 'Create a pair with: reeve audit key <file>')
+    throw usage(`${key} has no private key and cannot sign`, `Create a pair with: ${reeve} audit key <file>`)
   const earlier = against === undefined ? undefined : await earlierIn(resolve(cwd, against))
   const signer = pair === undefined ? undefined : ed25519Signer(pair, keyId(pair))
   return withRuns(options, cwd, async (runtime) => {
@@ -53,10 +54,10 @@ export async function audit(
     if (json) terminal.line(JSON.stringify(document))
     else if (out === undefined) for (const line of auditLines(document, terminal)) terminal.line(line)
     if (!document.head.ended)
-      terminal.note(`partial: the run has not ended. Repeat after its end: reeve audit ${run}${whereOf(options)}`)
+      terminal.note(`partial: the run has not ended. Repeat after its end: ${reeve} audit ${run}${whereOf(options)}`)
     if (out !== undefined)
       terminal.note(
-        `Wrote ${document.head.entries} entries to ${out}. Verify without this store: reeve audit verify ${shellWord(out)}`,
+        `Wrote ${document.head.entries} entries to ${out}. Verify without this store: ${reeve} audit verify ${shellWord(out)}`,
       )
     if (earlier === undefined) return exits.done
     return reported(await verifyAudit(document, { against: earlier }), terminal)
@@ -126,7 +127,7 @@ async function keyIn(path: string): Promise<Ed25519Key> {
   const key = await jsonIn(path)
   if (isObject(key) && key['kty'] === 'OKP' && key['crv'] === 'Ed25519' && typeof key['x'] === 'string')
     return key as unknown as Ed25519Key
-  throw usage(`${path} contains no Ed25519 key`, 'Create a pair with: reeve audit key <file>')
+  throw usage(`${path} contains no Ed25519 key`, `Create a pair with: ${reeve} audit key <file>`)
 }
 
 async function earlierIn(path: string): Promise<AuditHead | Pick<AuditDocument, 'head' | 'signature'>> {

@@ -8,6 +8,7 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import type { Decision } from '../../runtime/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** The approver and their comment. */
 export interface DecidingOptions {
@@ -48,7 +49,7 @@ export async function edit(
   if (input === undefined)
     throw usage(
       'the edited arguments are not JSON',
-      `Give all arguments, for example: reeve edit ${approvalId} '{"amount": 5}'`,
+      `Give all arguments, for example: ${reeve} edit ${approvalId} '{"amount": 5}'`,
     )
   return decide(context, approvalId, { decision: 'edit', input: input.value }, options)
 }

@@ -10,6 +10,7 @@ import { exits, type Exit } from '../exit.ts'
 import { answerCommand, preview } from '../request-text.ts'
 import { withRuns } from '../store.ts'
 import { timeText } from './runs.ts'
+import { reeve } from '../invocation.ts'
 
 /** Lists open questions. */
 export function questions(
@@ -52,10 +53,10 @@ function linesOf({ id, kind, run, address, askedAt, until, body }: Question, whe
   const then = onTimeout === undefined ? 'then it counts as not answered' : `then ${preview(onTimeout)}`
   const word = shellWord(id)
   const command = {
-    approval: `reeve approve ${word}${where}`,
+    approval: `${reeve} approve ${word}${where}`,
     interrupt: answerCommand(word, where),
-    'in-doubt': `reeve settle ${word} --happened yes|no${where}`,
-    diverged: `reeve settle ${word} --map <address>|--execute|--drop${where}`,
+    'in-doubt': `${reeve} settle ${word} --happened yes|no${where}`,
+    diverged: `${reeve} settle ${word} --map <address>|--execute|--drop${where}`,
   }[kind]
   return [
     `${visible(id)}  ${kind}  ${run}${who}: ${what}`,

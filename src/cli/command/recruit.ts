@@ -4,6 +4,7 @@ import type { Recruited, RecruitFromOutside } from '../../public/team.ts'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
+import { reeve } from '../invocation.ts'
 
 /** The options of `reeve recruit`. */
 export interface RecruitCommandOptions {
@@ -45,13 +46,13 @@ export function recruit(
 function answerText(answer: Recruited, run: string, where: string): string {
   if (!answer.admitted) return `The team of ${run} refused: ${answer.message} (${answer.reason})`
   return answer.duplicate
-    ? `${answer.member} already does this: reeve show ${shellWord(run)}${where}`
-    : `${answer.member} joined the team: reeve show ${shellWord(run)}${where}`
+    ? `${answer.member} already does this: ${reeve} show ${shellWord(run)}${where}`
+    : `${answer.member} joined the team: ${reeve} show ${shellWord(run)}${where}`
 }
 
 /** The line printed while the team has not decided. */
 export const undecided = (run: string, where: string): string =>
-  `The team of ${run} has not decided yet. It decides once a worker drives it, it is not paused and any approver has answered:\n  reeve show ${shellWord(run)}${where}`
+  `The team of ${run} has not decided yet. It decides once a worker drives it, it is not paused and any approver has answered:\n  ${reeve} show ${shellWord(run)}${where}`
 
 /** The decision within so many seconds; undefined after that. The request stays open. */
 export async function decidedWithin<A>(

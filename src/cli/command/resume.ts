@@ -21,6 +21,7 @@ import {
 } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView } from '../../runtime/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** The options of `reeve resume`. */
 export interface ResumeCommandOptions {
@@ -87,7 +88,7 @@ async function resumeRemotely(
   if (endedAt === undefined && (await postResume(run))) {
     const isTaken = await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     if (!isTaken && !interrupted.aborted && !(await isStuck(runtime, id))) {
-      terminal.note(`No worker drives the run yet. Start one with: reeve work${where}`)
+      terminal.note(`No worker drives the run yet. Start one with: ${reeve} work${where}`)
       if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
     }
     await mustBeFree(run, options)
@@ -137,7 +138,7 @@ function inHumanHands({ run, takeover }: RunView, options: CommandContext['optio
   return new ReeveError(
     'run.taken-over',
     `the run "${run}" is taken over by ${by === undefined ? 'a human' : visible(by)}${when}${reason === undefined ? '' : `: ${visible(reason)}`}`,
-    { hint: `Hand it back to continue:\n  reeve handback ${run}${whereOf(options)}` },
+    { hint: `Hand it back to continue:\n  ${reeve} handback ${run}${whereOf(options)}` },
   )
 }
 

@@ -10,6 +10,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
+import { reeve } from '../invocation.ts'
 
 /** One run, or those that match. */
 export interface RetryRunOptions {
@@ -33,9 +34,9 @@ export async function retryRun(
     throw usage('a run and a filter were given', 'Name one run, or choose several with --status and --agent.')
   if (run !== undefined) return retryOne(context, run, options)
   if (status === undefined && agent === undefined)
-    throw usage('no run was named', 'Name a run, or choose several: reeve retry-run --status failed')
+    throw usage('no run was named', `Name a run, or choose several: ${reeve} retry-run --status failed`)
   if (options.again === true || options.run !== undefined)
-    throw usage('--again and --run are for one run', 'Name the run: reeve retry-run <run> --again')
+    throw usage('--again and --run are for one run', `Name the run: ${reeve} retry-run <run> --again`)
   return retryMany(context, { status: status ?? ['failed'], ...(agent === undefined ? {} : { agent }) }, options)
 }
 
@@ -101,7 +102,7 @@ async function isSure({ terminal, interrupted }: CommandContext, which: string):
 
 const workHint = async (context: CommandContext, runtime: Runtime, run: string): Promise<string> => {
   const { agent } = await runtime.handle(run).view()
-  return `Workers with their agents (${visible(agent)}, …) drive them: reeve work${whereOf(context.options)}`
+  return `Workers with their agents (${visible(agent)}, …) drive them: ${reeve} work${whereOf(context.options)}`
 }
 
 function resultText(result: RetryResult): string {

@@ -20,6 +20,7 @@ import {
 } from '../../server/index.ts'
 import { aborted, currentUser, shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
+import type { ServerNews } from '../loaded-files.ts'
 import { openRuntime, servedRuns, type RunLocation } from '../store.ts'
 
 /** The options of `serve` and `studio`. */
@@ -47,9 +48,14 @@ export const serve = (context: CommandContext, options: ServeOptions): Promise<E
 
 /** Serves the API and the studio, and opens the studio. */
 export async function studio(context: CommandContext, options: ServeOptions): Promise<Exit> {
+  mustHaveStudio()
+  return served(context, options, builtStudio)
+}
+
+/** Throws `cli.usage` in a checkout that is not built. */
+export function mustHaveStudio(): void {
   if (!existsSync(join(builtStudio, 'index.html')))
     throw usage('the studio is not built: dist/studio/index.html is missing', 'In a checkout, run: npm run build')
-  return served(context, options, builtStudio)
 }
 
 async function served(context: CommandContext, options: ServeOptions, assets: string | undefined): Promise<Exit> {
@@ -65,6 +71,7 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
     settings.auth === undefined && options.tokenFile !== undefined ? tokenIn(options.tokenFile, cwd) : undefined
   const server = createServer({ ...settings, ...(token === undefined ? undefined : ofToken(token)), runtime })
   await using listening = await listenNear(server, options)
+  process.send?.({ port: listening.port } satisfies ServerNews)
   const secret = token ?? server.token
   const address = secret === undefined ? listening.url : `${listening.url}/#token=${secret}`
   terminal.line(`${terminal.style('bold', assets === undefined ? 'reeve serve' : 'reeve studio')}  ${nameOf(place)}`)

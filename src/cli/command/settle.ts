@@ -8,6 +8,7 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
+import { reeve } from '../invocation.ts'
 
 /** The options of the command, as they are typed. */
 export interface SettleOptions {
@@ -27,7 +28,7 @@ export function settle(context: CommandContext, id: string, given: SettleOptions
   if ((happened === undefined) === (action === undefined))
     throw usage(
       happened === undefined ? 'it is not said what became of it' : 'an effect in doubt is not a diverged step',
-      'An effect in doubt: --happened yes|no. A diverged step: --map <address>, --execute or --drop. reeve questions says which it is.',
+      `An effect in doubt: --happened yes|no. A diverged step: --map <address>, --execute or --drop. ${reeve} questions says which it is.`,
     )
   if (value !== undefined && happened !== 'yes')
     throw usage('--value is the result of an effect that has happened', 'Use it with: --happened yes')

@@ -18,6 +18,7 @@ import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import { treeLines } from '../tree.ts'
 import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** The format: text, one JSON document, or the plans of its teams as drawings. */
 export interface ShowOptions {
@@ -91,7 +92,7 @@ const stuckLines = (reason: string, failure: Failure | undefined, run: string, w
 
 function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, run: string, where: string): string {
   const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
-  return `taken over by ${by === undefined ? 'a human' : visible(by)} since ${new Date(since).toISOString()}${why}\n  reeve handback ${run}${where}`
+  return `taken over by ${by === undefined ? 'a human' : visible(by)} since ${new Date(since).toISOString()}${why}\n  ${reeve} handback ${run}${where}`
 }
 
 /** The plans of a run's teams. */
@@ -115,7 +116,7 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
   return open.map(({ label, worker, status, activation, callId }) => {
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
     const id = (alone ? label : undefined) ?? activation ?? callId
-    const stop = id === undefined ? '' : `    (reeve stop ${shellWord(run)} ${shellWord(id)}${where})`
+    const stop = id === undefined ? '' : `    (${reeve} stop ${shellWord(run)} ${shellWord(id)}${where})`
     return visible(`${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`)
   })
 }
@@ -128,7 +129,7 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
       if (outcome !== undefined || (status !== 'pending' && status !== 'waiting')) return []
       const after = waitsFor.length === 0 ? '' : `, waits for ${waitsFor.map(visible).join(', ')}`
       return [
-        `pending: ${visible(task)} (${visible(member)})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`,
+        `pending: ${visible(task)} (${visible(member)})${after}    (${reeve} complete ${run} ${visible(task)} <json or text>${where})`,
       ]
     }),
   )
@@ -141,7 +142,7 @@ function approvalText(approval: ApprovalView, where: string, isPending: boolean)
     return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isPending) return `${id} ${call}: decided, not yet read by the run`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
-  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${shellWord(id)}${where}    (or: reeve reject ${shellWord(id)}${where})`
+  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`
 }
 
 function interruptText({ id, question, open, outcome }: InterruptView, where: string, isPending: boolean): string {

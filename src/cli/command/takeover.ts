@@ -14,6 +14,7 @@ import { driveCommand, workerCommand, type LocatedRun } from '../next-command.ts
 import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
 import { decidedWithin } from './recruit.ts'
+import { reeve } from '../invocation.ts'
 
 /** Who gives the command, and why. */
 export interface ByHandOptions {
@@ -29,7 +30,7 @@ const author = ({ by, reason }: ByHandOptions): { readonly by: string; readonly 
 })
 
 const notDriven = async (located: LocatedRun): Promise<string> =>
-  `No worker drives the run ${located.run}. The command takes effect when one does:\n  ${await workerCommand(located)}\n  reeve show ${shellWord(located.run)}${whereOf(located.context.options)}`
+  `No worker drives the run ${located.run}. The command takes effect when one does:\n  ${await workerCommand(located)}\n  ${reeve} show ${shellWord(located.run)}${whereOf(located.context.options)}`
 
 /** Takes a run over and prints the state to continue from. */
 export function takeover(
@@ -51,7 +52,7 @@ export function takeover(
       if (has === undefined) terminal.line(await notDriven({ context, runtime, place, run }))
       else
         terminal.note(
-          `${keeps(has.by)} No worker drives the run ${run}; hand it back with: reeve handback ${run}${where}`,
+          `${keeps(has.by)} No worker drives the run ${run}; hand it back with: ${reeve} handback ${run}${where}`,
         )
       return has === undefined ? exits.waiting : exits.failed
     }
@@ -181,13 +182,13 @@ function contextLines(context: TakeoverContext, where: string, pending: Readonly
     ...(failureReason === undefined ? [] : [`failed last: ${visibleLine(failureReason)}`]),
     ...pendingApprovals.map(({ id, tool, input }) =>
       pending.has(id)
-        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${shellWord(id)}${where}`
+        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  ${reeve} approve ${shellWord(id)}${where}`
         : `decided, not yet read by the run: ${visible(tool)} with ${argumentsLine(input)}`,
     ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),
     `next: ${suggestion(context)}`,
-    `  reeve complete ${run} <step> <json or text>${where}`,
-    `  reeve handback ${run}${where}    (or: reeve finish ${run} <json or text>${where})`,
+    `  ${reeve} complete ${run} <step> <json or text>${where}`,
+    `  ${reeve} handback ${run}${where}    (or: ${reeve} finish ${run} <json or text>${where})`,
   ]
 }
 

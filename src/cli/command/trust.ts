@@ -9,6 +9,7 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import type { TrustLevel, TrustView } from '../../runtime/index.ts'
+import { reeve } from '../invocation.ts'
 
 /** The options of `reeve trust`. */
 export interface TrustOptions {
@@ -33,7 +34,7 @@ export function trust(
   if (verb === undefined) return show(context, name, options)
   if (verb === 'incident') return incident(context, name, options)
   if (verb === 'set') return set(context, name, options)
-  throw usage(`unknown verb "${verb}"`, 'Known: reeve trust <name> incident, reeve trust <name> set.')
+  throw usage(`unknown verb "${verb}"`, `Known: ${reeve} trust <name> incident, ${reeve} trust <name> set.`)
 }
 
 function list({ terminal, options, cwd }: CommandContext, { json = false }: TrustOptions): Promise<Exit> {
@@ -87,7 +88,7 @@ function set({ terminal, options, cwd }: CommandContext, name: string, given: Tr
   if (to === undefined || note === undefined || problems.length > 0)
     throw usage(
       `setting a level needs --to and --note: ${problems.join('; ')}`,
-      'For example: reeve trust analysts set --to proficient --note "reviewed by hand"',
+      `For example: ${reeve} trust analysts set --to proficient --note "reviewed by hand"`,
     )
   return withRuns(options, cwd, async (runtime) =>
     tell(

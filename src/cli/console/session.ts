@@ -17,6 +17,7 @@ import { currentUser } from '../context.ts'
 import { exitOf, exits, type Exit } from '../exit.ts'
 import type { FullScreen, Terminal } from '../terminal.ts'
 import { entryId, listFrame, runFrame, type Frame, type ListEntry } from './frame.ts'
+import { reeve } from '../invocation.ts'
 
 /** A request is decided no sooner than this after it took the place of another one. Milliseconds. */
 const settleMs = 400
@@ -365,7 +366,7 @@ export class ConsoleSession {
       decision === 'edit' ? { ...said, decision, input: input ?? null } : { ...said, decision },
     )
     this.#say(
-      `✓ ${verbs[decision]} ${approvalId}. If no worker is running: reeve resume ${shellWord(this.#run?.id ?? '')}${this.#where}`,
+      `✓ ${verbs[decision]} ${approvalId}. If no worker is running: ${reeve} resume ${shellWord(this.#run?.id ?? '')}${this.#where}`,
     )
   }
 

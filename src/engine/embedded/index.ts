@@ -2,3 +2,4 @@
 export { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
 export type { CrashPoint } from '../host/index.ts'
 export { backupStore, compactStore } from './maintenance.ts'
+export { isStoreFile } from './schema.ts'

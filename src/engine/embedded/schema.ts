@@ -6,7 +6,7 @@
  * transactions. AUTOINCREMENT where readers remember numbers: a removed one is never given out again. The log, which is
  * written most, keeps that promise by a placeholder instead (remove.ts).
  */
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
 import { eventStoreId, olderStore } from '../old-stores.ts'
@@ -136,6 +136,34 @@ const look = `SELECT (SELECT application_id FROM pragma_application_id) AS id, (
 
 /** Whether a connection is to a store of Reeve, of whatever version. */
 export const isStore = (db: DatabaseSync): boolean => (db.prepare(look).get() as { id: number }).id === applicationId
+
+/** Where the header of an SQLite file says of which program it is, and how it begins. */
+const header = { magic: 'SQLite format 3\0', applicationIdAt: 68, length: 100 }
+
+/**
+ * Whether a file is a store of Reeve, of whatever version. Never throws; changes nothing, and opens no other program's
+ * database that says whose it is.
+ */
+export function isStoreFile(file: string): boolean {
+  try {
+    const begin = Buffer.alloc(header.length)
+    const descriptor = openSync(file, 'r')
+    try {
+      readSync(descriptor, begin, 0, header.length, 0)
+    } finally {
+      closeSync(descriptor)
+    }
+    if (begin.toString('latin1', 0, header.magic.length) !== header.magic) return false
+    const id = begin.readUInt32BE(header.applicationIdAt)
+    if (id === applicationId) return true
+    // a store whose first process is still at work says it in its write-ahead log alone
+    if (id !== 0 || !existsSync(`${file}-wal`)) return false
+    using db = new DatabaseSync(file, { readOnly: true })
+    return isStore(db)
+  } catch {
+    return false
+  }
+}
 
 function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions): void {
   const check = (): 'ready' | 'empty' | { readonly from: number } => {

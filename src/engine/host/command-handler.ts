@@ -58,9 +58,18 @@ import { commandChild, reportEnd } from './children.ts'
 import type { LoadedRun } from './loaded-run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
+/** Failures of the set-up, and defects in the code of an agent. */
+const unplanned: ReadonlySet<string> = new Set([
+  'config.invalid',
+  'model.not-authorized',
+  'model.not-installed',
+  'orchestration.threw',
+])
+
 export class CommandHandler implements Commands {
   readonly dispatcher: EffectDispatcher
   readonly #engine: EngineState
+  /** What was warned about: the agent, or the agent and a code. */
   #warned = new Set<string>()
 
   constructor(engine: EngineState) {
@@ -107,11 +116,31 @@ export class CommandHandler implements Commands {
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
+    if (event.type === 'activation.settled') this.#explain(activation, text)
     if (event.type === 'step.settled')
       engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
     engine.touch(run)
     engine.schedule()
     return text
+  }
+
+  /**
+   * Says on stderr, once for an agent and code, that an agent failed for a reason that its caller could not plan for: a
+   * program that ignores the outcome does not end in silence (docs/decisions/0014). `text`: as it is stored, without
+   * secrets.
+   */
+  #explain(activation: Owner, text: string): void {
+    const event = decode(text)
+    if (event.type !== 'activation.settled' || event.outcome.status !== 'failed') return
+    const { code, message, hint } = event.outcome.failure
+    const { agent } = activation.birth
+    const cause = `${agent} ${code}`
+    if (!unplanned.has(code) || this.#warned.has(cause)) return
+    this.#warned.add(cause)
+    this.warn(
+      code,
+      `agent "${agent}" failed in ${runOf(activation.id)}: ${message}${hint === undefined ? '' : `. ${hint}`}`,
+    )
   }
 
   ready(activation: Owner): void {

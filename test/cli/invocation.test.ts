@@ -1,0 +1,23 @@
+/** Commands that are printed are what the caller would type. */
+import { expect, test } from 'vitest'
+import { invocation } from '../../src/cli/invocation.ts'
+
+const npm = { npm_command: 'exec', npm_config_user_agent: 'npm/11.0.0 node/v24.0.0 linux x64' }
+const agent = (name: string): { readonly npm_config_user_agent: string } => ({ npm_config_user_agent: `${name}/1.0.0` })
+
+test.each([
+  ['a global install', '/usr/local/bin/reeve', {}, 'reeve'],
+  ['npx', '/app/node_modules/.bin/reeve', npm, 'npx reeve'],
+  ['an npm script', '/app/node_modules/.bin/reeve', { ...npm, npm_command: 'run-script' }, 'npx reeve'],
+  ['its path', '/app/node_modules/.bin/reeve', {}, 'npx reeve'],
+  ['npx on Windows', String.raw`C:\app\node_modules\reeve\bin\reeve.js`, npm, 'npx reeve'],
+  ['npx in a checkout', '/checkout/bin/reeve.js', npm, 'npx reeve'],
+  ['pnpm', '/app/node_modules/.bin/reeve', agent('pnpm'), 'pnpm exec reeve'],
+  ['yarn', '/app/node_modules/.bin/reeve', agent('yarn'), 'yarn reeve'],
+  ['bun', '/app/node_modules/.bin/reeve', agent('bun'), 'bunx reeve'],
+  ['an unknown manager', '/app/node_modules/.bin/reeve', agent('constructor'), 'npx reeve'],
+  ['a program that embeds the commands', '/app/main.ts', npm, 'reeve'],
+  ['no script', undefined, npm, 'reeve'],
+])('called by %s', (_, script, env, said) => {
+  expect(invocation({ script, env })).toBe(said)
+})
