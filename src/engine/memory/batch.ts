@@ -185,7 +185,7 @@ function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boo
 }
 
 /** Operator's words to a run that is set aside, up to one of them. */
-export function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
+function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
   const root = rootActivation(run.id)
   for (const row of [...run.unread])
     if (

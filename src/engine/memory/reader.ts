@@ -40,10 +40,10 @@ import {
   byAge,
   placeOf,
   tagKey,
-  type Entry,
-  type Mail,
+  type EntryRecord,
+  type MailRecord,
   type MemoryTables,
-  type OpenQuestion,
+  type HeldQuestion,
   type RunRecord,
 } from './tables.ts'
 
@@ -374,15 +374,15 @@ export class MemoryReader implements StoreReader, Past {
   }
 }
 
-const eventOf = (entry: Entry | undefined): JournalEvent | undefined =>
+const eventOf = (entry: EntryRecord | undefined): JournalEvent | undefined =>
   entry === undefined ? undefined : decode(entry.body)
-const storedEntry = ({ act, seq, at, body }: Entry): StoredEntry => ({
+const storedEntry = ({ act, seq, at, body }: EntryRecord): StoredEntry => ({
   activation: act.id,
   seq,
   at,
   event: decode(body),
 })
-const recorded = (run: RunId, { position, act, seq, at, body }: Entry): Recorded => ({
+const recorded = (run: RunId, { position, act, seq, at, body }: EntryRecord): Recorded => ({
   position,
   run,
   activation: act.id,
@@ -390,14 +390,14 @@ const recorded = (run: RunId, { position, act, seq, at, body }: Entry): Recorded
   at,
   event: decode(body),
 })
-export const inboxRow = ({ position, act, key, body }: Mail): InboxRow => ({
+export const inboxRow = ({ position, act, key, body }: MailRecord): InboxRow => ({
   position,
   act: act.id,
   key,
   body: body ?? 'null',
 })
-const isAnswered = ({ of, key }: OpenQuestion): boolean => of.hasMail(key)
-const byAsking = (a: Pick<OpenQuestion, 'at' | 'num'>, b: Pick<OpenQuestion, 'at' | 'num'>): number =>
+const isAnswered = ({ of, key }: HeldQuestion): boolean => of.hasMail(key)
+const byAsking = (a: Pick<HeldQuestion, 'at' | 'num'>, b: Pick<HeldQuestion, 'at' | 'num'>): number =>
   a.at - b.at || a.num - b.num
 const lastAt = ({ feed, created }: RunRecord): number => Math.max(created, ...feed.slice(-100).map(({ at }) => at))
 /** Whether an operator's cancel was read. */

@@ -14,7 +14,7 @@ import { inboxRow, MemoryReader } from './reader.ts'
 import { MemoryTables } from './tables.ts'
 
 /** Ended runs beyond so many are removed, the oldest first, some at a time. */
-export const endedRunsKept = 1_000
+const endedRunsKept = 1_000
 const removedAtOnce = 100
 
 /** How a store in memory is kept. */

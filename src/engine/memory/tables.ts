@@ -13,43 +13,43 @@ import type { NewQuestion, NewRun, StoredRun } from '../store.ts'
 import { runStream } from '../streams.ts'
 
 /** An entry of a log. */
-export interface Entry {
+export interface EntryRecord {
   readonly position: number
-  readonly act: Activation
+  readonly act: ActivationRecord
   readonly seq: number
   readonly at: number
   readonly body: string
 }
 
 /** A row of an inbox. One that was taken keeps its key: answers compete for it. */
-export interface Mail {
+export interface MailRecord {
   readonly position: number
-  readonly act: Activation
+  readonly act: ActivationRecord
   readonly key: string
   body: string | undefined
 }
 
 /** An open question. */
-export interface OpenQuestion extends Omit<NewQuestion, 'tenant' | 'until'> {
+export interface HeldQuestion extends Omit<NewQuestion, 'tenant' | 'until'> {
   /** Of one moment, the order in which they were asked. */
   readonly num: number
   readonly tenant: string | null
-  readonly of: Activation
+  readonly of: ActivationRecord
   until: number | null
   isClosed: boolean
 }
 
 /** An activation, or the log of a stream of values. */
-export class Activation {
+export class ActivationRecord {
   readonly id: ActivationId
   /** In the order in which they began. */
   readonly num: number
   /** Absent: a stream. */
   readonly run: RunRecord | undefined
-  readonly log: Entry[] = []
+  readonly log: EntryRecord[] = []
   account: string | undefined
-  #inbox: Map<string, Mail> | undefined
-  #questions: OpenQuestion[] | undefined
+  #inbox: Map<string, MailRecord> | undefined
+  #questions: HeldQuestion[] | undefined
 
   constructor(id: ActivationId, num: number, run: RunRecord | undefined) {
     this.id = id
@@ -57,10 +57,10 @@ export class Activation {
     this.run = run
   }
 
-  get inbox(): Map<string, Mail> {
+  get inbox(): Map<string, MailRecord> {
     return (this.#inbox ??= new Map())
   }
-  get questions(): OpenQuestion[] {
+  get questions(): HeldQuestion[] {
     return (this.#questions ??= [])
   }
   /** Whether there is any mail, or was: asked without making room for it. */
@@ -75,7 +75,7 @@ export class Activation {
     return this.log.at(-1)?.body.startsWith('{"type":"activation.settled"')
   }
 
-  entry(seq: number): Entry | undefined {
+  entry(seq: number): EntryRecord | undefined {
     const found = this.log[seq]
     // a log has no gaps, as far as the host writes it
     return found?.seq === seq ? found : this.log.find((entry) => entry.seq === seq)
@@ -106,10 +106,10 @@ export class RunRecord {
   why: string | null = null
   /** It has asked people, as of when it began to rest. */
   asks = false
-  readonly activations: Activation[] = []
-  readonly feed: Entry[] = []
-  readonly unread = new Set<Mail>()
-  readonly questions = new Set<OpenQuestion>()
+  readonly activations: ActivationRecord[] = []
+  readonly feed: EntryRecord[] = []
+  readonly unread = new Set<MailRecord>()
+  readonly questions = new Set<HeldQuestion>()
   /** What it has written to streams: of each word the entry, under its stream and its key. */
   readonly done = new Map<string, number>()
 
@@ -128,7 +128,7 @@ export class RunRecord {
   }
 
   /** Questions to people. */
-  get asked(): OpenQuestion[] {
+  get asked(): HeldQuestion[] {
     return [...this.questions].filter(({ kind }) => kind !== 'timer')
   }
 
@@ -156,7 +156,7 @@ export const tagKey = ({ name, value }: { readonly name: string; readonly value:
 
 /** The values of a stream, and the log of what became of them. */
 export interface Stream {
-  readonly log: Activation
+  readonly log: ActivationRecord
   readonly values: Map<string, { readonly version: number; readonly body: string }>
 }
 
@@ -177,14 +177,14 @@ export class MemoryTables {
   readonly unheard = new Set<RunRecord>()
   /** That ended, and were started from outside, in the order of their ends. */
   readonly ended = new Set<RunRecord>()
-  readonly activations = new Map<ActivationId, Activation>()
+  readonly activations = new Map<ActivationId, ActivationRecord>()
   readonly streams = new Map<string, Stream>()
-  readonly questions = new Map<string, OpenQuestion>()
+  readonly questions = new Map<string, HeldQuestion>()
   /** The feed of all runs. */
-  readonly feed: Entry[] = []
-  readonly deadlines = new Deadlines()
+  readonly feed: EntryRecord[] = []
+  readonly deadlines = new DeadlineHeap()
   /** Mail that came since this was last emptied. */
-  arrivals: Mail[] = []
+  arrivals: MailRecord[] = []
   position = 0
   lastMail = 0
   readonly #process: string
@@ -228,10 +228,10 @@ export class MemoryTables {
   }
 
   /** An activation, which begins now if there is none. */
-  activation(id: ActivationId, run = this.runs.get(runOf(id))): Activation {
+  activation(id: ActivationId, run = this.runs.get(runOf(id))): ActivationRecord {
     const found = this.activations.get(id)
     if (found !== undefined) return found
-    const made = new Activation(id, ++this.#activations, run)
+    const made = new ActivationRecord(id, ++this.#activations, run)
     this.activations.set(id, made)
     run?.activations.push(made)
     return made
@@ -240,13 +240,13 @@ export class MemoryTables {
   stream(name: string): Stream {
     const found = this.streams.get(name)
     if (found !== undefined) return found
-    const made = { log: new Activation(name as ActivationId, ++this.#activations, undefined), values: new Map() }
+    const made = { log: new ActivationRecord(name as ActivationId, ++this.#activations, undefined), values: new Map() }
     this.streams.set(name, made)
     return made
   }
 
-  write(act: Activation, seq: number, at: number, body: string): void {
-    const entry: Entry = { position: ++this.position, act, seq, at, body }
+  write(act: ActivationRecord, seq: number, at: number, body: string): void {
+    const entry: EntryRecord = { position: ++this.position, act, seq, at, body }
     if (seq > act.lastSeq) act.log.push(entry)
     else insert(act.log, entry, (a, b) => a.seq - b.seq)
     if (act.run === undefined) return
@@ -255,9 +255,9 @@ export class MemoryTables {
   }
 
   /** False: there was one under this key. */
-  mail(act: Activation, key: string, body: string): boolean {
+  mail(act: ActivationRecord, key: string, body: string): boolean {
     if (act.inbox.has(key)) return false
-    const row: Mail = { position: ++this.lastMail, act, key, body }
+    const row: MailRecord = { position: ++this.lastMail, act, key, body }
     act.inbox.set(key, row)
     if (act.run !== undefined) {
       act.run.unread.add(row)
@@ -268,19 +268,19 @@ export class MemoryTables {
   }
 
   /** It was read: its key stays. */
-  take(row: Mail): void {
+  take(row: MailRecord): void {
     row.body = undefined
     this.#forget(row)
   }
 
   /** It is as if it had not come. */
-  drop(row: Mail): void {
+  drop(row: MailRecord): void {
     row.act.inbox.delete(row.key)
     row.body = undefined
     this.#forget(row)
   }
 
-  #forget(row: Mail): void {
+  #forget(row: MailRecord): void {
     const { run } = row.act
     run?.unread.delete(row)
     if (run?.unread.size === 0) this.unheard.delete(run)
@@ -289,7 +289,7 @@ export class MemoryTables {
   ask({ tenant, ...given }: NewQuestion): void {
     if (this.questions.has(given.id)) return
     const of = this.activation(given.act)
-    const question: OpenQuestion = {
+    const question: HeldQuestion = {
       ...given,
       num: ++this.#questions,
       tenant: tenantOf(tenant === undefined ? {} : { tenant }),
@@ -302,7 +302,7 @@ export class MemoryTables {
     if (question.until !== null) this.deadlines.add(question)
   }
 
-  close(question: OpenQuestion): void {
+  close(question: HeldQuestion): void {
     question.isClosed = true
     this.questions.delete(question.id)
     question.of.questions.splice(question.of.questions.indexOf(question), 1)
@@ -373,15 +373,15 @@ function insert<T>(list: T[], item: T, compare: (a: T, b: T) => number): void {
 }
 
 /** Questions with a deadline, the first on top: a heap, whose questions may have been closed or answered since. */
-class Deadlines {
+class DeadlineHeap {
   readonly #heap: Deadline[] = []
 
-  add(question: OpenQuestion): void {
+  add(question: HeldQuestion): void {
     this.#push({ until: question.until!, question })
   }
 
   /** The first one. Of one moment, timers come first: their moment is it, that of a deadline is after it. */
-  first(): OpenQuestion | undefined {
+  first(): HeldQuestion | undefined {
     for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
       if (isDue(top)) return top.question
       this.#pop()
@@ -390,8 +390,8 @@ class Deadlines {
   }
 
   /** Those up to a moment, which stay. */
-  upTo(moment: number): OpenQuestion[] {
-    const found: OpenQuestion[] = []
+  upTo(moment: number): HeldQuestion[] {
+    const found: HeldQuestion[] = []
     for (let top = this.first(); top !== undefined && top.until! <= moment; top = this.first()) {
       found.push(top)
       this.#pop()
@@ -427,7 +427,7 @@ class Deadlines {
 
 interface Deadline {
   readonly until: number
-  readonly question: OpenQuestion
+  readonly question: HeldQuestion
 }
 const isDue = ({ until, question }: Deadline): boolean => !question.isClosed && question.until === until
 const rank = ({ question }: Deadline): number => (question.kind === 'timer' ? 0 : 1)
