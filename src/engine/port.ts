@@ -384,10 +384,10 @@ export interface Backlog {
 
 /** What an engine is, and how its store and the processes on it are. */
 export interface EngineStatus {
-  /** `embedded` (SQLite), `postgres`, or what moves the runs: `restate`, `temporal`. */
+  /** `embedded` (SQLite, or in memory), `postgres`, or what moves the runs: `restate`, `temporal`. */
   readonly kind: string
   readonly store: {
-    readonly kind: 'sqlite' | 'postgres'
+    readonly kind: 'sqlite' | 'postgres' | 'memory'
     /** Never with a password. */
     readonly name: string
     /** Absent: not known. */

@@ -508,7 +508,7 @@ export interface StoreParts {
 export interface Store {
   /** As errors name it: never with a password. */
   readonly name: string
-  readonly kind: 'sqlite' | 'postgres'
+  readonly kind: 'sqlite' | 'postgres' | 'memory'
   /** Identifies the store, whichever process opens it and under whatever name. Throws or rejects with `store.*`. */
   id(): Now<string>
   /** No other process can open it. */

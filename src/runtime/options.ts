@@ -33,7 +33,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * Where runs are kept: the path of an SQLite file, or the address of a PostgreSQL database
    * (`postgres://user:password@host/database`, or `postgresql://…`), which several hosts may share; it needs the
    * package `pg`. Its tables are in the schema `reeve`, or in that of `?schema=name`; more is said with `engine:
-   * postgres({ … })` of `reeve/postgres`. Default `:memory:`.
+   * postgres({ … })` of `reeve/postgres`. Default `:memory:`: lost with the process, and of more than 1,000 ended runs
+   * the oldest are removed, unless `retentionMs` says how long they stay.
    */
   readonly store?: string
   /**

@@ -35,7 +35,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: 'what happens next: context, step, inbox, timer, replay, lease, park; the embedded engine, and the one on PostgreSQL',
     imports: ['core', 'journal'],
     packages: ['pg'],
-    node: ['embedded', 'migration', 'postgres'],
+    node: ['embedded', 'memory', 'migration', 'postgres'],
     clock: ['embedded', 'host', 'postgres'],
     doors: [
       'index.ts',

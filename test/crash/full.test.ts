@@ -21,6 +21,7 @@ import {
   type Agent,
   type Opened,
 } from './hand.ts'
+import { sqliteOf } from '../engine/sqlite-of.ts'
 
 /** Effects that end when the test says so, and are counted. */
 class Effects {
@@ -107,7 +108,7 @@ const stateOf = (file: string) => ({
 test('no page more for the file: nothing is lost, released early or repeated', async () => {
   const file = inFolder()
   const engine = open(file, { writer: 'inline' })
-  const { db } = engine.store
+  const { db } = sqliteOf(engine)
   await throughFullDisk(engine, () => {
     const { page_count } = db.prepare('PRAGMA page_count').get() as { page_count: number }
     db.exec(`PRAGMA max_page_count = ${page_count}`)

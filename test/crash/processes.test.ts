@@ -17,6 +17,7 @@ import {
   until,
   type Agent,
 } from './hand.ts'
+import { sqliteOf } from '../engine/sqlite-of.ts'
 
 const quick = registry({ quick: async (ctx) => step(ctx, 'one', () => 1) })
 
@@ -266,8 +267,8 @@ test.each([
   ['relaxed', 1],
 ] as const)('durability %s is what the file is opened with', (durability, synchronous) => {
   const engine = open(inFolder(), { durability })
-  expect(engine.store.db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous })
-  expect(engine.store.db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  expect(sqliteOf(engine).db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous })
+  expect(sqliteOf(engine).db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
 })
 
 test('a run that does not exist is unknown to every verb', async () => {

@@ -7,6 +7,7 @@ import { rootActivation, type RunId } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { begin, behind, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
+import { sqliteOf } from '../engine/sqlite-of.ts'
 
 const act = (run: string) => rootActivation(run as RunId)
 const remove = (engine: Opened, run: string): Promise<void> => engine.remove(run as RunId)
@@ -66,7 +67,7 @@ test.each(['inline', 'thread'] as const)(
       expect(await outcome(engine, run)).toEqual({ status: 'completed', output: ['hello', 2] })
       expect(await types(engine, run)).toEqual(waited)
     }
-    const values = engine.store.db
+    const values = sqliteOf(engine).db
       .prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'")
       .get()
     expect(values).toEqual({ n: 1 })

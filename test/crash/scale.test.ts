@@ -17,6 +17,7 @@ import {
   type Agent,
   type Opened,
 } from './hand.ts'
+import { sqliteOf } from '../engine/sqlite-of.ts'
 
 const many = 2_000
 
@@ -45,7 +46,7 @@ describe(`${many} runs that wait for an answer`, () => {
     const { woken, agent } = asking()
     const second = open(file)
     const wake = vi.spyOn(second.driver.cache, 'wake')
-    const claim = vi.spyOn(second.store.lease, 'claim')
+    const claim = vi.spyOn(sqliteOf(second).lease, 'claim')
     second.drive(registry({ asker: agent }))
     // A run of its own from begin to end: whatever opening had wanted to wake would be awake by now.
     await begin(second, 'own', 'asker')

@@ -3,7 +3,9 @@
  * test/replay/golden.ts` adds the missing ones. One line per commit: the entries that it added, and everything else
  * that the store held after it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { manualClock, type Scenario } from '../../src/testing/index.ts'
@@ -12,6 +14,7 @@ import { flowGoldens } from './flow-scenarios.ts'
 import { oversightGoldens } from './oversight-goldens.ts'
 import { plannedGoldens } from './planned-goldens.ts'
 import { scenarios } from './scenarios.ts'
+import { sqliteOf } from '../engine/sqlite-of.ts'
 
 type Cells = Record<string, SQLInputValue>
 /** One line of a golden journal. */
@@ -64,8 +67,11 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
   const commits: Commit[] = []
   const clock = manualClock()
   let last = 0
+  const place = mkdtempSync(join(tmpdir(), 'reeve-golden-'))
   const engine = createEmbeddedEngine({
-    file: ':memory:',
+    file: join(place, 'reeve.db'),
+    writer: 'inline',
+    durability: 'relaxed',
     clock,
     strict: true,
     onWarning: () => {},
@@ -74,7 +80,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
       return false
     },
   })
-  const { db } = engine.store
+  const { db } = sqliteOf(engine)
   const named = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('log', 'process', 'meta') AND name NOT LIKE 'sqlite_%'`
   const tables = db
     .prepare(named)
@@ -99,6 +105,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
   }
   await end
   await engine.close()
+  rmSync(place, { recursive: true })
   return commits
 }
 

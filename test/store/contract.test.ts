@@ -1,7 +1,20 @@
-/** The store contract, on SQLite. */
+/** The store contract, on SQLite and in memory. */
 import { bindStoreContract } from './bind.ts'
+import { MemoryStore } from '../../src/engine/memory/store.ts'
 import { sqlite } from './sqlite-place.ts'
 
 bindStoreContract(sqlite('SQLite, a file, inline writer', { writer: 'inline' }))
 bindStoreContract(sqlite('SQLite, a file, writer thread', { writer: 'thread' }))
 bindStoreContract(sqlite('SQLite in memory', { memory: true }))
+bindStoreContract({
+  name: 'in memory',
+  isPrivate: true,
+  create: ({ clock }) => ({
+    open: (given) => new MemoryStore({ ...given, leaseMs: 3_000 }),
+    kill: () => {
+      throw new Error('it is gone with its process')
+    },
+    stall: () => clock.advance(6_000),
+    dispose: () => {},
+  }),
+})

@@ -268,12 +268,3 @@ export function isRefusal(thrown: unknown): boolean {
   const { errcode, name } = (thrown ?? {}) as { errcode?: number; name?: string }
   return errcode === undefined ? name !== undefined && refusedNames.has(name) : refusals.has(errcode & 0xff)
 }
-
-/** What is said of content that the store refuses. */
-export function refusedBy(thrown: unknown, file: string, run: string | undefined): ReeveError {
-  const whose = run === undefined ? 'a post from outside' : `an entry of the run "${run}"`
-  return new ReeveError('store.refused', `${file} refuses ${whose}: ${messageOf(thrown)}`, {
-    hint: 'Nothing of it was recorded, and no other run is affected. Retry only after the agent or its input has changed.',
-    cause: thrown,
-  })
-}

@@ -377,7 +377,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const backlog = await this.#read(() => this.#reader.backlog(most))
     const bytes = await this.#read(() => this.#reader.size())
     return {
-      kind: this.#mover?.name ?? (kind === 'sqlite' ? 'embedded' : kind),
+      kind: this.#mover?.name ?? (kind === 'postgres' ? kind : 'embedded'),
       store: { kind, name, ...present({ bytes }) },
       process: this.#lease.id,
       processes,

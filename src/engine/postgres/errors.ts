@@ -181,15 +181,6 @@ export function isRefusal(thrown: unknown): boolean {
 /** The table does not exist any more. */
 export const isMissing = (thrown: unknown): boolean => ['42P01', '3F000'].includes(codeOf(thrown))
 
-/** The error for content that the store refuses. */
-export function refusedBy(thrown: unknown, name: string, run: string | undefined): ReeveError {
-  const whose = run === undefined ? 'a post from outside' : `an entry of the run "${run}"`
-  return new ReeveError('store.refused', `${name} refuses ${whose}: ${messageOf(thrown)}`, {
-    hint: 'Nothing of it was recorded, and no other run is affected. Retry only after the agent or its input has changed.',
-    cause: thrown,
-  })
-}
-
 export const closedStore = (name: string): ReeveError =>
   new ReeveError('store.unavailable', `${name}: the store was closed`, { hint: 'Create a new runtime.' })
 

@@ -53,7 +53,8 @@ import {
   type NamedStatement,
   type SchemaAddress,
 } from './connection.ts'
-import { closedStore, isMissing, isRefusal, refusedBy, replaced, silentServer, storeError } from './errors.ts'
+import { refusedBy } from '../refusal.ts'
+import { closedStore, isMissing, isRefusal, replaced, silentServer, storeError } from './errors.ts'
 import { CloseWatch } from './close-watch.ts'
 import { PostgresLease } from './lease.ts'
 import { Notifier } from './notifier.ts'

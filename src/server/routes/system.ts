@@ -39,7 +39,7 @@ const worker = object<Worker>('WorkerView', {
 const installation = object<SystemInstallation>('SystemInstallation', {
   engine: text({ description: 'embedded, postgres, restate or temporal.' }),
   store: object<SystemInstallation['store']>('SystemStore', {
-    kind: choice(['sqlite', 'postgres']),
+    kind: choice(['sqlite', 'postgres', 'memory']),
     name: text({ description: 'A path, or where the database is. Never with a password.' }),
     bytes: optional(whole({ description: 'Absent: not known.' })),
   }),

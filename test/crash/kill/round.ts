@@ -10,6 +10,7 @@ import { audit } from './audit.ts'
 import { Operator, patiently } from './operator.ts'
 import type { Dice } from './random.ts'
 import { partsOfKey, plain, runOfKey, type World } from './world.ts'
+import { sqliteOf } from '../../engine/sqlite-of.ts'
 
 /** Everything about the way of the torture. */
 export interface Plan {
@@ -185,7 +186,7 @@ export class Round {
 
   /** Whether runs are this process's own at this moment. */
   #holds(pid: number): boolean {
-    const { db } = this.#operator.engine.store
+    const { db } = sqliteOf(this.#operator.engine)
     return (
       db.prepare('SELECT 1 FROM run JOIN process ON process.id = run.owner WHERE process.pid = ? LIMIT 1').get(pid) !==
       undefined

@@ -13,7 +13,7 @@ import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { durationText, Time, useNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { bytesText, boundedText, delayTone, engineWords, isLate, msText, ranked } from './system-words.ts'
+import { bytesText, boundedText, delayTone, engineWords, isLate, msText, ranked, storeKinds } from './system-words.ts'
 
 const everyMs = 5_000
 
@@ -48,7 +48,7 @@ export function SystemPage() {
               <Panel title="Store">
                 <Facts
                   facts={[
-                    ['Kind', data.installation.store.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'],
+                    ['Kind', storeKinds[data.installation.store.kind]],
                     ['Where', <VisibleText key="w">{data.installation.store.name}</VisibleText>],
                   ]}
                 />

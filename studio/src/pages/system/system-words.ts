@@ -7,6 +7,8 @@ type BoundedCount = NonNullable<SystemDocument['runs'][Status]>
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
+export const storeKinds = { sqlite: 'SQLite', postgres: 'PostgreSQL', memory: 'In memory' } as const
+
 /** A size: `412 KiB`, `1.4 GiB`. */
 export function bytesText(bytes: number | undefined): string {
   if (bytes === undefined) return 'not known'

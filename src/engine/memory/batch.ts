@@ -1,0 +1,209 @@
+/**
+ * One commit in memory: everything that one tick has learned and intends, over all runs (K5).
+ *
+ * Owns: applying a batch. Holds: K2 (epochs are checked; unique keys name the winner of a post), and everything or
+ * nothing: what cannot be written is found before the first word is.
+ */
+import { runOf, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import { askKey } from '../question-record.ts'
+import type { PostResult } from '../port.ts'
+import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
+import type { MemoryTables, RunRecord } from './tables.ts'
+
+/** What is never taken: the store is well, and the content is not. */
+export class Refused extends Error {}
+
+/** What was ended by a commit, and what had ended before. */
+export type Applied = BatchResult & { readonly ends: readonly RunRecord[] }
+
+/** Writes everything or nothing. Throws `Refused`. */
+export function apply(tables: MemoryTables, batch: Batch): Applied {
+  const fenced = fencedIn(tables, batch)
+  const existed = existedIn(tables, batch, fenced)
+  const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
+  const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
+  mustBePossible(tables, batch, keep)
+  for (const run of batch.runs) if (keep(run.id)) tables.addRun(run)
+  const position = writeLog(tables, batch, keep)
+  // Before the posts: what this commit withdraws is not answered by it.
+  writeQuestions(tables, batch, keep)
+  const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
+  const posts = batch.rows.map((row) => (row.from === undefined || speaks(row.from) ? post(tables, row) : 'lost'))
+  const values = batch.values.map((write): ValueResult =>
+    write.by === undefined || speaks(write.by.run) ? writeValue(tables, write) : { status: 'lost' },
+  )
+  const awake = writeRows(tables, batch, keep)
+  const ends = batch.ended.flatMap(({ run }) => (keep(run) ? [tables.runs.get(run)!] : []))
+  for (const run of ends) end(tables, run, batch)
+  return { moved: false, fenced, existed, awake, posts, values, position, ends }
+}
+
+const none: ReadonlySet<RunId> = new Set()
+
+function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
+  const fenced: RunId[] = []
+  const created = batch.runs.length === 0 ? none : new Set(batch.runs.map(({ id }) => id))
+  for (const [id, epoch] of batch.epochs) {
+    // a run that is begun for another process is not this process's own after that
+    if (created.has(id)) continue
+    const run = tables.runs.get(id)
+    if (run?.epoch !== epoch || run.owner !== batch.owner) fenced.push(id)
+  }
+  if (fenced.length > 0)
+    for (const { id, from } of batch.runs) if (from !== undefined && fenced.includes(from)) fenced.push(id)
+  return fenced
+}
+
+function existedIn(tables: MemoryTables, batch: Batch, fenced: readonly RunId[]): RunId[] {
+  const seen = new Set<RunId>()
+  return batch.runs.flatMap(({ id }) => {
+    if (fenced.includes(id)) return []
+    const isKnown = tables.runs.has(id) || seen.has(id)
+    seen.add(id)
+    return isKnown ? [id] : []
+  })
+}
+
+/** Each entry of a log is written once, and each activation begins once. */
+function mustBePossible(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): void {
+  for (const id of batch.acts)
+    if (keep(runOf(id)) && tables.activations.has(id)) throw new Refused(`the activation "${id}" was begun before`)
+  const reached = new Map<ActivationId, number>()
+  for (const { act, run, seq } of batch.log) {
+    if (!keep(run)) continue
+    const known = tables.activations.get(act)
+    const last = reached.get(act) ?? known?.lastSeq ?? -1
+    if (seq <= last && (reached.has(act) || known?.entry(seq) !== undefined))
+      throw new Refused(`entry ${seq} of the activation "${act}" was written before`)
+    reached.set(act, Math.max(seq, last))
+  }
+}
+
+function writeLog(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): number {
+  for (const id of batch.acts) if (keep(runOf(id))) tables.activation(id)
+  let position = 0
+  for (const { act, run, seq, at, body } of batch.log) {
+    if (!keep(run)) continue
+    tables.write(tables.activation(act), seq, at, body)
+    position = tables.position
+  }
+  return position
+}
+
+function writeQuestions(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): void {
+  for (const question of batch.questions) if (keep(runOf(question.act))) tables.ask(question)
+  const close = (act: ActivationId, address?: string): void => {
+    if (!keep(runOf(act))) return
+    for (const each of tables.activations.get(act)?.questions.slice() ?? [])
+      if (address === undefined || each.address === address) tables.close(each)
+  }
+  for (const { act, address } of batch.closed) close(act, address)
+  for (const act of batch.closedActs) close(act)
+}
+
+function post(tables: MemoryTables, row: NewRow): PostResult {
+  const { act: id, key, body, target } = row
+  if (target === 'run') {
+    const run = tables.runs.get(runOf(id))
+    if (run === undefined) return 'unknown'
+    if (run.ended !== null || tables.activations.get(id)?.isOver === true) return 'closed'
+    return tables.mail(tables.activation(id), key, body) ? 'accepted' : 'lost'
+  }
+  const act = tables.activations.get(id)
+  if (target === 'activation') {
+    const isOver = act?.isOver
+    if (act !== undefined && isOver === false) {
+      tables.mail(act, key, body)
+      return 'accepted'
+    }
+    const reason = isOver === undefined ? 'unknown' : 'closed'
+    const sender = row.refusalTo === undefined ? undefined : tables.activation(row.refusalTo)
+    // The refusal is in the sender's inbox with it: nothing comes between.
+    if (sender !== undefined && sender.isOver !== true)
+      tables.mail(sender, `refused:${key}`, JSON.stringify({ type: 'refused', id: key, reason }))
+    return reason
+  }
+  if (act === undefined) return 'unknown'
+  const asked = act.questions.find(({ address, kind }) => address === key && (row.kinds?.includes(kind) ?? true))
+  if (asked === undefined) return act.hasMail(askKey + key) ? 'lost' : 'closed'
+  const isLate = asked.until !== null && asked.until < row.at
+  const isFirst = tables.mail(act, asked.key, isLate ? deadlineBody(key) : body)
+  // In any case: a deadline that stayed behind would ring for ever.
+  asked.until = null
+  return !isFirst || (isLate && row.kinds !== undefined) ? 'lost' : 'accepted'
+}
+
+function writeValue(
+  tables: MemoryTables,
+  { by, stream: name, key, expected, body, event, at }: ValueWrite,
+): ValueResult {
+  const writer = by === undefined ? undefined : tables.runs.get(by.run)
+  const word = by === undefined ? '' : `${name} ${by.once}`
+  const done = writer?.done.get(word)
+  if (done !== undefined) return { status: 'repeated', seq: done }
+  const stream = tables.stream(name)
+  const version = stream.values.get(key)?.version ?? 0
+  if (version !== expected) return { status: 'moved' }
+  stream.values.set(key, { version: version + 1, body })
+  const seq = stream.log.lastSeq + 1
+  tables.write(stream.log, seq, at, event)
+  writer?.done.set(word, seq)
+  return { status: 'written' }
+}
+
+/** Returns the runs that do not park, because there is mail that they were not given. */
+function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): RunId[] {
+  const awake: RunId[] = []
+  for (const { act, key } of batch.taken) {
+    const row = keep(runOf(act)) ? tables.activations.get(act)?.inbox.get(key) : undefined
+    if (row !== undefined) tables.take(row)
+  }
+  for (const { act, run, body } of batch.accounts) if (keep(run)) tables.activation(act).account = body
+  for (const { run: id, state } of batch.control) {
+    const run = keep(id) ? tables.runs.get(id) : undefined
+    if (run !== undefined) run.control = state
+  }
+  for (const { run: id, reason, words } of batch.stuck) {
+    const run = keep(id) ? tables.runs.get(id) : undefined
+    if (run === undefined) continue
+    run.stuck = reason
+    tables.place(run)
+    if (words !== undefined) forgetWords(tables, run, words.cancel, words.upTo)
+  }
+  for (const { run: id, heard, usage } of batch.parked) {
+    const run = keep(id) ? tables.runs.get(id) : undefined
+    if (run === undefined) continue
+    if ([...run.unread].some(({ position }) => position > heard)) {
+      awake.push(id)
+      continue
+    }
+    Object.assign(run, { isParked: true, owner: null, losses: 0, asks: run.asked.length > 0 })
+    if (usage !== undefined) Object.assign(run, { usage: JSON.stringify(usage), usd: usage.usd ?? run.usd })
+    tables.place(run)
+  }
+  return awake
+}
+
+/** Operator's words to a run that is set aside, up to one of them. */
+function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
+  const root = rootActivation(run.id)
+  for (const row of [...run.unread])
+    if (
+      row.act.id === root &&
+      row.position <= upTo &&
+      (row.key.startsWith('!resume') || (cancel && row.key === '!cancel'))
+    )
+      tables.drop(row)
+}
+
+function end(tables: MemoryTables, run: RunRecord, batch: Batch): void {
+  const { status, at, usage, why } = batch.ended.find((each) => each.run === run.id)!
+  Object.assign(run, { status, ended: at, owner: null, control: null, why: why ?? null })
+  Object.assign(run, { usd: usage?.usd ?? null, usage: usage === undefined ? null : JSON.stringify(usage) })
+  // the run will not be driven and asked again
+  run.done.clear()
+  for (const question of [...run.questions]) tables.close(question)
+  for (const row of [...run.unread]) tables.take(row)
+  tables.place(run)
+  if (run.isListed) tables.ended.add(run)
+}
