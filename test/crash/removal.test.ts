@@ -67,8 +67,8 @@ test.each(['inline', 'thread'] as const)(
       expect(await outcome(engine, run)).toEqual({ status: 'completed', output: ['hello', 2] })
       expect(await types(engine, run)).toEqual(waited)
     }
-    const values = sqliteOf(engine).db
-      .prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'")
+    const values = sqliteOf(engine)
+      .db.prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'")
       .get()
     expect(values).toEqual({ n: 1 })
   },

@@ -187,7 +187,7 @@ function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boo
 /** Operator's words to a run that is set aside, up to one of them. */
 function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
   const root = rootActivation(run.id)
-  for (const row of [...run.unread])
+  for (const row of run.unread)
     if (
       row.act.id === root &&
       row.position <= upTo &&
@@ -202,8 +202,8 @@ function end(tables: MemoryTables, run: RunRecord, batch: Batch): void {
   Object.assign(run, { usd: usage?.usd ?? null, usage: usage === undefined ? null : JSON.stringify(usage) })
   // the run will not be driven and asked again
   run.done.clear()
-  for (const question of [...run.questions]) tables.close(question)
-  for (const row of [...run.unread]) tables.take(row)
+  for (const question of run.questions) tables.close(question)
+  for (const row of run.unread) tables.take(row)
   tables.place(run)
   if (run.isListed) tables.ended.add(run)
 }

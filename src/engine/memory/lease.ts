@@ -78,7 +78,7 @@ export class MemoryLease implements StoreLease {
   end(): void {
     if (this.#until === 0) return
     this.#until = 0
-    for (const run of [...this.#tables.working])
+    for (const run of this.#tables.working)
       if (run.owner === this.id) {
         run.losses = 0
         this.#free(run)
