@@ -59,6 +59,15 @@ interface LogRow {
   readonly body: string
   readonly blobs: number | null
 }
+/** An entry of a feed: the columns of `entry`. */
+type FeedRow = readonly [
+  position: number,
+  id: ActivationId,
+  seq: number,
+  at: number,
+  body: string,
+  blobs: number | null,
+]
 interface StateRow extends SummaryRow {
   readonly state: RunStatus | DerivedState
 }
@@ -77,7 +86,9 @@ export class SqliteReader implements StoreReader, Past {
     this.#sql = Object.fromEntries(
       Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
     ) as Record<keyof typeof statements, StatementSync>
-    this.#sql.activationLog.setReturnArrays(true)
+    // many rows at once: as lists they take half the time of objects
+    for (const name of ['activationLog', 'feed', 'feedPage', 'feedRange', 'feedTail', 'allRuns'] as const)
+      this.#sql[name].setReturnArrays(true)
     this.#search = new SqliteSearch(db)
     this.#lastEnd = this.#newestEnd()
   }
@@ -128,42 +139,42 @@ export class SqliteReader implements StoreReader, Past {
 
   /** A run after a position, in the order of the feed: everything, or so many entries at most. */
   feed(run: RunId, from: number, limit?: number): Recorded[] {
-    return this.#feedRows(run, from, limit).map((row) => ({
-      position: row.position,
+    return this.#feedRows(run, from, limit).map(([position, id, seq, at, body, blobs]) => ({
+      position,
       run,
-      activation: row.id as ActivationId,
-      seq: row.seq,
-      at: row.at,
-      event: this.#event(row),
+      activation: id,
+      seq,
+      at,
+      event: this.#event({ body, blobs }),
     }))
   }
 
-  #feedRows(run: RunId, from: number, limit: number | undefined): readonly LogRow[] {
+  #feedRows(run: RunId, from: number, limit: number | undefined): readonly FeedRow[] {
     const range = runRange(rootActivation(run))
     const top = this.lastPosition()
     if (top <= from) return []
     if (from > 0 && top - from <= tail)
-      return (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOfRun(id, run)).slice(0, limit)
+      return (this.#sql.feedTail.all(from) as unknown as FeedRow[]).filter(([, id]) => isOfRun(id, run)).slice(0, limit)
     if (limit !== undefined) {
       // most runs stand together in the log: there a page costs what it holds, and not what comes after it
       const upTo = from + 2 * limit
-      const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as LogRow[]
+      const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as FeedRow[]
       if (near.length === limit || upTo >= top) return near
     }
     return (limit === undefined
       ? this.#sql.feed.all(...range, from)
-      : this.#sql.feedPage.all(...range, from, limit)) as unknown as LogRow[]
+      : this.#sql.feedPage.all(...range, from, limit)) as unknown as FeedRow[]
   }
 
   page(from: number | 'now', limit: number): FeedPage {
     const top = this.lastPosition()
     if (from === 'now' || top <= from) return { events: [], upTo: from === 'now' ? top : from }
     const events: FeedEvent[] = []
-    const rows = this.#sql.allRuns.all(from, top, limit) as unknown as LogRow[]
-    for (const { id: act, position, seq, at, ...row } of rows) {
-      const [run, activation] = [runOf(act as ActivationId), act as ActivationId]
+    const rows = this.#sql.allRuns.all(from, top, limit) as unknown as FeedRow[]
+    for (const [position, activation, seq, at, body, blobs] of rows) {
+      const run = runOf(activation)
       try {
-        events.push({ id: position, position, run, activation, seq, at, event: this.#event(row) })
+        events.push({ id: position, position, run, activation, seq, at, event: this.#event({ body, blobs }) })
       } catch (thrown) {
         if (events.length === 0) throw unreadableEvent(position, run, thrown)
         break
