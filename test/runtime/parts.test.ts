@@ -125,13 +125,10 @@ describe('whose a part is', () => {
   const writer = agent({
     name: 'writer',
     description: 'Writes.',
-    model: {
-      id: 'acme/writer',
-      call: ({ emit }) => {
-        for (const piece of ['Hel', 'lo']) emit?.({ type: 'text.delta', id: '0', text: piece })
-        return Promise.resolve({ text: 'Hello' })
-      },
-    } as never,
+    model({ emit }) {
+      for (const piece of ['Hel', 'lo']) emit?.({ type: 'text.delta', id: '0', text: piece })
+      return 'Hello'
+    },
   })
   const leader = supervisor({
     name: 'lead',
