@@ -21,6 +21,16 @@ export interface LivePart {
   readonly part: Json
 }
 
+/** Whose part it is. */
+export interface PartAuthor {
+  readonly agent: string
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+}
+
+/** Hears live parts. `author`: known in the process that shows them; elsewhere the journal says it. */
+export type PartListener = (part: LivePart, author?: PartAuthor) => void
+
 /** True for a piece of text that can be joined with the piece before it: `{ type: '….delta', …, text }`. */
 export function isDelta(part: Json): part is JsonObject & { readonly type: string; readonly text: string } {
   return (

@@ -1,5 +1,9 @@
 /** One reader's live parts: merged when it is slow, in bounded bytes (K9). */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { agent } from '../../src/agent/index.ts'
+import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
 import { stopwatch, type ActivationId, type Json } from '../../src/core/index.ts'
 import { mergeParts, partBytes, type LivePart } from '../../src/engine/index.ts'
 import { droppedPart, LiveQueue } from '../../src/runtime/feed/live-parts.ts'
@@ -114,5 +118,38 @@ describe('the queue of a reader', () => {
     const perSecond = count / ((stopwatch() - begun) / 1000)
     expect(read).toBe(count)
     expect(perSecond).toBeGreaterThan(300_000)
+  })
+})
+
+describe('whose a part is', () => {
+  const writer = agent({
+    name: 'writer',
+    description: 'Writes.',
+    model({ emit }) {
+      for (const piece of ['Hel', 'lo']) emit?.({ type: 'text.delta', id: '0', text: piece })
+      return 'Hello'
+    },
+  })
+  const leader = supervisor({
+    name: 'lead',
+    workers: [writer],
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool'
+        ? 'done'
+        : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'go' } }] },
+  })
+
+  test.each([
+    ['without a filter the process that shows it says so, and no journal is read', {}, 0],
+    ['with a filter the journal is read once for each activation that is new', { agent: 'writer' }, 1],
+  ])('K9: %s', async (_, options, atLeast) => {
+    const engine = createEmbeddedEngine({ file: ':memory:' })
+    await using runtime = await createRuntime({ engine, agents: [leader] })
+    const read = vi.spyOn(engine, 'read')
+    const run = await runtime.start(leader, 'go', { runId: 'r1' })
+    const whose = new Set<string>()
+    for await (const { agent: name, path } of run.parts(options)) whose.add(`${name} ${path.join('/')}`)
+    expect(whose).toContain('writer lead/writer')
+    expect(read.mock.calls.length > 0 ? 1 : 0).toBe(atLeast)
   })
 })

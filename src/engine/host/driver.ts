@@ -25,7 +25,7 @@ import type { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../replay/effects.ts'
 import type { Operation } from '../replay/operation.ts'
-import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,
   isEmpty,
@@ -97,7 +97,7 @@ export class Driver implements EngineState {
   /** Called after every commit (`own`) and whenever another process has written. */
   onChange: (runs: ReadonlySet<RunId> | 'all', by: 'own' | 'another') => void = () => {}
   onEnd: (run: RunId, end: RunEnd) => void = () => {}
-  onPart: (run: RunId, part: LivePart) => void = () => {}
+  onPart: (run: RunId, part: LivePart, author: PartAuthor) => void = () => {}
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void = () => {}
   /** Called after every commit, before `onChange`. */
   onWritten: () => void = () => {}

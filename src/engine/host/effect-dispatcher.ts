@@ -137,6 +137,7 @@ export class EffectDispatcher implements EffectsHost {
       offset === undefined
         ? { activation, address, epoch, attempt, part }
         : { activation, address, epoch, attempt, offset, part },
+      owner.birth,
     )
   }
 

@@ -13,7 +13,7 @@ import type { Governor } from '../governor.ts'
 import type { Digests, ActivationHost } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
-import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
 import type { LoadedRun } from './loaded-run.ts'
 import type { Placement } from './placement.ts'
@@ -80,7 +80,7 @@ export interface EngineState {
   readonly recordedSteps: { run: RunId; key: string }[]
   /** Ends of runs that are in the batch. */
   readonly ends: Map<RunId, RunEnd>
-  onPart: (run: RunId, part: LivePart) => void
+  onPart: (run: RunId, part: LivePart, author: PartAuthor) => void
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
   /** Something of this run is written with the next commit. */
   touch(run: LoadedRun): void

@@ -45,7 +45,7 @@ import {
   type EngineStatus,
   type FeedPage,
   type ForkRun,
-  type LivePart,
+  type PartListener,
   type Post,
   type PostResult,
   type Question,
@@ -225,7 +225,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
     this.driver.onChange = (runs, by) => this.#subscriptions.changed(runs, by)
     this.driver.onEnd = (run, end) => this.#subscriptions.ended(run, end)
-    this.driver.onPart = (run, part) => this.#subscriptions.part(run, part)
+    this.driver.onPart = (run, part, author) => this.#subscriptions.part(run, part, author)
     this.driver.onStoreFailure = (error, runs) => {
       if (error.code === 'store.replaced') return this.#lose(error)
       // A failure while closing is always reported: it names the commit whose result is unknown.
@@ -419,7 +419,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
     return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(null, from, signal)
   }
-  listen(run: RunId, hear: (part: LivePart) => void): () => void {
+  listen(run: RunId, hear: PartListener): () => void {
     return this.#subscriptions.listen(run, hear)
   }
 

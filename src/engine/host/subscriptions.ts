@@ -15,7 +15,7 @@ import {
   type ReeveError,
   type RunId,
 } from '../../core/index.ts'
-import { unknownRun, type LivePart, type RunEnd } from '../port.ts'
+import { unknownRun, type LivePart, type PartAuthor, type PartListener, type RunEnd } from '../port.ts'
 import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
 import { PartFilter } from './part-filter.ts'
 
@@ -50,7 +50,7 @@ interface FeedWatcher {
 
 /** The listeners of one run's live parts. */
 interface Listening {
-  readonly hear: Set<(part: LivePart) => void>
+  readonly hear: Set<PartListener>
   readonly filter: PartFilter
   readonly stop: () => void
 }
@@ -191,7 +191,7 @@ export class Subscriptions {
     )
   }
 
-  listen(run: RunId, hear: (part: LivePart) => void): () => void {
+  listen(run: RunId, hear: PartListener): () => void {
     const listening = this.#listeners.get(run) ?? this.#overhear(run)
     listening.hear.add(hear)
     return () => {
@@ -202,7 +202,7 @@ export class Subscriptions {
   }
 
   #overhear(run: RunId): Listening {
-    const [hear, filter] = [new Set<(part: LivePart) => void>(), new PartFilter()]
+    const [hear, filter] = [new Set<PartListener>(), new PartFilter()]
     const stop = this.#parts?.overhear(run, (published) => {
       for (const part of filter.take(published)) for (const each of hear) each(part)
     })
@@ -212,9 +212,9 @@ export class Subscriptions {
   }
 
   /** Of a run that this process drives: for those who listen here, and for those in other processes. */
-  part(run: RunId, part: LivePart): void {
+  part(run: RunId, part: LivePart, author: PartAuthor): void {
     const listening = this.#listeners.get(run)
-    if (listening?.filter.admits(part) === true) for (const hear of listening.hear) hear(part)
+    if (listening?.filter.admits(part) === true) for (const hear of listening.hear) hear(part, author)
     // a run that is out of memory may be another process's by now
     if (this.#parts === undefined || part.epoch === 0) return
     this.#parts.publish(

@@ -4,10 +4,11 @@
  * Owns: the agent and path of each activation with parts, which of them hold the control of the run, the filter of a
  * reader. Does not own: the parts (live-parts.ts), following a run (run-feed.ts), messages
  * (journal/views/transcript.ts).
- * Holds: K9: one map for each reader, extended from the journal only for unknown activations; no agent waits for it.
+ * Holds: K9: one map for each reader, extended by the process that shows a part, else from the journal for unknown
+ * activations; no agent waits for it.
  */
 import { isToolOf, streamPartOf, type ActivationId, type RunId, type StreamPart } from '../../core/index.ts'
-import type { Engine, LivePart } from '../../engine/index.ts'
+import type { Engine, LivePart, PartAuthor } from '../../engine/index.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '../../journal/index.ts'
 
 /** A live part with its agent and path. */
@@ -46,21 +47,32 @@ export class PartOrigins {
   readonly #index = new RunIndex()
   /** Those whose beginning was read. */
   readonly #known = new Map<ActivationId, Origin>()
+  /** Those whose parts this process shows itself: for a reader without a filter, nothing has to be read. */
+  readonly #heard = new Map<ActivationId, PartAuthor>()
+  readonly #takesAll: boolean
 
   constructor(engine: Engine, run: RunId, wanted: OriginFilter) {
     this.#engine = engine
     this.#run = run
     this.#filter = wanted
+    this.#takesAll = wanted.path === undefined && wanted.agent === undefined && wanted.control !== true
+  }
+
+  /** A part comes from the process that shows it, which knows whose it is. */
+  hear({ activation }: LivePart, author: PartAuthor): void {
+    if (this.#takesAll && !this.#heard.has(activation)) this.#heard.set(activation, author)
   }
 
   /** Whether the agent of the part is known. If not, `readOn` reads it from the journal. */
   knows({ activation, address }: LivePart): boolean {
-    return address === '' || this.#known.has(activation)
+    return address === '' || this.#heard.has(activation) || this.#known.has(activation)
   }
 
   /** The part with its agent and path; undefined if the filter excludes it. */
   place(part: LivePart): RunPart | undefined {
     if (part.address === '') return unplaced(part)
+    const heard = this.#heard.get(part.activation)
+    if (heard !== undefined) return partOf(part, heard.agent, heard.path)
     const placed = this.#known.get(part.activation)
     if (!this.#wants(placed)) return undefined
     return placed === undefined ? unplaced(part) : partOf(part, placed.indexed.agent, placed.indexed.path)

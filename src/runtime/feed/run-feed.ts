@@ -162,7 +162,11 @@ export function liveParts(
     merge: mergeParts,
     dropped: (count) => droppedPart(rootActivation(run), count),
   })
-  const stop = engine.listen(run, (part) => queue.push(part))
+  const origins = new PartOrigins(engine, run, options)
+  const stop = engine.listen(run, (part, author) => {
+    if (author !== undefined) origins.hear(part, author)
+    queue.push(part)
+  })
   const left = new AbortController()
   const leave = (): void => {
     stop()
@@ -178,7 +182,6 @@ export function liveParts(
       (failure: unknown) => queue.end(failure),
     )
     .finally(stop)
-  const origins = new PartOrigins(engine, run, options)
   return {
     [Symbol.asyncIterator]() {
       return this
