@@ -7,6 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
+import { admittedRuns } from '../admission.ts'
 import type { Batch, BatchResult, ClaimCandidate, Claimed, InboxRow, Store, Unread, ClaimFilter } from '../store.ts'
 import { refusedBy } from '../refusal.ts'
 import { Identity } from './identity.ts'
@@ -90,15 +91,7 @@ export class SqliteStore implements Store {
   }
   /** One transaction for all of them: a claim each with its own `fsync` would be ten times as slow. */
   claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Claimed[] {
-    const limit = 'limit' in wanted ? wanted.limit : Infinity
-    const admitted = new Map<RunId, ClaimCandidate>()
-    for (const id of this.#wanted(wanted)) {
-      if (admitted.size >= limit) break
-      const row = admitted.has(id) ? undefined : this.reader.run(id)
-      if (row === undefined || row.ended !== null || (row.owner !== null && row.owner !== this.lease.id)) continue
-      const candidate = { ...row, word: row.stuck === null ? undefined : this.reader.wordFor(id) }
-      if (admits(candidate)) admitted.set(id, candidate)
-    }
+    const admitted = admittedRuns(this.reader, this.lease.id, wanted, admits)
     if (admitted.size === 0) return []
     // a commit that is under way may hold them under the epoch before
     this.#writer.forget()
@@ -114,14 +107,6 @@ export class SqliteStore implements Store {
         mail: this.reader.unreadOf(id),
       }
     })
-  }
-
-  *#wanted(wanted: ClaimFilter): Generator<RunId> {
-    if ('lossesFrom' in wanted) yield* this.reader.suspects(wanted.lossesFrom, wanted.limit)
-    else if (!('drives' in wanted)) yield* wanted
-    else
-      for (const kind of this.reader.orphanKinds())
-        if (wanted.drives(kind)) yield* this.reader.orphans(kind, wanted.lossesBelow, wanted.limit)
   }
 
   unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Unread {

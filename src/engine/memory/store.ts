@@ -6,6 +6,7 @@
  */
 import { messageOf, newId, ReeveError, runOf, systemClock, type Clock, type RunId } from '../../core/index.ts'
 import type { HostOptions } from '../host/index.ts'
+import { admittedRuns } from '../admission.ts'
 import type { Batch, BatchResult, ClaimCandidate, Claimed, ClaimFilter, InboxRow, Store, Unread } from '../store.ts'
 import { refusedBy } from '../refusal.ts'
 import { apply, Refused } from './batch.ts'
@@ -77,15 +78,7 @@ export class MemoryStore implements Store {
   }
 
   claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Claimed[] {
-    const limit = 'limit' in wanted ? wanted.limit : Infinity
-    const admitted = new Map<RunId, ClaimCandidate>()
-    for (const id of this.#wanted(wanted)) {
-      if (admitted.size >= limit) break
-      const run = admitted.has(id) ? undefined : this.#tables.runs.get(id)
-      if (run === undefined || run.ended !== null || (run.owner !== null && run.owner !== this.lease.id)) continue
-      const candidate = { ...run.row(), word: run.stuck === null ? undefined : this.reader.wordFor(id) }
-      if (admits(candidate)) admitted.set(id, candidate)
-    }
+    const admitted = admittedRuns(this.reader, this.lease.id, wanted, admits)
     if (admitted.size > 0) this.lease.guard()
     return [...admitted].map(([id, before]): Claimed => {
       const run = this.#tables.runs.get(id)!
@@ -102,14 +95,6 @@ export class MemoryStore implements Store {
         mail: this.reader.unreadOf(id),
       }
     })
-  }
-
-  *#wanted(wanted: ClaimFilter): Generator<RunId> {
-    if ('lossesFrom' in wanted) yield* this.reader.suspects(wanted.lossesFrom, wanted.limit)
-    else if (!('drives' in wanted)) yield* wanted
-    else
-      for (const kind of this.reader.orphanKinds())
-        if (wanted.drives(kind)) yield* this.reader.orphans(kind, wanted.lossesBelow, wanted.limit)
   }
 
   unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Unread {
