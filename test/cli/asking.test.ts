@@ -20,8 +20,8 @@ const makers = {
   embedded: `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
   adversarial: `import { adversarialEngine } from ${source('contract', 'index.ts')}
-import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
-const store = new SqliteStore({ file: ':memory:' })
+import { MemoryStore } from ${source('engine', 'memory', 'store.ts')}
+const store = new MemoryStore({})
 export const engine = () => adversarialEngine({ store })`,
 }
 const agents = `

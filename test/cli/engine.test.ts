@@ -25,8 +25,8 @@ import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 const make = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
   adversarial: `
 import { adversarialEngine } from ${source('contract', 'index.ts')}
-import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
-const store = new SqliteStore({ file: ':memory:' })
+import { MemoryStore } from ${source('engine', 'memory', 'store.ts')}
+const store = new MemoryStore({})
 const make = () => adversarialEngine({ store })`,
 }
 /** An engine that counts what is done with it, and a clerk who asks before paying. */

@@ -1,5 +1,5 @@
 /** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
-import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { MemoryStore } from '../../src/engine/memory/store.ts'
 import { badMover, WakeUps } from '../../src/contract/adversarial/mover.ts'
 import {
   adversarialEngine,
@@ -19,7 +19,7 @@ export const adversarial = (seed: string, weather?: Weather, moved = false): Eng
       'what was worked since the last commit is not counted if that commit fails',
   },
   async create({ clock }) {
-    const store = new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
+    const store = new MemoryStore({ clock })
     const given = weather === undefined ? {} : { weather }
     const wakeUps = new WakeUps({ ...badMover, lost: 0 }, seed)
     let nth = 0

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, createRuntime, ReeveError, type Run, type Runtime } from '../../src/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
-import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { MemoryStore } from '../../src/engine/memory/store.ts'
 import { adversarialEngine, badWeather, storm } from '../../src/contract/index.ts'
 
 /** Asks again and again, until somebody says `end`. */
@@ -192,7 +192,7 @@ describe('the table of R-13', () => {
   test.each([...['one', 'two', 'three', 'four'].map((seed) => [seed, badWeather] as const), ...storms])(
     'team C65: adversarial engine: seed %s',
     async (seed, weather) => {
-      const store = new SqliteStore({ file: ':memory:', onWarning: () => {} })
+      const store = new MemoryStore({})
       const open = () =>
         createRuntime({ engine: adversarialEngine({ seed, store, weather, strict: true }), agents: [lead] })
       const [end, expected] = await walk(seed, lead, open, 14)

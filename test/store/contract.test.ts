@@ -5,7 +5,6 @@ import { sqlite } from './sqlite-place.ts'
 
 bindStoreContract(sqlite('SQLite, a file, inline writer', { writer: 'inline' }))
 bindStoreContract(sqlite('SQLite, a file, writer thread', { writer: 'thread' }))
-bindStoreContract(sqlite('SQLite in memory', { memory: true }))
 bindStoreContract({
   name: 'in memory',
   isPrivate: true,

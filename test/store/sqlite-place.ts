@@ -1,4 +1,4 @@
-/** SQLite as the store contract needs it: over a file, with either writer, or in memory. */
+/** SQLite as the store contract needs it: over a file, with either writer. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,25 +8,18 @@ import type { StoreSubject } from '../../src/contract/index.ts'
 
 const leaseMs = 3_000
 
-export function sqlite(
-  name: string,
-  options: Pick<SqliteOptions, 'writer' | 'durability'> & { readonly memory?: boolean } = {},
-): StoreSubject {
-  const { memory = false, ...rest } = options
+export function sqlite(name: string, options: Pick<SqliteOptions, 'writer' | 'durability'> = {}): StoreSubject {
   return {
     name,
-    isPrivate: memory,
     create({ clock }) {
-      const folder = memory ? undefined : mkdtempSync(join(tmpdir(), 'reeve-store-'))
-      const file = folder === undefined ? ':memory:' : join(folder, 'reeve.db')
+      const folder = mkdtempSync(join(tmpdir(), 'reeve-store-'))
+      const file = join(folder, 'reeve.db')
       return {
         open: (given) =>
-          new SqliteStore({ durability: 'relaxed', ...rest, ...given, file, leaseMs, onWarning: () => {} }),
+          new SqliteStore({ durability: 'relaxed', ...options, ...given, file, leaseMs, onWarning: () => {} }),
         kill: ({ lease }) => changeProcess(file, lease.id),
         stall: () => clock.advance(leaseMs * 2),
-        dispose() {
-          if (folder !== undefined) rmSync(folder, { recursive: true })
-        },
+        dispose: () => rmSync(folder, { recursive: true }),
       }
     },
   }

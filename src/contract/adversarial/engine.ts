@@ -6,7 +6,7 @@
  */
 import { jitter, ReeveError, systemClock, type Clock, type Json, type Now, type RunId } from '../../core/index.ts'
 import { digestsOf } from '../../engine/embedded/digests.ts'
-import { SqliteStore } from '../../engine/embedded/store.ts'
+import { MemoryStore } from '../../engine/memory/store.ts'
 import { HostEngine, type HostOptions } from '../../engine/host/index.ts'
 import type {
   FeedPage,
@@ -118,8 +118,7 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
 /** Opens an engine under bad weather. */
 export const adversarialEngine = (options?: AdversarialOptions): AdversarialEngine => new AdversarialEngine(options)
 
-const inMemory = (clock: Clock = systemClock): Store =>
-  new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
+const inMemory = (clock: Clock = systemClock): Store => new MemoryStore({ clock })
 
 /** Does it, and again while the store says that it would help. */
 async function patiently<T>(work: () => Now<T>): Promise<T> {

@@ -30,11 +30,8 @@ export class SqliteBatchWriter {
   readonly #checked = new Map<RunId, number>()
   /** How long the disk took for the last commit, in milliseconds. */
   commitMs = 0
-  /** Whether other connections can reach this database at all. */
-  readonly #shared: boolean
 
-  constructor(db: DatabaseSync, shared: boolean) {
-    this.#shared = shared
+  constructor(db: DatabaseSync) {
     this.#sql = Object.fromEntries(
       Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
     ) as Record<keyof typeof statements, StatementSync>
@@ -48,7 +45,6 @@ export class SqliteBatchWriter {
 
   /** True if another connection has committed since this was last asked. */
   moved(): boolean {
-    if (!this.#shared) return false
     const now = this.#dataVersion()
     const moved = now !== this.#version
     this.#version = now

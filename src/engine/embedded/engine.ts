@@ -10,7 +10,10 @@ import { digestsOf } from './digests.ts'
 import { SqliteStore, type SqliteOptions } from './store.ts'
 
 /** How the embedded engine is set up. Everything but the file has a default. */
-export interface EmbeddedOptions extends SqliteOptions, HostOptions {}
+export interface EmbeddedOptions extends SqliteOptions, HostOptions {
+  /** Path of the store, or `:memory:`. Created if it does not exist. */
+  readonly file: string
+}
 
 /** It answers at once: it drives when `drive` returns. */
 export interface EmbeddedEngine extends HostEngine<SqliteStore | MemoryStore> {

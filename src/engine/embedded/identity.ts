@@ -22,7 +22,7 @@ function inodeOf(path: string): string | undefined {
 
 export class Identity {
   readonly #file: string
-  /** The store and its two companions, which exist for as long as a connection is open. Empty for `:memory:`. */
+  /** The store and its two companions, which exist for as long as a connection is open. */
   readonly #inodes: ReadonlyMap<string, string | undefined>
   readonly #known: StatementSync
   readonly id: string
@@ -38,7 +38,7 @@ export class Identity {
     this.#position = position
     // SQLite found the file from the folder that this process was in then.
     const path = resolve(file)
-    const paths = file === ':memory:' ? [] : [path, `${path}-wal`, `${path}-shm`]
+    const paths = [path, `${path}-wal`, `${path}-shm`]
     this.#inodes = new Map(paths.map((each) => [each, inodeOf(each)]))
   }
 
@@ -64,7 +64,6 @@ export class Identity {
       const changed = this.#changed(path)
       if (changed !== undefined) return changed
     }
-    if (this.#inodes.size === 0) return undefined
     const { id, position } = this.#read()
     if (id !== this.id) return this.#replaced(`${this.#file} holds another store`)
     // Positions are never given out again: a store that goes back is an older copy.

@@ -164,8 +164,8 @@ export class SqliteLease implements StoreLease {
   guard(): void {
     if (this.heartbeatDue) this.beat()
     this.moved()
-    // A test's clock is moved by the test; a store in memory has no other process.
-    if (this.#clock !== systemClock || this.#options.file === ':memory:' || this.#isThreadFailed) return
+    // A test's clock is moved by the test.
+    if (this.#clock !== systemClock || this.#isThreadFailed) return
     this.#heartbeat.start(this.#options.file, this.id, (message) => {
       this.#isThreadFailed = true
       this.#options.warn(

@@ -122,7 +122,7 @@ export function openStore(options: OpenOptions): DatabaseSync {
  * run by then.
  */
 function mustBeWritable(file: string): void {
-  if (file === ':memory:' || !existsSync(file)) return
+  if (!existsSync(file)) return
   try {
     accessSync(file, constants.W_OK)
   } catch (thrown) {

@@ -24,7 +24,7 @@ export interface SqliteOptions extends Pick<
   HostOptions,
   'clock' | 'lossLimit' | 'onWarning' | 'redact' | 'retentionMs'
 > {
-  /** Path of the store, or `:memory:`. Created if it does not exist. */
+  /** Path of the store. Created if it does not exist. */
   readonly file: string
   /** `full` (default): what is committed survives power loss. `relaxed`: it survives a killed process only. */
   readonly durability?: 'full' | 'relaxed'
@@ -43,7 +43,7 @@ export interface SqliteOptions extends Pick<
 export class SqliteStore implements Store {
   readonly name: string
   readonly kind = 'sqlite'
-  readonly isPrivate: boolean
+  readonly isPrivate = false
   readonly reader: SqliteReader
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */
@@ -67,7 +67,6 @@ export class SqliteStore implements Store {
       shrinks: options.retentionMs !== undefined,
     }
     this.name = file
-    this.isPrivate = file === ':memory:'
     this.db = openStore(open)
     this.#redacted = new RedactedStore(this.db, file, options.redact)
     this.reader = new SqliteReader(this.db)

@@ -11,7 +11,7 @@ import { stopWord } from './stop-thread.ts'
 import type { ThreadReply } from './writer.ts'
 
 const db = openStore(workerData as OpenOptions)
-const writer = new SqliteBatchWriter(db, true)
+const writer = new SqliteBatchWriter(db)
 
 parentPort!.on('message', (word: { readonly id: number; readonly batch: Batch } | typeof stopWord) => {
   if (word === stopWord) {

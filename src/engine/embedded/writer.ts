@@ -37,9 +37,9 @@ export class Writer {
 
   constructor(db: DatabaseSync, identity: Identity, options: OpenOptions, mode: WriterMode) {
     this.#identity = identity
-    this.#inline = new SqliteBatchWriter(db, options.file !== ':memory:')
+    this.#inline = new SqliteBatchWriter(db)
     this.#options = options
-    this.#mode = options.file === ':memory:' ? 'inline' : mode
+    this.#mode = mode
     if (this.#mode === 'thread') this.#startThread()
   }
 
