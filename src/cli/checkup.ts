@@ -56,7 +56,7 @@ export async function* checkup({ cwd, ...options }: CheckupOptions): AsyncGenera
   yield typeScriptFinding(process.features.typescript)
   yield reeveFinding(own.version ?? '?', copiesOf('reeve', cwd), cwd)
   yield packageFinding(cwd)
-  yield* optionalPackages(own.peerDependencies ?? {})
+  yield* optionalPackages(own.peerDependencies ?? {}, realpathSync(ownFolder))
   const config = yield* configFindings(options, cwd)
   if (config !== undefined) yield* agentFindings(config)
   yield* storeFindings(options, config, cwd)
@@ -133,10 +133,11 @@ export function packageFinding(cwd: string): Finding {
     : { check: 'package', status: 'fail', message: `${relative(cwd, file)} says "type": "${manifest.type}"`, hint }
 }
 
-/** Optional packages that are installed where Reeve finds them, in a version that it does not know. */
-function* optionalPackages(peers: Readonly<Record<string, string>>): Generator<Finding> {
+/** Optional packages that are installed where Reeve, in `folder`, finds them, in a version that it does not know. */
+export function* optionalPackages(peers: Readonly<Record<string, string>>, folder: string): Generator<Finding> {
   const found = Object.entries(peers).flatMap(([name, range]) => {
-    const { version } = manifestIn(copiesOf(name, realpathSync(ownFolder))[0] ?? '') ?? {}
+    const [nearest] = copiesOf(name, folder)
+    const version = nearest === undefined ? undefined : manifestIn(nearest)?.version
     return version === undefined ? [] : [{ name, range, version }]
   })
   const strange = found.filter(({ range, version }) => !isOfMajor(version, range))

@@ -9,6 +9,7 @@ import {
   copiesOf,
   isOfMajor,
   nodeFinding,
+  optionalPackages,
   packageFinding,
   reeveFinding,
   typeScriptFinding,
@@ -184,6 +185,22 @@ test('packages: the type of the project, and several copies of Reeve', async () 
   expect(copies()).toEqual(finding('warn', /programs in this folder use 0\.0\.1/, /npx reeve/))
   await rm(join(folder, 'node_modules'), { recursive: true })
   expect(copies()).toEqual(finding('warn', /find none/, /npm install reeve/))
+})
+
+test('packages: an optional one that is not installed is not taken for the project that asks', async () => {
+  await writeFile(join(folder, 'package.json'), '{ "version": "1.0.0" }')
+  const peers = { '@team/absent': '^8.0.0' }
+  const before = process.cwd()
+  process.chdir(folder)
+  try {
+    expect([...optionalPackages(peers, folder)]).toEqual([finding('ok', /^no optional package is installed$/)])
+  } finally {
+    process.chdir(before)
+  }
+  const absent = join(folder, 'node_modules', '@team', 'absent')
+  await mkdir(absent, { recursive: true })
+  await writeFile(join(absent, 'package.json'), '{ "version": "7.1.0" }')
+  expect([...optionalPackages(peers, folder)]).toEqual([finding('warn', /absent 7\.1\.0 is installed/, /absent@8$/)])
 })
 
 test('what can only be said of other machines', () => {
