@@ -101,6 +101,18 @@ const wholeNumber = (text: string): number => {
   return Number(text)
 }
 
+/** The options that choose runs. */
+const addRunFilter = (command: Command): Command =>
+  command
+    .option('--agent <name>', 'the root agent')
+    .option('--user <id>', 'the user of the start')
+    .option('--session <id>', 'the session of the start')
+    .option('--tenant <id>', 'the tenant of the start')
+    .option('--meta <key=value...>', 'members of the metadata of the start; a value may be JSON')
+    .option('--since <date>', 'begun at this moment or later')
+    .option('--before <date>', 'begun before this moment')
+    .option('--min-usd <n>', 'that have cost at least so many US dollars, as far as that is known', amount)
+
 function buildProgram(version: string, terminal: Terminal, execute: Execute): Command {
   const program = new Command('reeve')
     .description(
@@ -277,18 +289,11 @@ With --decide a model of the client can approve what your agents ask you: only f
 }
 
 function addInspection(program: Command, execute: Execute): void {
-  program
+  const runsCommand = program
     .command('runs')
     .description('list the runs of the store, newest first; with options, those that fit all of them')
     .option('--status <list>', 'one or several of them: waiting,failed')
-    .option('--agent <name>', 'the root agent')
-    .option('--user <id>', 'the user of the start')
-    .option('--session <id>', 'the session of the start')
-    .option('--tenant <id>', 'the tenant of the start')
-    .option('--meta <key=value...>', 'members of the metadata of the start; a value may be JSON')
-    .option('--since <date>', 'begun at this moment or later')
-    .option('--before <date>', 'begun before this moment')
-    .option('--min-usd <n>', 'that have cost at least so many US dollars, as far as that is known', amount)
+  addRunFilter(runsCommand)
     .option('--limit <n>', 'the maximum number of runs', positiveNumber, 50)
     .option('--after <cursor>', 'the next page: the cursor that the page before has printed')
     .option('--why', 'what failed and why, or what the run waits for')
@@ -403,19 +408,21 @@ function addForks(program: Command, execute: Execute): void {
       ),
     )
     .action((run: string, options: Parameters<typeof fork>[2]) => execute((context) => fork(context, run, options)))
-  program
+  const retryCommand = program
     .command('retry-run')
-    .description('go on with runs that failed, from before what failed: a new run each; finished work is not repeated')
+    .description(
+      'go on with a run that failed, or with those that fit all options: from before what failed, a new run each; finished work is not repeated',
+    )
     .argument('[run]', 'the id of the run')
     .addOption(
-      new Option('--status <status...>', 'several runs: those with this status').choices([
+      new Option('--status <status...>', 'several runs: those with this status (default: failed)').choices([
         'failed',
         'limited',
         'timed-out',
         'cancelled',
       ]),
     )
-    .option('--agent <name>', 'several runs: those of this agent (with status failed, if no other is given)')
+  addRunFilter(retryCommand)
     .option('--limit <n>', 'the maximum number of runs, newest first', positiveNumber, 100)
     .option('--yes', 'do not ask before several runs are retried')
     .option('--again', 'another retry of a run that was retried before')
@@ -423,7 +430,11 @@ function addForks(program: Command, execute: Execute): void {
     .option('--reason <text>', 'recorded with the retry')
     .addHelpText(
       'after',
-      examples('reeve retry-run run_5fz2…', 'reeve retry-run --status failed --agent refunds --yes'),
+      examples(
+        'reeve retry-run run_5fz2…',
+        'reeve retry-run --status failed --agent refunds --yes',
+        'reeve retry-run --since 2026-11-01 --meta customer=acme',
+      ),
     )
     .action((run: string | undefined, options: Parameters<typeof retryRun>[2]) =>
       execute((context) => retryRun(context, run, options)),

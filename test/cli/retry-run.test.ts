@@ -22,7 +22,8 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
   const other = agent({ name: 'other', description: 'Fails.', model: () => ({ calls: [{ name: 'none', input: {} }] }) })
   {
     await using runtime = await createRuntime({ store: storeHere(), agents: [shop, other] })
-    for (const runId of ['run_a', 'run_b', 'run_c']) await runtime.run(shop, 'Go', { runId })
+    for (const runId of ['run_a', 'run_b', 'run_c'])
+      await runtime.run(shop, 'Go', { runId, user: runId === 'run_b' ? 'bob' : 'ann', metadata: { n: 1 } })
     await runtime.run(other, 'Go', { runId: 'run_limit', limits: { turns: 1 } })
   }
   const one = await reeve('retry-run', 'run_a', '--run', 'run_a2', '--reason', 'mended')
@@ -36,6 +37,13 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
     out: '',
     err: expect.stringContaining('3 runs would be retried') as string,
   })
+  for (const [count, ...filter] of [
+    ['1 run', '--user', 'bob'],
+    ['2 runs', '--user', 'ann', '--meta', 'n=1'],
+    ['3 runs', '--since', '2020-01-01'],
+  ] as const)
+    expect((await reeve('retry-run', ...filter)).err).toContain(`${count} would be retried`)
+  expect((await reeve('retry-run', '--meta', 'n=2', '--yes')).out).toBe('No run matches.\n')
   const many = await reeve('retry-run', '--agent', 'shop', '--limit', '2', '--yes')
   expect(many.out.split('\n').filter((line) => /^\[\d\/2\] run_[abc] → run_/.test(line))).toHaveLength(2)
   expect(many.out).toContain('2 retried, 0 retried before, 0 refused; partial')
@@ -50,7 +58,14 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
     await using runtime = await createRuntime({ store: storeHere(), agents: [shop, other] })
     expect(await runtime.handle('run_a2').outcome()).toMatchObject({ output: 'sold' })
   }
-  for (const wrong of [[], ['run_a', '--status', 'failed'], ['--status', 'completed'], ['--agent', 'shop', '--again']])
+  for (const wrong of [
+    [],
+    ['run_a', '--user', 'ann'],
+    ['--since', 'noon'],
+    ['run_a', '--status', 'failed'],
+    ['--status', 'completed'],
+    ['--agent', 'shop', '--again'],
+  ])
     expect((await reeve('retry-run', ...wrong)).code).toBe(2)
   expect((await reeve('retry-run', 'run_a2')).err).toContain('ended as completed')
 })

@@ -11,11 +11,11 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { reeve } from '../invocation.ts'
+import { filterOf, type RunFilterOptions } from './runs.ts'
 
 /** One run, or those that match. */
-export interface RetryRunOptions {
+export interface RetryRunOptions extends RunFilterOptions {
   readonly status?: readonly RunStatus[]
-  readonly agent?: string
   readonly limit: number
   readonly yes?: boolean
   readonly again?: boolean
@@ -29,15 +29,16 @@ export async function retryRun(
   run: string | undefined,
   options: RetryRunOptions,
 ): Promise<Exit> {
-  const { status, agent } = options
-  if (run !== undefined && (status !== undefined || agent !== undefined))
-    throw usage('a run and a filter were given', 'Name one run, or choose several with --status and --agent.')
+  const { status } = options
+  const filter = filterOf(options)
+  const isFiltered = status !== undefined || Object.keys(filter).length > 0
+  if (run !== undefined && isFiltered)
+    throw usage('a run and a filter were given', 'Name one run, or choose several with --status, --agent, --since, …')
   if (run !== undefined) return retryOne(context, run, options)
-  if (status === undefined && agent === undefined)
-    throw usage('no run was named', `Name a run, or choose several: ${reeve} retry-run --status failed`)
+  if (!isFiltered) throw usage('no run was named', `Name a run, or choose several: ${reeve} retry-run --status failed`)
   if (options.again === true || options.run !== undefined)
     throw usage('--again and --run are for one run', `Name the run: ${reeve} retry-run <run> --again`)
-  return retryMany(context, { status: status ?? ['failed'], ...(agent === undefined ? {} : { agent }) }, options)
+  return retryMany(context, { status: status ?? ['failed'], ...filter }, options)
 }
 
 function retryOne(context: CommandContext, run: string, options: RetryRunOptions): Promise<Exit> {

@@ -30,11 +30,8 @@ const colours: Partial<Record<RunStatus, Style>> = {
   running: 'cyan',
 }
 
-/** The options of the command, as they are typed. */
-export interface RunsOptions {
-  readonly limit: number
-  readonly json?: boolean
-  readonly status?: string
+/** Which runs, as it is typed. */
+export interface RunFilterOptions {
   readonly agent?: string
   readonly user?: string
   readonly session?: string
@@ -43,6 +40,13 @@ export interface RunsOptions {
   readonly since?: string
   readonly before?: string
   readonly minUsd?: number
+}
+
+/** The options of the command, as they are typed. */
+export interface RunsOptions extends RunFilterOptions {
+  readonly limit: number
+  readonly json?: boolean
+  readonly status?: string
   readonly after?: string
   readonly why?: boolean
   readonly usd?: boolean
@@ -52,7 +56,7 @@ export interface RunsOptions {
 export function runs(context: CommandContext, given: RunsOptions): Promise<Exit> {
   const { terminal, options, cwd } = context
   const { limit, json = false, why = false, usd = false } = given
-  const filter = filterOf(given)
+  const filter = pageOf(given)
   return withRuns(options, cwd, async (runtime) => {
     const found = await runtime.runs(filter)
     if (json) {
@@ -103,11 +107,20 @@ function costText({ usage: used }: RunSummary): string {
 /** A moment as people read it. */
 export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
 
-function filterOf(given: RunsOptions): RunFilter {
-  const { limit, status, agent, user, session, tenant, meta, since, before, minUsd, after } = given
+function pageOf(given: RunsOptions): RunFilter {
+  const { limit, status, after } = given
   return {
     limit,
     ...(status === undefined ? {} : { status: status.split(',').map((each) => each.trim() as RunStatus) }),
+    ...filterOf(given),
+    ...(after === undefined ? {} : { after: placeOf(after) }),
+  }
+}
+
+/** The filter that was typed. Throws `cli.usage`. */
+export function filterOf(given: RunFilterOptions): RunFilter {
+  const { agent, user, session, tenant, meta, since, before, minUsd } = given
+  return {
     ...(agent === undefined ? {} : { agent }),
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),
@@ -116,7 +129,6 @@ function filterOf(given: RunsOptions): RunFilter {
     ...(since === undefined ? {} : { since: momentOf(since, '--since') }),
     ...(before === undefined ? {} : { before: momentOf(before, '--before') }),
     ...(minUsd === undefined ? {} : { usdFrom: minUsd }),
-    ...(after === undefined ? {} : { after: placeOf(after) }),
   }
 }
 
