@@ -337,7 +337,8 @@ class FixedOrderRun {
     const read = (word: Json): string | undefined =>
       typeof word === 'boolean' ? undefined : `it returned ${described(word)}; expected true or false`
     const reply = await callHook<boolean>(this.ctx.scope('until'), 'until', ask, read)
-    return reply.failure ?? reply.word ?? false
+    if (reply.failure === undefined) return reply.word ?? false
+    return { ...reply.failure, hint: 'Its error is in the journal, as `hook.failed`: run.events(), or reeve events <run>' }
   }
 
   /** All at once. */

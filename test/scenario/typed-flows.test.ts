@@ -145,7 +145,10 @@ describe('until', () => {
       maxIterations: 2,
       until: () => Promise.reject(new Error('no')),
     })
-    expect(await ended(failing, 1)).toMatchObject({ status: 'failed', failure: { code: 'hook.failed' } })
+    expect(await ended(failing, 1)).toMatchObject({
+      status: 'failed',
+      failure: { code: 'hook.failed', hint: expect.stringContaining('reeve events') as string },
+    })
     const odd = loop({ name: 'l', agents: [doubler], maxIterations: 2, until: () => 'yes' as never })
     expect(await ended(odd, 1)).toMatchObject({
       failure: { message: 'until failed: it returned the text "yes"; expected true or false' },
