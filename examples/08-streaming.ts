@@ -60,6 +60,27 @@ assert.equal(seen.text, 'Here it is: Black wings, old eyes.')
 assert.equal(seen.poet, 'Black wings, old eyes.')
 assert.equal(seen.events.at(-1), 'activation.settled')
 
+// #region terminal
+const printed: string[] = []
+const print = (line: string): number => printed.push(line)
+for await (const said of (await runtime.start(editor, 'A second one.')).messages()) {
+  const who = said.path.join(' > ')
+  if (said.type === 'tool') print(`${who} has from ${said.tool}: ${JSON.stringify(said.content)}`)
+  if (said.type !== 'assistant') continue
+  if (said.text !== '') print(`${who}: ${said.text}`)
+  for (const { name, input } of said.calls ?? []) print(`${who} calls ${name} ${JSON.stringify(input)}`)
+}
+// #endregion
+console.log(printed.join('\n'))
+assert.deepEqual(printed, [
+  'editor calls shelf {}',
+  'editor has from shelf: "None there."',
+  'editor calls delegate {"worker":"poet","instructions":"Ravens."}',
+  'editor > poet: Black wings, old eyes.',
+  'editor has from delegate: "Black wings, old eyes."',
+  'editor: Here it is: Black wings, old eyes.',
+])
+
 // #region parts
 const work: unknown[] = []
 // a stream listens before its run begins: no part is missed
@@ -67,7 +88,7 @@ for await (const item of runtime.stream(editor, 'A third one.')) {
   if (item.type === 'event') continue
   const { agent: worker, part } = item.part
   switch (part.type) {
-    case 'tool.progress': // of a tool of yours, of the AI SDK or of an MCP server
+    case 'tool.progress': // of the AI SDK, of an MCP server, or `io.emit({ type: 'tool.progress', value })` of a tool of yours
       work.push([worker, 'progress', part.value])
       break
     case 'custom': // what code emitted in a form of its own, as it was emitted

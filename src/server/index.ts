@@ -3,7 +3,7 @@ export { createServer, type ReeveServer, type ReeveServerOptions } from './serve
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
 export { localContext, type LocalContextOptions, type Protocol, type ProtocolContext } from './protocol.ts'
 export type { ShownError } from './error-status.ts'
-export { oidc, type OidcOptions } from './access/oidc.ts'
+export { oidc, type KeySet, type OidcOptions, type TokenClaims } from './access/oidc.ts'
 export type { AccessOptions, RequestLimits } from './access/access.ts'
 export type { Auth, BearerTokens, VerifyRequest } from './access/authentication.ts'
 export type { BrowserSessionOptions } from './access/session.ts'

@@ -7,7 +7,7 @@
  * `iss`, `aud` and `exp` as they must be. The key of a token is never taken from the token.
  */
 import type * as JoseModule from 'jose'
-import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose'
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import {
   choice,
   expects,
@@ -25,6 +25,21 @@ import {
 import type { Principal, Role } from '../wire.ts'
 import { bearerOf, type VerifyRequest } from './authentication.ts'
 
+/** The claims of a token that was verified. Types of jose are none of this interface: the package may not be installed. */
+export interface TokenClaims {
+  readonly iss?: string
+  readonly sub?: string
+  readonly aud?: string | string[]
+  /** Seconds since 1970. */
+  readonly exp?: number
+  readonly [claim: string]: unknown
+}
+
+/** Public keys of an issuer: a JSON Web Key Set. */
+export interface KeySet {
+  readonly keys: readonly { readonly kty?: string; readonly [member: string]: unknown }[]
+}
+
 /** How tokens are verified, and what becomes of their claims. */
 export interface OidcOptions {
   /** The issuer, exactly as in the claim `iss`: `https://login.example.com/`. */
@@ -32,16 +47,16 @@ export interface OidcOptions {
   /** The claim `aud` must be or contain one of these. */
   readonly audience: string | readonly string[]
   /** Its keys: an address, or the keys. Default: the `jwks_uri` of `<issuer>/.well-known/openid-configuration`. */
-  readonly jwks?: string | JSONWebKeySet
+  readonly jwks?: string | KeySet
   /** The roles by the claims of a verified token. */
-  readonly roles: (claims: JWTPayload) => readonly Role[]
+  readonly roles: (claims: TokenClaims) => readonly Role[]
   /**
    * The tenant by the claims. Undefined: the token is refused. Null: a principal without a tenant, who sees all runs.
    * Default: nobody has a tenant.
    */
-  readonly tenant?: (claims: JWTPayload) => string | null | undefined
+  readonly tenant?: (claims: TokenClaims) => string | null | undefined
   /** The name by the claims, under which decisions are recorded. Undefined: the token is refused. Default: `sub`. */
-  readonly name?: (claims: JWTPayload) => string | undefined
+  readonly name?: (claims: TokenClaims) => string | undefined
   /** Default: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA. */
   readonly algorithms?: readonly string[]
   /** How far clocks may differ. Milliseconds. Default 30,000. */
@@ -124,7 +139,7 @@ async function loadJose(): Promise<Jose> {
 }
 
 async function keysOf({ issuer, jwks }: OidcOptions, jose: Jose): Promise<JWTVerifyGetKey> {
-  if (jwks !== undefined && typeof jwks !== 'string') return jose.createLocalJWKSet(jwks)
+  if (jwks !== undefined && typeof jwks !== 'string') return jose.createLocalJWKSet(jwks as JSONWebKeySet)
   return jose.createRemoteJWKSet(new URL(jwks ?? (await discovered(issuer))))
 }
 
@@ -152,7 +167,7 @@ async function claimsOf(
   key: JWTVerifyGetKey,
   { issuer, audience, algorithms = asymmetric, clockToleranceMs = 30_000 }: OidcOptions,
   { jwtVerify, errors }: Jose,
-): Promise<JWTPayload | undefined> {
+): Promise<TokenClaims | undefined> {
   try {
     const { payload } = await jwtVerify(token, key, {
       issuer,
@@ -173,7 +188,7 @@ async function claimsOf(
   }
 }
 
-function principalOf(claims: JWTPayload, { roles, tenant, name }: OidcOptions): Principal | undefined {
+function principalOf(claims: TokenClaims, { roles, tenant, name }: OidcOptions): Principal | undefined {
   const called = name === undefined ? claims.sub : name(claims)
   const of = tenant === undefined ? null : tenant(claims)
   if (called === undefined || of === undefined) return undefined
@@ -184,6 +199,6 @@ function principalOf(claims: JWTPayload, { roles, tenant, name }: OidcOptions): 
 function endOf(request: Request): number | undefined {
   const payload = bearerOf(request)?.split('.')[1]
   if (payload === undefined) return undefined
-  const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload
+  const { exp } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as TokenClaims
   return exp === undefined ? undefined : exp * 1_000
 }
