@@ -338,7 +338,10 @@ class FixedOrderRun {
       typeof word === 'boolean' ? undefined : `it returned ${described(word)}; expected true or false`
     const reply = await callHook<boolean>(this.ctx.scope('until'), 'until', ask, read)
     if (reply.failure === undefined) return reply.word ?? false
-    return { ...reply.failure, hint: 'Its error is in the journal, as `hook.failed`: run.events(), or reeve events <run>' }
+    return {
+      ...reply.failure,
+      hint: 'Its error is in the journal, as `hook.failed`: run.events(), or reeve events <run>',
+    }
   }
 
   /** All at once. */

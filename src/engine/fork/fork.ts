@@ -181,7 +181,7 @@ class Fork {
     const { run, at, edit } = this.#request
     const last = prefix.at(-1)
     if (last?.position !== at)
-      throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run}`)
+      throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run} --json`)
     if (prefix.some(({ activation, event }) => activation === this.#from && event.type === 'activation.settled'))
       throw invalid(
         `run ${run} has ended at position ${at}: nothing would go on there`,

@@ -25,19 +25,22 @@ import {
 import type { Principal, Role } from '../wire.ts'
 import { bearerOf, type VerifyRequest } from './authentication.ts'
 
-/** The claims of a token that was verified. Types of jose are none of this interface: the package may not be installed. */
+/** The claims of a verified token (RFC 7519). Written here, since the package jose and its types may not be installed. */
 export interface TokenClaims {
   readonly iss?: string
   readonly sub?: string
   readonly aud?: string | string[]
-  /** Seconds since 1970. */
+  readonly jti?: string
+  /** Seconds since 1970, as `nbf` and `iat`. */
   readonly exp?: number
+  readonly nbf?: number
+  readonly iat?: number
   readonly [claim: string]: unknown
 }
 
 /** Public keys of an issuer: a JSON Web Key Set. */
 export interface KeySet {
-  readonly keys: readonly { readonly kty?: string; readonly [member: string]: unknown }[]
+  readonly keys: readonly object[]
 }
 
 /** How tokens are verified, and what becomes of their claims. */
