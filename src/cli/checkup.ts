@@ -244,9 +244,10 @@ async function* storeFindings(
     await using runtime = await openRuntime(place, { drive: false })
     const { installation } = await runtime.system()
     const { store, workers } = installation!
+    const alive = workers.filter(({ isAlive }) => isAlive !== false).length
     yield ok(
       'store',
-      `${shownStore(store.name)} (${installation!.engine}), driven by ${workers.length} process${workers.length === 1 ? '' : 'es'} now`,
+      `${shownStore(store.name)} (${installation!.engine}), driven by ${alive} process${alive === 1 ? '' : 'es'} now`,
     )
     const [newest] = await runtime.runs({ limit: 1 })
     yield clockFinding(newest?.createdAt, Date.now())

@@ -1,4 +1,5 @@
 /** `reeve doctor`: what is wrong with an installation, each with what to do. */
+import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -123,6 +124,18 @@ describe('the store', () => {
     const { of } = await examined()
     expect(of('store')).toEqual([finding('ok', /own\.db \(embedded\), driven by 0 processes now/)])
     expect(of('clock')).toEqual([finding('ok', /^20/)])
+  })
+  test('whose process was killed: it drives nothing once its lease is over', async () => {
+    const program = `import { agent, createRuntime } from ${index}
+const greeter = agent({ name: 'greeter', model: () => 'hello' })
+const runtime = await createRuntime({ store: 'own.db', agents: [greeter] })
+await runtime.run(greeter, 'hi')
+process.kill(process.pid, 'SIGKILL')`
+    const { signal } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder })
+    expect(signal).toBe('SIGKILL')
+    const said = async (): Promise<void> =>
+      expect((await examined()).of('store')).toEqual([finding('ok', /driven by 0 processes now/)])
+    await vi.waitFor(said, { timeout: 20_000, interval: 200 }) // its lease is over
   })
   test('of a newer Reeve', async () => {
     await made()
