@@ -33,6 +33,7 @@ import {
   dataOf,
   factChecks,
   factRule,
+  meantByAgentOptions,
   modelAgentChecks,
   schemaOf,
   toolProblems,
@@ -133,9 +134,13 @@ export function mustHaveModelOrCode(options: object, where: string, known: Reado
           ? `has ${mayHaveBase ? 'no model, no base and no run' : 'neither a model nor a run'}`
           : undefined
   if (problem === undefined) return
-  throw new ReeveError('agent.invalid', [`${where} ${problem}`, ...unknownNames(options, known, where)].join('\n'), {
-    hint: `Give model: an id, a model object or a function; ${mayHaveBase ? 'base: an agent; ' : ''}or run: code.`,
-  })
+  throw new ReeveError(
+    'agent.invalid',
+    [`${where} ${problem}`, ...unknownNames(options, known, where, meantByAgentOptions(known))].join('\n'),
+    {
+      hint: `Give model: an id, a model object or a function; ${mayHaveBase ? 'base: an agent; ' : ''}or run: code.`,
+    },
+  )
 }
 
 function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
@@ -170,7 +175,10 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     assess,
     outputKey,
     problems: () => [
-      ...optionProblems<object>(modelChecks, options, `agent "${name}"`, factRule),
+      ...optionProblems<object>(modelChecks, options, `agent "${name}"`, {
+        rule: factRule,
+        meant: meantByAgentOptions(modelChecks),
+      }),
       ...toolProblems(name, tools, undefined, assess),
     ],
   })
@@ -269,7 +277,10 @@ class CodeAgent extends DefinedAgent {
     const { workers } = this.#options
     const where = `agent "${this.name}"`
     return [
-      ...optionProblems<object>(codeChecks, this.#options, where, factRule),
+      ...optionProblems<object>(codeChecks, this.#options, where, {
+        rule: factRule,
+        meant: meantByAgentOptions(codeChecks),
+      }),
       ...(typeof workers === 'function' ? agentsCheck(workers(), `${where}: workers`) : []),
     ]
   }

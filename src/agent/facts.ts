@@ -242,6 +242,32 @@ const { input: _input, output: _output, ...composed } = factChecks
 /** Those of every agent that is made of others: it takes and answers what they do. */
 export const composedChecks: Checks<Omit<AgentFacts<string, undefined, undefined>, 'input' | 'output'>> = composed
 
+/** What people who know other frameworks call the options of agents. */
+const foreignNames: Readonly<Record<string, string>> = {
+  id: 'name',
+  prompt: 'instructions',
+  system: 'instructions',
+  systemPrompt: 'instructions',
+  system_prompt: 'instructions',
+  llm: 'model',
+  agents: 'workers',
+  subagents: 'workers',
+  handoffs: 'workers',
+  inputSchema: 'input',
+  outputSchema: 'output',
+  outputType: 'output',
+  responseFormat: 'output',
+  structuredOutput: 'output',
+  maxSteps: 'limits.ownTurns',
+  maxTurns: 'limits.ownTurns',
+  recursionLimit: 'limits.turns',
+  temperature: 'settings.temperature',
+}
+
+/** Of an agent with these options: what people who know other frameworks mean by an option that it does not have. */
+export const meantByAgentOptions = (known: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(foreignNames).filter(([, own]) => Object.hasOwn(known, own.split('.')[0]!)))
+
 /** What must hold between them: only a model can report. */
 export const factRule: Rule<object> = (options, where) => [
   'assess' in options &&

@@ -62,6 +62,7 @@ export {
   composedChecks,
   factChecks,
   factRule,
+  meantByAgentOptions,
   modelAgentChecks,
   schemaOf,
   toolProblems,

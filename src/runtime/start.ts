@@ -302,6 +302,20 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   defaultStatus: statusCheck,
 })
 
+/** What people who know other frameworks mean by an option that a start does not have. */
+const meantByStartOptions: Readonly<Record<string, string>> = {
+  thread: 'session',
+  threadId: 'session',
+  thread_id: 'session',
+  conversationId: 'session',
+  resource: 'user',
+  resourceId: 'user',
+  requestContext: 'metadata',
+  maxSteps: 'limits.ownTurns',
+  maxTurns: 'limits.ownTurns',
+  recursionLimit: 'limits.turns',
+}
+
 /** What must hold between them. */
 const startRule =
   (agent: Agent): Rule<StartOptions> =>
@@ -329,7 +343,10 @@ function mustBeStart(
     })
   refuseProblems(
     'input.invalid',
-    optionProblems(startChecks(agent, hooks, find), options, 'start', startRule(agent)),
+    optionProblems(startChecks(agent, hooks, find), options, 'start', {
+      rule: startRule(agent),
+      meant: meantByStartOptions,
+    }),
     'Nothing was started.',
   )
 }

@@ -25,6 +25,7 @@ import {
   dataOf,
   factChecks,
   factRule,
+  meantByAgentOptions,
   ModelAgent,
   modelAgentChecks,
   modelSetup,
@@ -469,7 +470,7 @@ const problemsOf = (
   where: string,
   rule: Rule<object> = factRule,
 ): readonly AgentProblem[] => [
-  ...optionProblems(checks, options, where, rule),
+  ...optionProblems(checks, options, where, { rule, meant: meantByAgentOptions(checks) }),
   ...roster.problems(),
   ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),
 ]

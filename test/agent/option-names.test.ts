@@ -17,6 +17,30 @@ test.each<Wrong>([
     'agent "a" has no option "instruction": did you mean "instructions"?',
   ],
   [
+    'agent, by the name of another framework',
+    () => agent(any({ ...plain, prompt: 'x' })),
+    'team.invalid',
+    'agent "a" has no option "prompt": did you mean "instructions"?',
+  ],
+  [
+    'supervisor, by the name of another framework',
+    () => supervisor(any({ name: 's', model, workers, maxSteps: 3 })),
+    'team.invalid',
+    'supervisor "s" has no option "maxSteps": did you mean "limits.ownTurns"?',
+  ],
+  [
+    'tool, by the name of another framework',
+    () => tool(any({ name: 't', inputSchema: {}, execute: () => 1 })),
+    'tool.invalid',
+    'tool "t" has no option "inputSchema": did you mean "input"?',
+  ],
+  [
+    'code that has no such option either',
+    () => agent(any({ name: 'a', run: () => 1, prompt: 'x' })),
+    'team.invalid',
+    /^agent "a" has no option "prompt"; it has name, .*, workers$/,
+  ],
+  [
     'code',
     () => agent(any({ name: 'a', run: () => 1, instructions: 'x' })),
     'team.invalid',

@@ -271,6 +271,16 @@ const toolRule: Rule<AnyTool> = (options, where) => {
 }
 type AnyTool = EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
 
+/** What people who know other frameworks mean by an option that tools do not have. */
+const meantByToolOptions: Readonly<Record<string, string>> = {
+  id: 'name',
+  schema: 'input',
+  inputSchema: 'input',
+  requireApproval: 'approval',
+  needsApproval: 'approval',
+  handler: 'execute',
+}
+
 /** Defines a tool. Throws `tool.invalid` with all of its problems. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
   options: EffectToolOptions<Name, S>,
@@ -288,7 +298,10 @@ export function tool(
   // with both, all option names are known, and giving both is the problem
   const both = options.execute !== undefined && options.run !== undefined
   const checks = both ? bothChecks : options.run === undefined ? effectChecks : orchestrationChecks
-  const problems = optionProblems<AnyTool>(checks as Checks<AnyTool>, options, where, toolRule)
+  const problems = optionProblems<AnyTool>(checks as Checks<AnyTool>, options, where, {
+    rule: toolRule,
+    meant: meantByToolOptions,
+  })
   const { costUsd, background = false } = options
   const approval = approvalRule(options.approval, sensitive)
   const input = schemaOf(options.input, options.parameters, where, problems)
