@@ -570,7 +570,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   // ---------------------------------------------------------------------------------------------------------------------
 
   #open(): void {
-    if (this.#closed) throw new ReeveError('engine.closed', 'the engine is closed', {
+    if (this.#closed)
+      throw new ReeveError('engine.closed', 'the engine is closed', {
         hint: 'Await what its runs resolve to before it is closed (`return await` in a block with `await using`), or create a new runtime.',
       })
     if (this.#lost !== undefined) throw this.#lost
