@@ -10,8 +10,11 @@ import {
   jsonProblem,
   messageOf,
   failure,
+  unknownNames,
   type CallUsage,
   type Message,
+  type NamesOf,
+  type ToolCall,
 } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold } from './answer.ts'
@@ -116,8 +119,38 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
 
 function problemOf(answer: ModelAnswerInput): string | undefined {
   if (typeof answer !== 'object' || answer === null) return 'answer is neither a text nor an object'
-  return jsonProblem(answer, 'answer') ?? filesProblem(answer.files)
+  return (
+    unknownNames(answer, answerNames, 'answer', meantByAnswer)[0] ??
+    jsonProblem(answer, 'answer') ??
+    callsProblem(answer.calls) ??
+    filesProblem(answer.files)
+  )
 }
+
+/** A call with an unknown member would be a call without its arguments, again and again. */
+function callsProblem(calls: unknown): string | undefined {
+  if (!Array.isArray(calls)) return calls === undefined ? undefined : 'answer.calls is not a list of { name, input }'
+  return calls.flatMap((call: unknown, i) => unknownNames(call, callNames, `answer.calls[${i}]`, meantByCall))[0]
+}
+
+/** Those of a complete answer, too: a function may ask another model and return what that answered. */
+const answerNames: NamesOf<ModelAnswerInput & ModelAnswer> = {
+  text: true,
+  calls: true,
+  files: true,
+  usage: true,
+  finish: true,
+  model: true,
+  reasoning: true,
+  response: true,
+  warnings: true,
+  providerMetadata: true,
+}
+const callNames: NamesOf<ToolCall> = { id: true, name: true, input: true, invalid: true }
+
+/** What people who know other tools mean by other names. */
+const meantByAnswer = { content: 'text', toolCalls: 'calls', tool_calls: 'calls', finishReason: 'finish' }
+const meantByCall = { args: 'input', arguments: 'input', toolName: 'name', tool: 'name', toolCallId: 'id' }
 
 /** Text is read as the JSON text of arguments, so a text that is itself the input is quoted. */
 const given = (input: unknown): unknown => (typeof input === 'string' ? JSON.stringify(input) : input)

@@ -34,3 +34,31 @@ test('a function model’s view of the conversation does not grow, and the funct
   expect(thrown).toHaveLength(6)
   expect(kept[1]![0]).toMatchObject({ content: 'the brief' })
 })
+
+test.each([
+  [{ toolCalls: [] }, 'answer has no option "toolCalls": did you mean "calls"?'],
+  [{ content: 'x' }, 'answer has no option "content": did you mean "text"?'],
+  [{ calls: [{ name: 'look', args: {} }] }, 'answer.calls[0] has no option "args": did you mean "input"?'],
+  [{ calls: { name: 'look' } }, 'answer.calls is not a list of { name, input }'],
+])('an answer of a model function with an unknown member fails at once: %j', async (answer, problem) => {
+  const root = agent({ name: 'root', tools: [look], model: () => answer as never })
+  await using runtime = await createRuntime({ agents: [root] })
+  expect(await runtime.run(root, 'go')).toMatchObject({
+    status: 'failed',
+    failure: { code: 'model.answer-invalid', message: expect.stringContaining(problem) as string },
+  })
+})
+
+test('a model function may return the whole answer of another model', async () => {
+  const whole = {
+    text: 'hi',
+    calls: [],
+    finish: 'stop',
+    model: 'a/b',
+    reasoning: { text: 'hm' },
+    warnings: [],
+  } as const
+  const root = agent({ name: 'root', model: () => whole as never })
+  await using runtime = await createRuntime({ agents: [root] })
+  expect(await runtime.run(root, 'go')).toMatchObject({ output: 'hi' })
+})
