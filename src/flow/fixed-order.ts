@@ -144,9 +144,9 @@ type AllOutputs<Agents extends readonly Agent[]> = number extends Agents['length
   ? Json[]
   : { -readonly [Index in keyof Agents]: OutputOf<Agents[Index]> }
 
-/** Stands in the place of an agent that does not take what the agent before it gives. */
+/** Stands in the place of an agent that does not take what the agent before it gives; compilers show its member. */
 interface Misfit<Name extends string> {
-  readonly misfit: `"${Name}" does not take what the agent before it gives`
+  readonly 'its input does not take the output of the agent before it': Name
 }
 /** An agent after one with this output. One without an `input` takes everything: it reads what was said. */
 type After<Before, Next> =
