@@ -30,6 +30,7 @@ import type { OtelOptions } from './command/otel.ts'
 import type { McpCommandOptions } from './command/mcp.ts'
 import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
+import { start } from './command/start.ts'
 import { watch } from './command/watch.ts'
 import { work } from './command/work.ts'
 import type { Execute } from './context.ts'
@@ -199,6 +200,32 @@ function addExecution(program: Command, execute: Execute): void {
     .addHelpText('after', examples('reeve demo .', 'reeve demo ~/src/app --yes', 'reeve demo . --model ollama/qwen3'))
     .action((folder: string, options: Parameters<typeof demo>[2]) =>
       execute((context) => demo(context, folder, options)),
+    )
+  program
+    .command('start')
+    .description(
+      'start a run of an agent of the config, drive it and watch it; with an engine, its workers drive it and this command watches',
+    )
+    .argument('<agent>', 'the name of the agent')
+    .argument('<input>', 'its input: JSON if it is valid JSON, else a text')
+    .option('--detach', 'do not drive or watch it: a worker does')
+    .option('--text', 'the input is a text, whatever it looks like')
+    .option('--run <id>', 'the id of the run; repeating an id returns the same run')
+    .option('--session <session>', 'the conversation that it continues')
+    .option('--user <user>', 'for whom it runs')
+    .option('--tenant <tenant>', 'whose run it is')
+    .option('--meta <key=value...>', 'metadata by which it is found; a value may be JSON')
+    .option('--yes', 'approve every request of the run')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      examples(
+        'reeve start editor "A paragraph about ravens."',
+        `reeve start refunds '{"order":7}' --user ann --meta customer=acme --detach`,
+      ),
+    )
+    .action((agent: string, input: string, options: Parameters<typeof start>[3]) =>
+      execute((context) => start(context, agent, input, options)),
     )
   program
     .command('resume')

@@ -133,7 +133,7 @@ export function filterOf(given: RunFilterOptions): RunFilter {
 }
 
 /** `key=value`; a value that is JSON is that value, so that `n=1` is a number and `n="1"` a text. */
-function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']> {
+export function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']> {
   const entries = given.map((each) => {
     const cut = each.indexOf('=')
     if (cut < 1) throw usage(`--meta ${JSON.stringify(each)} is not key=value`, 'For example: --meta customer=acme')
