@@ -48,6 +48,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'embedded/index.ts',
       'embedded/digests.ts',
       'embedded/store.ts',
+      'memory/store.ts',
       'migration/index.ts',
       'postgres/index.ts',
       'postgres/postgres.ts',

@@ -1,5 +1,6 @@
 /** `reeve start`: a run of a config's agent, from a terminal. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,17 +58,12 @@ test('with --detach a worker drives it', async () => {
   const left = await reeve(folder, 'start', 'echo', 'later', '--run', 'r1', '--detach')
   expect(left).toMatchObject({ code: 0, out: expect.stringContaining('Started r1.') as string })
   expect((await reeve(folder, 'show', 'r1', '--store', './own.db')).out).not.toContain('later\n')
-  const worked = await begin(folder, ['work'], (out, child) => {
-    if (!out.includes('Ctrl-C') || child.killed) return
-    void vi
-      .waitUntil(
-        async () => (await reeve(folder, 'show', 'r1', '--store', './own.db')).out.includes('completed'),
-        20_000,
-      )
-      .finally(() => child.kill('SIGTERM'))
-  })
-  expect(worked.code).toBe(0)
-  expect((await reeve(folder, 'show', 'r1', '--store', './own.db')).out).toContain('completed')
+  let worker: ChildProcess | undefined
+  const worked = begin(folder, ['work'], (_, child) => (worker = child))
+  const shown = async (): Promise<string> => (await reeve(folder, 'show', 'r1', '--store', './own.db')).out
+  await vi.waitUntil(async () => (await shown()).includes('completed'), 20_000)
+  worker?.kill('SIGTERM')
+  expect((await worked).code).toBe(0)
 })
 
 test('an agent that is not there: which ones are', async () => {
