@@ -2,12 +2,22 @@
  * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts
  * checks|examples`.
  *
- * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with
- * nobody at the keyboard; a template is written, installed, tested and started from the packed one.
+ * A check is any `check:*` script of `package.json`. An example runs in a fresh folder in which the packed Reeve is
+ * installed, with nobody at the keyboard; a template is written, installed, tested and started from the packed one.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -38,12 +48,10 @@ function checks(): Job[] {
 }
 
 function examples(): Job[] {
-  const folder = join(root, 'examples')
-  const names = existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => name.endsWith('.ts'))
-        .sort()
-    : []
+  const folder = installed()
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .sort()
   const projects = Object.keys(templates).map((name) => ({
     name: `templates/${name}`,
     command: process.execPath,
@@ -53,6 +61,34 @@ function examples(): Job[] {
     ...names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] })),
     ...projects,
   ]
+}
+
+/**
+ * The examples in a folder as a user has it: the packed Reeve was installed there by npm. Other packages that they
+ * import are those of this checkout.
+ */
+function installed(): string {
+  const project = join(empty, 'project')
+  const packages = join(project, 'node_modules')
+  mkdirSync(packages, { recursive: true })
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  // a package manager that runs this passes on settings of this checkout
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/.test(name)))
+  const npm = (cwd: string, ...args: readonly string[]): string =>
+    execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  const packed = npm(root, 'pack', '--silent', '--pack-destination', empty).trim().split('\n').at(-1)!
+  npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(empty, packed))
+  const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
+  )
+  for (const name of names) {
+    if (name.startsWith('.') || existsSync(join(packages, name))) continue
+    mkdirSync(dirname(join(packages, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
+  const folder = join(project, 'examples')
+  cpSync(join(root, 'examples'), folder, { recursive: true })
+  return folder
 }
 
 /** A server as a user has it who has none: by the command. */
