@@ -61,6 +61,8 @@ try {
       const { page, context } = await visit(browser, server, path, options)
       await page.getByRole('heading', { level: 1 }).first().waitFor()
       await page.locator('.spinner').first().waitFor({ state: 'detached' })
+      await page.getByText('live', { exact: true }).waitFor()
+      await page.waitForFunction('[...document.images].every(({ complete }) => complete)')
       if (name === 'inbox' && view !== 'phone') {
         await page.locator('.question', { hasText: 'issue_refund' }).click()
         await page.locator('#question-detail').getByRole('heading', { level: 1, name: 'issue_refund' }).waitFor()
