@@ -18,10 +18,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { templates } from '../src/cli/project.ts'
+import { freePort } from '../test/servers/place.ts'
 import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
 
 /** Where the examples find PostgreSQL: a schema on the one that runs, or on one that is started. */
@@ -107,16 +107,6 @@ async function startRestate(): Promise<NonNullable<typeof restate>> {
       await ended
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 }
 
 function passes({ name, command, args }: Job): boolean {

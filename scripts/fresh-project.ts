@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { isTemplate } from '../src/cli/project.ts'
+import { freePort } from '../test/servers/place.ts'
 
 const [template = ''] = process.argv.slice(2)
 assert.ok(isTemplate(template), `no template is called "${template}"`)
@@ -36,15 +36,6 @@ const run = (cwd: string, command: string, ...args: readonly string[]): string =
   console.log(out)
   return out
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => resolve(port))
-    })
-  })
 
 /** Starts it, and resolves when it has said this. */
 async function begin(

@@ -116,7 +116,7 @@ export class CommandHandler implements Commands {
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
-    if (event.type === 'activation.settled') this.#explain(activation, text)
+    if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
     if (event.type === 'step.settled')
       engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
     engine.touch(run)
