@@ -33,8 +33,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
     write.by === undefined || speaks(write.by.run) ? writeValue(tables, write) : { status: 'lost' },
   )
   const awake = writeRows(tables, batch, keep)
-  const ends = batch.ended.flatMap(({ run }) => (keep(run) ? [tables.runs.get(run)!] : []))
-  for (const run of ends) end(tables, run, batch)
+  const ends = batch.ended.flatMap((given) => (keep(given.run) ? [end(tables, given)] : []))
   return { moved: false, fenced, existed, awake, posts, values, position, ends }
 }
 
@@ -196,8 +195,8 @@ function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo
       tables.drop(row)
 }
 
-function end(tables: MemoryTables, run: RunRecord, batch: Batch): void {
-  const { status, at, usage, why } = batch.ended.find((each) => each.run === run.id)!
+function end(tables: MemoryTables, { run: id, status, at, usage, why }: Batch['ended'][number]): RunRecord {
+  const run = tables.runs.get(id)!
   Object.assign(run, { status, ended: at, owner: null, control: null, why: why ?? null })
   Object.assign(run, { usd: usage?.usd ?? null, usage: usage === undefined ? null : JSON.stringify(usage) })
   // the run will not be driven and asked again
@@ -206,4 +205,5 @@ function end(tables: MemoryTables, run: RunRecord, batch: Batch): void {
   for (const row of run.unread) tables.take(row)
   tables.place(run)
   if (run.isListed) tables.ended.add(run)
+  return run
 }
