@@ -10,6 +10,7 @@ import type {
   CallUsage,
   Json,
   MessageId,
+  Now,
   OpId,
   Outcome,
   RunId,
@@ -364,6 +365,11 @@ export interface Registry {
    * The named agent at exactly this version, or the newest if no version is given; undefined if it is not registered.
    */
   find(name: string, version?: string): Orchestration | undefined
+  /**
+   * Loads what the code of its agents needs and is not loaded yet. Awaited before anything is driven, and by whoever
+   * adds agents later. Idempotent. Absent: nothing is to be loaded.
+   */
+  load?(): Now<void>
   /** What becomes of an activation whose version is gone: go on with the newest (default) or park until it is back. */
   readonly onMissingVersion: 'move' | 'park'
 }

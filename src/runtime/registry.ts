@@ -6,7 +6,7 @@
  * Holds: code is not durable: the journal has names and versions, which the registry turns back into code.
  */
 import { checkAgents, isAgent, reachableAgents, type Agent } from '../agent/index.ts'
-import { described, nearest, ReeveError } from '../core/index.ts'
+import { described, nearest, ReeveError, type Now } from '../core/index.ts'
 import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
 import {
@@ -21,6 +21,7 @@ import { workOf, type LayerParts } from './layers.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
+  load(): Now<void>
   /**
    * The registered agent, with members that joined its team since; throws `agent.not-registered`. An agent object must
    * be the registered one, or have the same name and version.
@@ -55,12 +56,14 @@ export function registerAgents(
   channels?: readonly Channel[],
 ): Agents {
   const byName = new Map<string, Map<string, Agent>>()
+  const unloaded = new Set<Agent>()
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents)
     for (const agent of reachableAgents(agents)) {
       const versions = byName.get(agent.name) ?? new Map<string, Agent>()
       versions.delete(agent.version)
       versions.set(agent.version, agent)
+      if (agent.load !== undefined) unloaded.add(agent)
       byName.set(agent.name, versions)
     }
   }
@@ -100,6 +103,13 @@ export function registerAgents(
       const known = made.get(agent) ?? orchestrationOf(agent, parts)
       made.set(agent, known)
       return known
+    },
+    load() {
+      if (unloaded.size === 0) return
+      const loading = [...unloaded]
+      return Promise.all(loading.map(async (agent) => agent.load?.())).then(() => {
+        for (const agent of loading) unloaded.delete(agent)
+      })
     },
     named(name, version) {
       const declares = (agent: Agent): boolean => agent.version.split('+')[0] === version

@@ -1,7 +1,7 @@
 /**
  * The composition root: an engine, the agents it may run, and the handles of what runs.
  *
- * Owns: `createRuntime`, the `Runtime` interface, which engine is opened, that closing lets everything go. Does not
+ * Owns: what `createRuntime` does, the `Runtime` interface, which engine is opened, that closing lets everything go. Does not
  * own: anything that happens in a run. Recovery is the engine's: opening a store goes on with what was left there, as
  * soon as it drives.
  */
@@ -160,12 +160,8 @@ export interface Runtime extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/**
- * Opens a store and drives its runs. Throws `config.invalid` for invalid options, `team.invalid` and other codes for
- * invalid agents, `store.*` for problems of the store. With `drive: false` the first call connects to a database, and
- * rejects if that fails.
- */
-export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+/** `createRuntime`, loaded. */
+export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
   const {
     store,
@@ -301,6 +297,9 @@ class EngineRuntime implements Runtime {
     // what is wrong with it is said before anything is read
     const request = startRequest(root, input, options, undefined, this.#parts.defaults, this.#named)
     if (options.oversight !== undefined) this.#parts.registry.mustHaveChannels(options.oversight)
+    // a leader may have been given a planned team since
+    const loaded = this.#parts.registry.load()
+    if (loaded instanceof Promise) await loaded
     const created = await this.#startOnce(root, input, { ...options, runId: request.run }, request)
     return { ...this.handle<O>(request.run), created }
   }

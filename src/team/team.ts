@@ -29,7 +29,7 @@ import type { AnyTeamOptions, TeamOptions } from './options.ts'
 import { RoleBook } from './plan/roles.ts'
 import { plannerData } from './plan/source.ts'
 import { answerData } from './result/options.ts'
-import { TeamRun } from './run.ts'
+import type { TeamRun } from './run.ts'
 import { staffData } from './staff/recruitment.ts'
 import { treeLimits } from './budget/budget.ts'
 
@@ -46,6 +46,9 @@ export function team<const Name extends string, Out extends SchemaLike | undefin
   type Made = Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>>
   return renamable(new PlannedTeam(options as AnyTeamOptions), (name) => team({ ...options, name })) as unknown as Made
 }
+
+/** A run of a planned team is most of its code, and only those who run one have it. */
+let Run: typeof TeamRun | undefined
 
 class PlannedTeam extends DefinedAgent {
   readonly #options: AnyTeamOptions
@@ -93,8 +96,12 @@ class PlannedTeam extends DefinedAgent {
     })
   }
 
+  async load(): Promise<void> {
+    Run ??= (await import('./run.ts')).TeamRun
+  }
+
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    return new TeamRun({ options: this.#options, roles: this.#roles, outputSchema: this.outputSchema }, ctx, edge).run()
+    return new Run!({ options: this.#options, roles: this.#roles, outputSchema: this.outputSchema }, ctx, edge).run()
   }
 
   related(): readonly Agent[] {

@@ -49,6 +49,7 @@ export async function verifyReplay(
 
 /** The same for a given journal. */
 export async function verifyJournal(events: readonly Recorded[], registry: Registry): Promise<ReplayReport> {
+  await registry.load?.()
   const problems = checkJournal(events)
   const logs = Map.groupBy(events, ({ activation }) => activation)
   const index = new RunIndex()

@@ -35,7 +35,11 @@ export function watched(registry: Registry, watcher: Watcher): Registry {
         return orchestration.run(new WatchedContext(ctx, watcher), input)
       },
     }
-  return { onMissingVersion: registry.onMissingVersion, find: (name, version) => wrap(registry.find(name, version)) }
+  return {
+    onMissingVersion: registry.onMissingVersion,
+    load: () => registry.load?.(),
+    find: (name, version) => wrap(registry.find(name, version)),
+  }
 }
 
 class WatchedContext extends ContextView {

@@ -63,6 +63,15 @@ test('the main door is few files, and loads no engine before a runtime is made',
   expect(loaded.join()).not.toMatch(/node:sqlite|node:worker_threads|commander|hono|pg\b/)
 })
 
+test('what runs agents, and a run of a planned team, is not among what defines them', () => {
+  const parts = [...loads(join(dist, 'index.js'))].filter((file) => file.startsWith(dist) && file.endsWith('.js'))
+  const text = parts.map((file) => readFileSync(file, 'utf8')).join('\n')
+  expect(text).toContain('// src/agent/agent.ts')
+  expect(text).toContain('// src/team/team.ts')
+  for (const module of ['engine/host/driver', 'engine/replay/activation', 'runtime/runtime', 'team/run', 'team/schedule/scheduler'])
+    expect(text).not.toContain(`// src/${module}.ts`)
+})
+
 test('what a browser loads asks for nothing of Node', () => {
   expect([...loads(join(dist, 'client/index.js'))].filter((file) => /^node:/.test(file))).toEqual([])
 })

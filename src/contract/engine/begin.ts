@@ -7,6 +7,7 @@ import type { Stage } from './stage.ts'
 /** Registers an agent with all agents that it can reach, and begins a run of it. */
 export async function begin(stage: Stage, root: Agent): Promise<RunId> {
   const registry = registerAgents([root], [], 'move')
+  await registry.load()
   stage.agents.push(...reachableAgents([root]).map(({ name }) => registry.find(name)!))
   await stage.drive()
   const request = startRequest(registry.require(root), 'task', { runId: 'flow' })

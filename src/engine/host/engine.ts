@@ -244,9 +244,11 @@ export class HostEngine<S extends Store = Store> implements Engine {
   drive(registry: Registry): Now<void> {
     this.#open()
     this.store.mustHaveRules()
-    const begun = this.#inStore(() =>
-      andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
-        andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
+    const begun = andThen(registry.load?.(), () =>
+      this.#inStore(() =>
+        andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
+          andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
+        ),
       ),
     )
     return andThen(begun, (left) => {
