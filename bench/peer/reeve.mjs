@@ -61,10 +61,10 @@ export async function create({ script, maxDelegations, stream: streaming = false
     /** @param {{ id: string, prompt: string }} job @param {(text: string) => void} onChunk */
     async stream({ id, prompt }, onChunk) {
       const run = await runtime.start(lead, prompt, { runId: id })
-      for await (const { activation, part } of run.parts()) {
+      await run.onPart(({ activation, part }) => {
         if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part)
           onChunk(asText(part.text))
-      }
+      })
       return textOf(await run.outcome())
     },
     /** @param {{ id: string }} job */

@@ -44,6 +44,7 @@ import {
   follow,
   followMessages,
   hasEnded,
+  hearParts,
   liveParts,
   type MessagesOptions,
   type PartsOptions,
@@ -116,6 +117,12 @@ export interface Run<O = Json> {
    * listens from the start and misses nothing.
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
+  /**
+   * The same as `parts`, as a callback: `hear` is called with each part while it is shown, in order, so it must be
+   * quick: the agent waits for it. Resolves when the run has ended or the signal aborts. Rejects with what `hear`
+   * throws, which ends the hearing and not the run, and as `parts` does.
+   */
+  onPart(hear: (part: RunPart) => void, options?: PartsOptions): Promise<void>
   /**
    * The events after `from` and the live parts between them, in one order, until the run has ended. No part comes
    * before the event that began its step. Parts are live only, as in `parts`; those dropped for a slow reader are
@@ -192,6 +199,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     },
     messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
+    onPart: (hear, options) => hearParts(engine, id, hear, options),
     feed: (options) => readerFeed(engine, id, options),
     text: (options) => textOf(engine, id, options),
     until: async (_state, { signal } = {}) => (await untilWaiting({ ...access, signal })) ?? outcome(),

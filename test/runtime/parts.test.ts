@@ -2,7 +2,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
+import { createRuntime, type RunPart } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { stopwatch, type ActivationId, type Json } from '../../src/core/index.ts'
 import { mergeParts, partBytes, type LivePart } from '../../src/engine/index.ts'
@@ -151,5 +152,110 @@ describe('whose a part is', () => {
     for await (const { agent: name, path } of run.parts(options)) whose.add(`${name} ${path.join('/')}`)
     expect(whose).toContain('writer lead/writer')
     expect(read.mock.calls.length > 0 ? 1 : 0).toBe(atLeast)
+  })
+
+  test.each([{}, { agent: 'writer' }, { path: ['lead', 'writer'] }, { origin: false }])(
+    'K9: a callback hears what a reader reads, in the same order: %j',
+    async (options) => {
+      await using runtime = await createRuntime({ agents: [leader] })
+      const run = await runtime.start(leader, 'go')
+      const heard: string[] = []
+      const read: string[] = []
+      const line = (part: RunPart): string => `${part.agent} ${part.path.join('/')}`
+      const textIn = ({ part }: RunPart): string => ('text' in part && typeof part.text === 'string' ? part.text : '')
+      let [heardText, readText] = ['', '']
+      const hearing = run.onPart((part) => {
+        if (heard.at(-1) !== line(part)) heard.push(line(part))
+        heardText += textIn(part)
+      }, options)
+      for await (const part of run.parts(options)) {
+        if (read.at(-1) !== line(part)) read.push(line(part))
+        readText += textIn(part)
+      }
+      await hearing
+      expect(heardText).toContain('Hello')
+      expect([heard, heardText]).toEqual([read, readText])
+    },
+  )
+
+  test('K9: a callback is called before the agent goes on, and no journal is read for it', async () => {
+    const said: string[] = []
+    let speak = (): void => {}
+    const isHeard = new Promise<void>((resolve) => (speak = resolve))
+    const speaker = agent({
+      name: 'speaker',
+      async model({ emit }) {
+        await isHeard
+        for (const piece of ['a', 'b', 'c']) {
+          emit?.({ type: 'text.delta', id: '0', text: piece })
+          said.push(`said ${piece}`)
+        }
+        return 'abc'
+      },
+    })
+    const engine = createEmbeddedEngine({ file: ':memory:' })
+    await using runtime = await createRuntime({ engine, agents: [speaker] })
+    const read = vi.spyOn(engine, 'read')
+    const run = await runtime.start(speaker, 'go')
+    const hearing = run.onPart(({ part }) => {
+      if ('text' in part) said.push(`heard ${String(part.text)}`)
+    })
+    speak()
+    await hearing
+    expect(said.slice(0, 6)).toEqual(['heard a', 'said a', 'heard b', 'said b', 'heard c', 'said c'])
+    expect(read).not.toHaveBeenCalled()
+  })
+
+  test('K9: what a callback throws ends the hearing, not the run', async () => {
+    await using runtime = await createRuntime({ agents: [leader] })
+    const run = await runtime.start(leader, 'go')
+    let calls = 0
+    const hearing = run.onPart(() => {
+      calls++
+      throw new RangeError('no more')
+    })
+    await expect(hearing).rejects.toThrow('no more')
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
+    expect(calls).toBe(1)
+  })
+
+  test('a callback hears nothing after its signal, and an unknown run is said', async () => {
+    const asker = agent({
+      name: 'asker',
+      run: (ctx) => interrupt(ctx, 'on?'),
+    })
+    await using runtime = await createRuntime({ agents: [asker] })
+    const run = await runtime.start(asker, 'go')
+    await run.until('waiting')
+    const left = new AbortController()
+    const hearing = run.onPart(() => {}, { signal: left.signal })
+    left.abort()
+    await hearing
+    await expect(runtime.handle('nowhere').onPart(() => {})).rejects.toThrow(/nowhere/)
+  })
+
+  test('K9: what a filter has to ask the journal about waits in line, and nothing overtakes it', async () => {
+    const engine = createEmbeddedEngine({ file: ':memory:' })
+    await using runtime = await createRuntime({ engine, agents: [leader] })
+    let [reads, letIn] = [0, (): void => {}]
+    const opened = new Promise<void>((resolve) => (letIn = resolve))
+    const plain = engine.read.bind(engine)
+    vi.spyOn(engine, 'read').mockImplementation(async (...asked) => {
+      if (reads++ === 0) await opened
+      return plain(...asked)
+    })
+    const run = await runtime.start(leader, 'go')
+    let text = ''
+    const hearing = run.onPart(
+      ({ part }) => {
+        if ('text' in part && typeof part.text === 'string') text += part.text
+      },
+      { agent: 'writer' },
+    )
+    await run.outcome()
+    expect(text).toBe('')
+    letIn()
+    await hearing
+    expect(text).toBe('Hello')
   })
 })
