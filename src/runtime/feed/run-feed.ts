@@ -213,15 +213,22 @@ export async function hearParts(
   const queue = partsQueue(run)
   const origins = new PartOrigins(engine, run, options)
   const left = new AbortController()
-  const { signal = left.signal, origin: hasOrigin = true } = options
-  const over = AbortSignal.any([left.signal, signal])
+  const { signal, origin: hasOrigin = true } = options
+  // parts are frequent, and to ask a signal is not cheap
+  let isOver = false
+  const leave = (): void => {
+    isOver = true
+    left.abort()
+  }
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted === true) leave()
   let failure: { readonly thrown: unknown } | undefined
   const fail = (thrown: unknown): void => {
     failure ??= { thrown }
-    left.abort()
+    leave()
   }
   const tell = (part: RunPart | undefined): void => {
-    if (part === undefined || over.aborted) return
+    if (part === undefined || isOver) return
     try {
       hear(part)
     } catch (thrown) {
@@ -230,7 +237,7 @@ export async function hearParts(
   }
   let catchingUp: Promise<void> | undefined
   const catchUp = async (): Promise<void> => {
-    while (queue.bytes > 0 && !over.aborted) {
+    while (queue.bytes > 0 && !isOver) {
       const { value } = await queue.take()
       if (value === undefined) continue
       if (!origins.knows(value)) await origins.readOn()
@@ -246,11 +253,11 @@ export async function hearParts(
     catchingUp ??= catchUp().catch(fail)
   })
   try {
-    await untilEnded(engine, run, over)
+    await untilEnded(engine, run, left.signal)
     await catchingUp
   } finally {
     stop()
-    left.abort()
+    signal?.removeEventListener('abort', leave)
   }
   if (failure !== undefined) throw failure.thrown
 }
