@@ -132,7 +132,7 @@ export {
   stranger,
   unknownNames,
 } from './names.ts'
-export { askTool, messageContent, transferred, transferTool, type CallNumbers } from './message.ts'
+export { askTool, messageContent, transferred, transferTool, CallNumbers } from './message.ts'
 export type {
   Action,
   AssistantMessage,

@@ -51,6 +51,12 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
  * work says.
  */
 export const workOf = (agent: Agent, parts: LayerParts): ActivationWork =>
-  layered(layers(agent, parts), async (ctx, edge) => agent.orchestrate(ctx, edge))
+  layered(layers(agent, parts), (ctx, edge) => {
+    try {
+      return agent.orchestrate(ctx, edge)
+    } catch (thrown) {
+      return Promise.reject(thrown as Error)
+    }
+  })
 
 const isRoot = ({ place: { activation } }: Context): boolean => parentOf(activation) === undefined

@@ -34,7 +34,7 @@ abstract class DelegationBinding implements Binding {
   }
 
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, state)
+    return this.give(ctx, call, state, this.team.delegations.place(call))
   }
 
   placed(call: ToolCall): Pick<Binding, 'run'> {

@@ -62,7 +62,7 @@ import {
 import { CodeSupervisor, type LeaderFunction, type OwnTeam } from './code-supervisor.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
-import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
+import { OfferedSpecs, TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
 
 /** A leader of workers. */
 export interface Supervisor<
@@ -287,6 +287,7 @@ function policyOf(options: AnySupervisorOptions): LeaderPolicy {
     maxTeamSize,
     output: schemaOf(options.output, `supervisor "${name}": output`),
     tools: [],
+    offered: new OfferedSpecs(),
   }
 }
 

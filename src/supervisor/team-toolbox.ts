@@ -38,6 +38,22 @@ export interface LeaderPolicy {
   readonly access?: ModelAccess
   /** The user's own tools. */
   readonly tools: readonly Binding[]
+  readonly offered: OfferedSpecs
+}
+
+/** The tools that a team's model was offered last: the same list in every run, as long as the team stays the same. */
+export class OfferedSpecs {
+  #team: readonly unknown[] = []
+  #specs: readonly ToolSpec[] = []
+
+  /** `team`: all that the tools depend on. */
+  of(team: readonly unknown[], make: () => readonly ToolSpec[]): readonly ToolSpec[] {
+    if (team.length !== this.#team.length || team.some((each, i) => each !== this.#team[i])) {
+      this.#specs = make()
+      this.#team = team
+    }
+    return this.#specs
+  }
 }
 
 export class TeamToolbox implements Toolbox, TeamAccess {
@@ -103,9 +119,13 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
     // providers refuse an empty list of choices, so the last recruit removes the verb from the list, but not from the
     // toolbox
-    this.#specs = bindings
-      .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
-      .map((binding) => binding.spec)
+    this.#specs = this.#policy.offered.of(
+      [this.#defers, ...this.#names, ...this.#names.map((name) => roster.find(name))],
+      () =>
+        bindings
+          .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
+          .map((binding) => binding.spec),
+    )
     this.#bindings = new Map(bindings.map((binding) => [binding.spec.name, binding]))
     this.#stale = false
   }
@@ -132,11 +152,16 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
-    const { background, workers = {} } = this.#policy.delegation
-    const inherits = this.#policy.roster.everyWorker().some((worker) => worker.background === true)
-    const may =
-      inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
-    return this.#defers && may ? this.delegations.background : undefined
+    return this.#defers && this.#mayDefer ? this.delegations.background : undefined
+  }
+
+  get #mayDefer(): boolean {
+    const { background, workers } = this.#policy.delegation
+    return (
+      background !== undefined ||
+      (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+      this.#policy.roster.everyWorker().some((worker) => worker.background === true)
+    )
   }
 
   disposition(worker: string): Disposition | undefined {

@@ -7,6 +7,7 @@
  * returns its slot while it, or a worker below it, waits for a human. It gets the slot back at once with the answer
  * (team R-16). So for a moment more workers than slots may work, and no new one begins until that is over.
  */
+import { andThen, type Now } from '../../core/index.ts'
 
 /** A slot that a worker holds. */
 export interface HeldSlot {
@@ -72,15 +73,12 @@ export class Slots implements HeldSlot {
 }
 
 /** Takes one slot of each, in this order. Undefined: it gave up, and holds none. */
-export async function takeAll(all: readonly Slots[], queued: SlotWaiter): Promise<readonly Slots[] | undefined> {
-  const taken: Slots[] = []
-  for (const slots of all) {
-    const waiting = slots.take(queued)
-    if (waiting !== undefined && !(await waiting)) {
-      for (const each of taken) each.give()
-      return undefined
-    }
-    taken.push(slots)
-  }
-  return taken
+export function takeAll(all: readonly Slots[], queued: SlotWaiter, taken = 0): Now<readonly Slots[] | undefined> {
+  const slots = all[taken]
+  if (slots === undefined) return all
+  return andThen(slots.take(queued) ?? true, (isTaken) => {
+    if (isTaken) return takeAll(all, queued, taken + 1)
+    for (const each of all.slice(0, taken)) each.give()
+    return undefined
+  })
 }
