@@ -16,6 +16,7 @@ import {
   type FilePart,
   type Message,
   type NamesOf,
+  type Now,
   type ToolCall,
 } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
@@ -33,28 +34,42 @@ export function functionModel(rule: ModelFunction, id: string): Model {
   return {
     id,
     price: freeOfCharge,
-    async call(asked) {
-      const { signal, key, emit } = asked
-      signal.throwIfAborted()
-      const request = snapshotOf(asked)
-      let streamed = false
-      if (emit !== undefined)
-        request.emit = (part) => {
-          streamed = true
-          emit(part)
-        }
-      let answer: ModelAnswerInput | string
+    call(asked) {
       try {
-        const result = rule(request)
-        answer = typeof result === 'object' && 'then' in result ? await untilAborted(result, signal) : result
-      } catch (error) {
-        signal.throwIfAborted()
-        throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+        return Promise.resolve(answerOf(rule, id, asked))
+      } catch (thrown) {
+        return Promise.reject(thrown)
       }
-      // what the rule streamed itself is not streamed again
-      return completed(typeof answer === 'string' ? { text: answer } : answer, key, id, streamed ? undefined : emit)
     },
   }
+}
+
+/** Asks a rule. One that answers at once costs no wait. */
+function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<ModelAnswer> {
+  const { signal, key, emit } = asked
+  signal.throwIfAborted()
+  const request = snapshotOf(asked)
+  let streamed = false
+  if (emit !== undefined)
+    request.emit = (part) => {
+      streamed = true
+      emit(part)
+    }
+  const failed = (error: unknown): never => {
+    signal.throwIfAborted()
+    throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+  }
+  const made = (answer: ModelAnswerInput | string): ModelAnswer =>
+    // what the rule streamed itself is not streamed again
+    completed(typeof answer === 'string' ? { text: answer } : answer, key, id, streamed ? undefined : emit)
+  let answer: Now<ModelAnswerInput | string>
+  try {
+    const result = rule(request)
+    answer = typeof result === 'object' && 'then' in result ? untilAborted(result, signal) : result
+  } catch (error) {
+    return failed(error)
+  }
+  return answer instanceof Promise ? answer.then(made, failed) : made(answer)
 }
 
 /** How many messages of a growing conversation are frozen already: a call freezes what came since the one before. */

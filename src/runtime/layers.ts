@@ -55,7 +55,7 @@ export const workOf = (agent: Agent, parts: LayerParts): ActivationWork =>
     try {
       return agent.orchestrate(ctx, edge)
     } catch (thrown) {
-      return Promise.reject(thrown as Error)
+      return Promise.reject(thrown)
     }
   })
 

@@ -60,9 +60,10 @@ import {
   type VerbNames,
 } from './delegation/options.ts'
 import { CodeSupervisor, type LeaderFunction, type OwnTeam } from './code-supervisor.ts'
+import { VerbSpecs } from './leader-tools.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
-import { OfferedSpecs, TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
+import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
 
 /** A leader of workers. */
 export interface Supervisor<
@@ -287,7 +288,7 @@ function policyOf(options: AnySupervisorOptions): LeaderPolicy {
     maxTeamSize,
     output: schemaOf(options.output, `supervisor "${name}": output`),
     tools: [],
-    offered: new OfferedSpecs(),
+    verbSpecs: new VerbSpecs(),
   }
 }
 

@@ -84,8 +84,7 @@ export interface DelegationPosition {
 
 /** All delegations of one activation of a leader. */
 export class Delegations {
-  /** Background delegations. Only for leaders that can be told of their ends. */
-  readonly background: BackgroundWork
+  #background: BackgroundWork | undefined
   readonly #leader: string
   readonly #policy: Delegation
   readonly #attempts: Attempts
@@ -119,8 +118,12 @@ export class Delegations {
       },
     )
     this.#race = new DelegationRace(this.#attempts, async (given) => this.#delegateOne(given, true))
-    this.background = new BackgroundWork(planOf(policy))
     this.#verbs = verbs
+  }
+
+  /** Background delegations. Only for leaders that can be told of their ends. */
+  get background(): BackgroundWork {
+    return (this.#background ??= new BackgroundWork(planOf(this.#policy)))
   }
 
   /** In the order of the calls. */

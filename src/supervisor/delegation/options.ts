@@ -185,7 +185,7 @@ const policies = new WeakMap<Delegation, Map<string, WorkerDelegation>>()
 /** The options of delegations to one worker. */
 export function policyFor(given: Delegation, worker: string): WorkerDelegation {
   let known = policies.get(given)
-  if (known === undefined) policies.set(given, (known = new Map()))
+  if (known === undefined) policies.set(given, (known = new Map<string, WorkerDelegation>()))
   let policy = known.get(worker)
   if (policy === undefined) {
     const { workers, background: _background, several: _several, ...all } = given

@@ -155,7 +155,7 @@ export class Threads {
 
   /** The local queue for this thread. */
   turn(key: string): Slots {
-    const turns = (this.#turns ??= new Map())
+    const turns = (this.#turns ??= new Map<string, Slots>())
     const turn = turns.get(key) ?? new Slots(1)
     turns.set(key, turn)
     return turn

@@ -28,7 +28,8 @@ export class Slots implements HeldSlot {
   readonly limited: boolean
   /** Below zero while more workers than slots work. */
   #free: number
-  readonly #queue = new Set<() => void>()
+  /** Made when one waits for the first time. */
+  #queue: Set<() => void> | undefined
 
   constructor(limit: number | undefined) {
     this.limited = limit !== undefined
@@ -44,6 +45,7 @@ export class Slots implements HeldSlot {
       this.#free--
       return undefined
     }
+    const queue = (this.#queue ??= new Set())
     return new Promise((resolve) => {
       const turn = (): void => {
         queued.leave = undefined
@@ -51,18 +53,19 @@ export class Slots implements HeldSlot {
       }
       queued.leave = () => {
         queued.leave = undefined
-        this.#queue.delete(turn)
+        queue.delete(turn)
         resolve(false)
       }
-      this.#queue.add(turn)
+      queue.add(turn)
     })
   }
 
   give(): void {
-    const [next] = this.#free < 0 ? [] : this.#queue
+    const queue = this.#queue
+    const [next] = queue === undefined || this.#free < 0 ? [] : queue
     if (next === undefined) this.#free++
     else {
-      this.#queue.delete(next)
+      queue?.delete(next)
       next()
     }
   }
