@@ -69,7 +69,7 @@ export {
   traceparentOf,
   type TraceParent,
 } from './trace-context.ts'
-export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
+export { andThen, caught, detached, oneAtATime, promised, type Now } from './now.ts'
 export {
   bar,
   beginning,

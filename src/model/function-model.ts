@@ -9,6 +9,7 @@ import {
   FailureError,
   jsonProblem,
   messageOf,
+  promised,
   failure,
   unknownNames,
   type CallUsage,
@@ -34,13 +35,7 @@ export function functionModel(rule: ModelFunction, id: string): Model {
   return {
     id,
     price: freeOfCharge,
-    call(asked) {
-      try {
-        return Promise.resolve(answerOf(rule, id, asked))
-      } catch (thrown) {
-        return Promise.reject(thrown)
-      }
-    },
+    call: (asked) => promised(() => answerOf(rule, id, asked)),
   }
 }
 

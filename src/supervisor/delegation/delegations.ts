@@ -12,6 +12,7 @@ import {
   failure,
   messageOf,
   own,
+  promised,
   type Failure,
   type Json,
   type Now,
@@ -151,7 +152,7 @@ export class Delegations {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
-    return Promise.resolve(
+    return promised(() =>
       hedge === undefined
         ? this.#delegateOne(given)
         : this.#dispatch(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker)),
