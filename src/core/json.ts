@@ -206,9 +206,10 @@ export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.
 /** The members that are not undefined, as a new object. A member called `__proto__` is left out. */
 export function present<T extends object>(members: T): Present<T> {
   const kept: { [name: string]: unknown } = {}
-  for (const name of Object.keys(members)) {
-    const value: unknown = members[name as keyof T]
-    if (value !== undefined && name !== '__proto__') kept[name] = value
+  // no list of them is made: edges and requests are made of this for every delegation
+  for (const name in members) {
+    const value: unknown = members[name]
+    if (value !== undefined && name !== '__proto__' && Object.hasOwn(members, name)) kept[name] = value
   }
   return kept as Present<T>
 }
