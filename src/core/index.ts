@@ -69,7 +69,7 @@ export {
   traceparentOf,
   type TraceParent,
 } from './trace-context.ts'
-export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
+export { andThen, caught, detached, oneAtATime, promised, type Now } from './now.ts'
 export {
   bar,
   beginning,
@@ -132,7 +132,7 @@ export {
   stranger,
   unknownNames,
 } from './names.ts'
-export { askTool, messageContent, transferred, transferTool, type CallNumbers } from './message.ts'
+export { askTool, messageContent, transferred, transferTool, CallNumbers } from './message.ts'
 export type {
   Action,
   AssistantMessage,

@@ -42,7 +42,7 @@ const envelope = 32
  * deeper than `maxNesting` are refused.
  */
 export const jsonProblem = (value: unknown, path = 'value'): string | undefined =>
-  problemOf(value, path, { above: [], converts: false, deepest: maxNesting })
+  problemIn(value, path, new Walk(false, maxNesting))
 
 /**
  * Says what of a value `JSON.stringify` would lose or change, or `undefined` if it writes it down faithfully. As
@@ -50,31 +50,48 @@ export const jsonProblem = (value: unknown, path = 'value'): string | undefined 
  * at its word. Used for results, where what is recorded replaces what was given.
  */
 export const writingProblem = (value: unknown, path = 'value'): string | undefined =>
-  problemOf(value, path, { above: [], converts: true, deepest: maxNesting + envelope })
+  problemIn(value, path, new Walk(true, maxNesting + envelope))
 
-interface Walk {
-  /** The objects around this place, outermost first. */
-  readonly above: unknown[]
+class Walk {
   /** Objects with a `toJSON` are what it returns. */
   readonly converts: boolean
   readonly deepest: number
+  /** The objects around this place, outermost first. */
+  readonly above: unknown[] = []
+  /** The members that lead to what is wrong, innermost first. Put into words only where something is wrong. */
+  readonly way: string[] = []
+
+  constructor(converts: boolean, deepest: number) {
+    this.converts = converts
+    this.deepest = deepest
+  }
 }
 
-function problemOf(value: unknown, path: string, walk: Walk): string | undefined {
+const nestsDeeper = ` nests deeper than ${maxNesting} levels`
+
+function problemIn(value: unknown, path: string, walk: Walk): string | undefined {
+  const problem = problemOf(value, walk)
+  if (problem === undefined) return undefined
+  const place = path + walk.way.toReversed().join('')
+  return (problem === nestsDeeper ? cut(place, 80) : place) + problem
+}
+
+/** What is wrong, without its place. */
+function problemOf(value: unknown, walk: Walk): string | undefined {
   if (isLeaf(value)) return undefined
-  if (typeof value === 'number') return `${path} is ${value}, which JSON cannot hold`
-  if (value === undefined) return `${path} is undefined, which JSON cannot hold`
-  if (typeof value !== 'object' || value === null) return `${path} is a ${typeof value}, which JSON cannot hold`
+  if (typeof value === 'number') return ` is ${value}, which JSON cannot hold`
+  if (value === undefined) return ' is undefined, which JSON cannot hold'
+  if (typeof value !== 'object' || value === null) return ` is a ${typeof value}, which JSON cannot hold`
   const { above } = walk
-  if (above.includes(value)) return `${path} contains itself`
-  if (above.length >= walk.deepest) return `${cut(path, 80)} nests deeper than ${maxNesting} levels`
+  if (above.includes(value)) return ' contains itself'
+  if (above.length >= walk.deepest) return nestsDeeper
   above.push(value)
-  const problem = Array.isArray(value) ? listProblem(value, path, walk) : objectProblem(value, path, walk)
+  const problem = Array.isArray(value) ? listProblem(value, walk) : objectProblem(value, walk)
   above.pop()
   return problem
 }
 
-/** What ends a path without a problem. Asked before a path is put into words: nearly every member is one. */
+/** What is no problem. Asked before anything else: nearly every member is one. */
 function isLeaf(value: unknown): boolean {
   return (
     value === null ||
@@ -84,24 +101,28 @@ function isLeaf(value: unknown): boolean {
   )
 }
 
-function listProblem(list: readonly unknown[], path: string, walk: Walk): string | undefined {
+function listProblem(list: readonly unknown[], walk: Walk): string | undefined {
   for (let i = 0; i < list.length; i++) {
     if (isLeaf(list[i])) continue
-    const problem = problemOf(list[i], `${path}[${i}]`, walk)
-    if (problem !== undefined) return problem
+    const problem = problemOf(list[i], walk)
+    if (problem === undefined) continue
+    walk.way.push(`[${i}]`)
+    return problem
   }
   return undefined
 }
 
-function objectProblem(object: object, path: string, walk: Walk): string | undefined {
+function objectProblem(object: object, walk: Walk): string | undefined {
   const { toJSON } = object as { readonly toJSON?: unknown }
-  if (walk.converts && typeof toJSON === 'function') return problemOf(toJSON.call(object, ''), path, walk)
-  if (!isObject(object)) return `${path} is an instance of ${className(object)}, not plain JSON`
+  if (walk.converts && typeof toJSON === 'function') return problemOf(toJSON.call(object, ''), walk)
+  if (!isObject(object)) return ` is an instance of ${className(object)}, not plain JSON`
   for (const key of Object.keys(object)) {
     const member = object[key]
     if (member === undefined || isLeaf(member)) continue
-    const problem = problemOf(member, `${path}.${key}`, walk)
-    if (problem !== undefined) return problem
+    const problem = problemOf(member, walk)
+    if (problem === undefined) continue
+    walk.way.push(`.${key}`)
+    return problem
   }
   return undefined
 }
@@ -185,9 +206,11 @@ export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.
 /** The members that are not undefined, as a new object. A member called `__proto__` is left out. */
 export function present<T extends object>(members: T): Present<T> {
   const kept: { [name: string]: unknown } = {}
-  // a loop, because edges and requests are made of this for every delegation
-  for (const [name, value] of Object.entries(members))
-    if (value !== undefined && name !== '__proto__') kept[name] = value
+  // no list of them is made: edges and requests are made of this for every delegation
+  for (const name in members) {
+    const value: unknown = members[name]
+    if (value !== undefined && name !== '__proto__' && Object.hasOwn(members, name)) kept[name] = value
+  }
   return kept as Present<T>
 }
 

@@ -52,9 +52,19 @@ export interface Reasoning {
 }
 
 /** The numbers of the calls in a conversation, by their ids. */
-export interface CallNumbers {
-  next: number
-  readonly byId: Map<string, number>
+export class CallNumbers {
+  #byId: Map<string, number> | undefined
+  #next = 0
+
+  /** Numbers the next call. */
+  add(id: string): void {
+    ;(this.#byId ??= new Map()).set(id, this.#next++)
+  }
+
+  /** The number of a call; of one that is not known, its id. */
+  of(id: string): Json {
+    return this.#byId?.get(id) ?? id
+  }
 }
 
 /**
@@ -67,23 +77,22 @@ export interface CallNumbers {
  * text.
  */
 export function messageContent(message: Message, numbers: CallNumbers): string {
-  const numberOf = (id: string): Json => numbers.byId.get(id) ?? id
   if (message.role === 'tool') {
     const { callId, name, content, isError = false } = message
-    return `tool ${canonical(numberOf(callId))} ${canonical(name)} ${isError} ${canonical(content)}`
+    return `tool ${canonical(numbers.of(callId))} ${canonical(name)} ${isError} ${canonical(content)}`
   }
   let text = `${message.role} ${canonical(message.content)}`
   if (message.role !== 'assistant') return text
   const { calls, files, reasoning } = message
   for (const { id, name, input, invalid } of calls ?? []) {
-    numbers.byId.set(id, numbers.next++)
+    numbers.add(id)
     text += ` call ${canonical(name)} ${canonical(input)}`
     if (invalid !== undefined) text += ` invalid ${canonical(invalid)}`
   }
   if (files !== undefined) text += ` files ${canonical(files)}`
   if (reasoning !== undefined) {
     const parts = reasoning.parts.map((part) =>
-      part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part,
+      part.type === 'call' ? { ...part, callId: numbers.of(part.callId) } : part,
     )
     text += ` reasoning ${canonical({ ...reasoning, parts })}`
   }

@@ -24,13 +24,15 @@ export function unknownNames(
   meant: Readonly<Record<string, string>> = {},
 ): string[] {
   if (!hasNames(given)) return [unexpected(given, where, 'an object')]
-  return Object.keys(given).flatMap((name) => {
-    if (Object.hasOwn(known, name)) return []
+  const problems: string[] = []
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name)) continue
     const instead = Object.hasOwn(meant, name)
       ? `: did you mean "${meant[name]!}"?`
       : meantInstead(name, Object.keys(known), 'it has')
-    return [`${where} has no option "${name}"${instead}`]
-  })
+    problems.push(`${where} has no option "${name}"${instead}`)
+  }
+  return problems
 }
 
 /** True for what options can stand in. */

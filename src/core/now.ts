@@ -12,6 +12,15 @@ export function andThen<T, R>(answer: Now<T>, go: (answer: T) => Now<R>): Now<R>
   return answer instanceof Promise ? answer.then(go) : go(answer)
 }
 
+/** The answer as a promise: what is thrown at once rejects. */
+export function promised<T>(work: () => Now<T>): Promise<T> {
+  try {
+    return Promise.resolve(work())
+  } catch (thrown) {
+    return Promise.reject(thrown) // oxlint-disable-line typescript/prefer-promise-reject-errors -- as it was thrown
+  }
+}
+
 /** Does it, and gives what goes wrong at once or later to `failed`. */
 export function caught<T>(work: () => Now<T>, failed: (thrown: unknown) => Now<T>): Now<T> {
   try {

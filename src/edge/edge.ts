@@ -7,7 +7,7 @@
  * Holds: K1 in its part: an edge is the recorded input of an activation, so a worker depends on nothing else. No
  * crossing grants more than `above` does. All crossings are pure.
  */
-import { failure, present, type Failure, type HistoryEntry, type Json } from '../core/index.ts'
+import { failure, present, type Draft, type Failure, type HistoryEntry, type Json } from '../core/index.ts'
 import type { Brief } from './brief.ts'
 import type { LeaderGrant, MemberGrant, Receiver, RootGrant } from './grant.ts'
 import { boundsOfMember, boundsOfRoot, boundsOfTool, boundsOfWorker, type EdgeBounds } from './groups/bounds.ts'
@@ -59,15 +59,19 @@ export const rootEdge = (brief: Brief, grant: RootGrant = {}, root?: Receiver): 
 })
 
 /** The edge from a leader, who works under `above` itself, to one of its workers. */
-export const workerEdge = (above: Edge, worker: Receiver, brief: Brief, grant: LeaderGrant = {}): Edge => ({
-  order: 'worker',
-  work: workOfWorker(brief, grant),
-  bounds: boundsOfWorker(above.bounds, above.flow, worker, grant),
-  leader: leaderOfWorker(above.leader, grant),
-  team: teamOf(worker, grant.assignment),
-  run: runOfWorker(above.run, grant),
-  ...present({ oversight: oversightOfWorker(above.oversight, worker, grant) }),
-})
+export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: LeaderGrant = {}): Edge {
+  const edge: Draft<Edge> = {
+    order: 'worker',
+    work: workOfWorker(brief, grant),
+    bounds: boundsOfWorker(above.bounds, above.flow, worker, grant),
+    leader: leaderOfWorker(above.leader, grant),
+    team: teamOf(worker, grant.assignment),
+    run: runOfWorker(above.run, grant),
+  }
+  const oversight = oversightOfWorker(above.oversight, worker, grant)
+  if (oversight !== undefined) edge.oversight = oversight
+  return edge
+}
 
 /** The edge from a flow to one of its members. */
 export function memberEdge(

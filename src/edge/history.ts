@@ -25,12 +25,16 @@ import { briefText, type EdgeMessage } from './brief.ts'
  * what the leader let through, and the brief.
  */
 export function entriesOf({ work }: Edge): readonly HistoryEntry[] {
-  const { entries, history = [], messages = [], context = [] } = work
+  const { entries, history, messages, context } = work
   if (entries !== undefined) return entries
+  const all: HistoryEntry[] = []
+  if (history !== undefined) for (const each of history) all.push(entryOf(each))
+  if (messages !== undefined) for (const message of messages) all.push({ message })
+  if (context !== undefined) for (const each of context) all.push(entryOf(each))
   const brief = briefText(work.brief)
-  const before = [...history.map(entryOf), ...messages.map((message) => ({ message })), ...context.map(entryOf)]
   // providers refuse a message without a word; a leader may let what was said before speak for itself
-  return brief === '' && before.length > 0 ? before : [...before, { message: { role: 'user', content: brief } }]
+  if (brief !== '' || all.length === 0) all.push({ message: { role: 'user', content: brief } })
+  return all
 }
 
 const entryOf = ({ role, text, agent, for: reader }: EdgeMessage): HistoryEntry =>
@@ -41,18 +45,16 @@ const entryOf = ({ role, text, agent, for: reader }: EdgeMessage): HistoryEntry 
       : { agent, message: { role, content: text }, answer: true }
 
 /**
- * The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged;
- * answers and results of which nothing is left are left out.
+ * An entry of a conversation as one agent's model reads it. What comes from outside and what the agent said itself is
+ * unchanged. Undefined: an answer or a result of which nothing is left, or one that is not meant for this agent.
  */
-export function shownTo(agent: string, entries: readonly HistoryEntry[]): readonly Message[] {
-  return entries.flatMap((entry) => {
-    const { message } = entry
-    if (!mayRead(agent, entry)) return []
-    if (entry.agent === undefined) return [message]
-    if (entry.agent === agent && message.role !== 'user') return saysNothing(message) ? [] : [message]
-    const content = retold(entry.agent, message)
-    return content === undefined ? [] : [{ role: 'user', content } as const]
-  })
+export function shownTo(agent: string, entry: HistoryEntry): Message | undefined {
+  const { message } = entry
+  if (!mayRead(agent, entry)) return undefined
+  if (entry.agent === undefined) return message
+  if (entry.agent === agent && message.role !== 'user') return saysNothing(message) ? undefined : message
+  const content = retold(entry.agent, message)
+  return content === undefined ? undefined : { role: 'user', content }
 }
 
 /** Whether it is meant for this agent too. */

@@ -3,6 +3,7 @@
  * model.
  */
 export { depthRefusal, leavesHandoff, memberEdge, rootEdge, toolEdge, workerEdge, type Edge } from './edge.ts'
+export { boundsOfRoot } from './groups/bounds.ts'
 export { ownLimits, revised, type Grant, type LeaderGrant, type Receiver } from './grant.ts'
 export type { Candidate } from './groups/flow.ts'
 export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './brief.ts'

@@ -6,7 +6,7 @@
  * depth is checked where a worker is started; a model agent counts its own turns).
  */
 import type { AccountLimits } from '../engine/index.ts'
-import { amount, number, object, type Checks } from '../core/index.ts'
+import { amount, number, object, type Checks, type Draft } from '../core/index.ts'
 
 /**
  * Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the
@@ -78,7 +78,7 @@ export const limitsCheck = object(checks)
 export function tighter(one: Limits | undefined, other: Limits | undefined): Limits | undefined {
   if (one === undefined) return other
   if (other === undefined) return one
-  const both: { -readonly [K in keyof Limits]: Limits[K] } = {}
+  const both: Draft<Limits> = {}
   for (const name of names) {
     const a = one[name]
     const b = other[name]
@@ -90,12 +90,12 @@ export function tighter(one: Limits | undefined, other: Limits | undefined): Lim
 
 /** Those of the defaults that these limits say nothing about; undefined if there are none. Pure. */
 export function unsaid(limits: Limits | undefined, defaults: Limits): Limits | undefined {
-  const filled = Object.fromEntries(
-    names.flatMap((name) =>
-      limits?.[name] === undefined && defaults[name] !== undefined ? [[name, defaults[name]]] : [],
-    ),
-  )
-  return Object.keys(filled).length === 0 ? undefined : filled
+  let filled: Draft<Limits> | undefined
+  for (const name of names) {
+    const usual = limits?.[name] === undefined ? defaults[name] : undefined
+    if (usual !== undefined) (filled ??= {})[name] = usual
+  }
+  return filled
 }
 
 /** Where a limit of a run is changed, for those who have reached it. */

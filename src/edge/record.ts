@@ -5,7 +5,7 @@
  * (edge.ts), what of it is a content key or redacted (../journal).
  * Holds: K12: names and orders are persistent format. What was read is written again byte for byte.
  */
-import { isObject, own, present, ReeveError, type ActivationId, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, own, ReeveError, type ActivationId, type Draft, type Json, type JsonObject } from '../core/index.ts'
 import { isEdge } from '../journal/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { Edge, EdgeOrder } from './edge.ts'
@@ -14,6 +14,7 @@ import type { EdgeFlow } from './groups/flow.ts'
 import type { EdgeLeader } from './groups/leader.ts'
 import type { EdgeOversight } from './groups/oversight.ts'
 import type { EdgeRun } from './groups/run.ts'
+import type { EdgeTeam } from './groups/team.ts'
 import type { EdgeWork } from './groups/work.ts'
 import type { Oversight } from './oversight.ts'
 
@@ -96,11 +97,16 @@ const members: { readonly [K in Name]: (edge: Edge) => RecordedEdge[K] | undefin
   flow: ({ flow }) => flow,
 }
 
+/** The members of each order, with where they stand. */
+const readers = Object.fromEntries(
+  Object.entries(orders).map(([order, names]) => [order, names.map((name) => ({ name, of: members[name] }))]),
+) as unknown as Readonly<Record<EdgeOrder, readonly { readonly name: Name; readonly of: (edge: Edge) => unknown }[]>>
+
 /** The edge as the input of an activation. */
 export function encodeEdge(edge: Edge): JsonObject {
   const recorded: { [name: string]: unknown } = {}
-  for (const name of orders[edge.order]) {
-    const value = members[name](edge)
+  for (const { name, of } of readers[edge.order]) {
+    const value = of(edge)
     if (value !== undefined) recorded[name] = value
   }
   return recorded as JsonObject
@@ -115,19 +121,69 @@ export function readEdge(recorded: Json): Edge {
     throw new ReeveError('input.invalid', 'the input of this activation is not an edge', {
       hint: 'Start agents through a runtime or with delegate(), which make the edge.',
     })
-  const { brief, context, entries, history, messages, added, turns, ...rest } = recorded as unknown as RecordedEdge
-  const { depth, maxDepth, limits, permissions, oversight: policy, failures, admitted, flow } = rest
-  const { delegation, report, permit, asks, threads, team, assignment, versions, metadata, hooks, root } = rest
-  const oversight = policy === undefined ? undefined : { policy, ...present({ failures, admitted }) }
-  return {
+  const given = recorded as unknown as RecordedEdge
+  const edge: Draft<Edge> = {
     order: orderOf(recorded),
-    work: { brief, ...present({ context, entries, history, messages, added, turns }) },
-    bounds: { depth, maxDepth, ...present({ limits, permissions }) },
-    leader: present({ delegation, report, slotOf: permit, questionsTo: asks?.leader, threads }),
-    team: present({ roster: team, assignment }),
-    run: present({ versions, metadata, hooks, extras: root }),
-    ...present({ oversight, flow }),
+    work: workIn(given),
+    bounds: boundsIn(given),
+    leader: leaderIn(given),
+    team: teamIn(given),
+    run: runIn(given),
   }
+  if (given.oversight !== undefined) edge.oversight = oversightIn(given, given.oversight)
+  if (given.flow !== undefined) edge.flow = given.flow
+  return edge
+}
+
+function workIn({ brief, context, entries, history, messages, added, turns }: RecordedEdge): EdgeWork {
+  const work: Draft<EdgeWork> = { brief }
+  if (context !== undefined) work.context = context
+  if (entries !== undefined) work.entries = entries
+  if (history !== undefined) work.history = history
+  if (messages !== undefined) work.messages = messages
+  if (added !== undefined) work.added = added
+  if (turns !== undefined) work.turns = turns
+  return work
+}
+
+function boundsIn({ depth, maxDepth, limits, permissions }: RecordedEdge): EdgeBounds {
+  const bounds: Draft<EdgeBounds> = { depth, maxDepth }
+  if (limits !== undefined) bounds.limits = limits
+  if (permissions !== undefined) bounds.permissions = permissions
+  return bounds
+}
+
+function oversightIn({ failures, admitted }: RecordedEdge, policy: Oversight): EdgeOversight {
+  const oversight: Draft<EdgeOversight> = { policy }
+  if (failures !== undefined) oversight.failures = failures
+  if (admitted !== undefined) oversight.admitted = admitted
+  return oversight
+}
+
+function leaderIn({ delegation, report, permit, asks, threads }: RecordedEdge): EdgeLeader {
+  const leader: Draft<EdgeLeader> = {}
+  if (delegation !== undefined) leader.delegation = delegation
+  if (report !== undefined) leader.report = report
+  if (permit !== undefined) leader.slotOf = permit
+  if (asks !== undefined) leader.questionsTo = asks.leader
+  if (threads !== undefined) leader.threads = threads
+  return leader
+}
+
+function teamIn({ team: roster, assignment }: RecordedEdge): EdgeTeam {
+  const team: Draft<EdgeTeam> = {}
+  if (roster !== undefined) team.roster = roster
+  if (assignment !== undefined) team.assignment = assignment
+  return team
+}
+
+function runIn({ versions, metadata, hooks, root }: RecordedEdge): EdgeRun {
+  const run: Draft<EdgeRun> = {}
+  if (versions !== undefined) run.versions = versions
+  if (metadata !== undefined) run.metadata = metadata
+  if (hooks !== undefined) run.hooks = hooks
+  if (root !== undefined) run.extras = root
+  return run
 }
 
 /** The order that the members of a recorded edge follow; where several fit, they are the same for it. */

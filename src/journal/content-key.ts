@@ -8,6 +8,7 @@
  * decided by it.
  */
 import {
+  CallNumbers,
   canonical,
   digest,
   isObject,
@@ -71,7 +72,7 @@ function assignmentContent({ leader: _leader, member: _member, inputs, ...conten
 }
 
 function entriesContent(entries: readonly HistoryEntry[]): Json {
-  const numbers = { next: 0, byId: new Map<string, number>() }
+  const numbers = new CallNumbers()
   // a call of an unknown tool says so in its message
   return entries.map(({ unknownTool: _unknownTool, ...entry }) => ({
     ...entry,

@@ -97,15 +97,17 @@ const verbInput = Object.fromEntries([
 ]) as { readonly [member: string]: Shape }
 
 /** What a model answered that was offered verbs of Reeve's own. */
-export const answerShape = (isVerb: (name: string) => boolean): Shape => ({
-  ...answer,
-  calls: [
-    (value) =>
-      isObject(value) && typeof value['name'] === 'string' && isVerb(value['name'])
-        ? { ...call, input: verbInput }
-        : call,
-  ],
-})
+export const answerShape =
+  (isVerb: (name: string) => boolean): Shape =>
+  () => ({
+    ...answer,
+    calls: [
+      (value) =>
+        isObject(value) && typeof value['name'] === 'string' && isVerb(value['name'])
+          ? { ...call, input: verbInput }
+          : call,
+    ],
+  })
 
 /**
  * The answer to a question: a decision on an approval names what it is about, anything else is the value that was

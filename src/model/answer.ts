@@ -1,10 +1,11 @@
 /**
- * Answer: the one fold from a provider's parts to a `ModelAnswer`. Streams, finished results and rules all go through
- * it; a stream is the same fold with a sink.
+ * Answer: the one fold from a provider's parts to a `ModelAnswer`. Streams and finished results go through it; a stream
+ * is the same fold with a sink.
  *
  * Owns: the commit rule: an answer exists only if a `finish` part arrived that says so, and no error part. What a
  * provider emitted before it was cut off, a tool call with half its arguments above all, is never an answer.
- * Does not own: reading the provider (language-model.ts), classing its errors (faults.ts).
+ * Does not own: reading the provider (language-model.ts), classing its errors (faults.ts), the answers of rules, which are
+ * whole (function-model.ts).
  */
 import {
   FailureError,
@@ -134,7 +135,7 @@ export class AnswerFold {
     const text = this.#blocks.reduce((all, block) => (block.type === 'text' ? all + block.text : all), '')
     const usage = readUsage(this.#finish?.usage, this.#context.cost)
     const reasoning = this.#reasoning()
-    const metadata = pruned(jsonObject(this.#finish?.providerMetadata) ?? {})
+    const metadata = readMetadata(this.#finish?.providerMetadata)
     const response = responseOf(this.#response)
     return {
       text,
@@ -151,20 +152,9 @@ export class AnswerFold {
   }
 
   #complete(): FinishReason {
-    const { model, version, streamed } = this.#context
+    const { model } = this.#context
     if (this.#finish === undefined) throw new FailureError(cutOff(model, 'the stream ended without a finish event'))
-    const { unified, raw } = reasonOf(this.#finish.finishReason)
-    // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
-    const silent =
-      (version === 'v2' && unified === 'unknown') || (version === 'v3' && unified === 'other' && raw === undefined)
-    if (silent) {
-      if (streamed) throw new FailureError(cutOff(model, 'the stream ended without a reason to finish'))
-      return 'other'
-    }
-    if (finishes.has(unified)) return unified as FinishReason
-    throw new FailureError(
-      cutOff(model, `it finished with "${String(unified)}"${raw === undefined ? '' : ` (${raw})`}`),
-    )
+    return readFinish(this.#finish.finishReason, this.#context)
   }
 
   #text(part: SpecPart, type: 'text' | 'reasoning'): void {
@@ -277,11 +267,11 @@ export function* partsOf(result: SpecGenerateResult): Generator<SpecPart> {
 }
 
 /** An id for a call that came without one: the same in every attempt of the same step. */
-const madeId = (key: string, index: number): string =>
+export const madeId = (key: string, index: number): string =>
   `call_${new RollingHash().add(key).add(String(index)).toString()}`
 
 /** Arguments as JSON, or the text that was not. No text at all means no arguments. */
-function readInput(input: unknown): { readonly input: Json; readonly invalid?: string } {
+export function readInput(input: unknown): { readonly input: Json; readonly invalid?: string } {
   if (typeof input !== 'string')
     return jsonProblem(input) === undefined && input !== undefined
       ? { input: input as Json }
@@ -295,6 +285,23 @@ function readInput(input: unknown): { readonly input: Json; readonly invalid?: s
   }
 }
 
+/** Why a model stopped. Throws a `FailureError` (`model.cut-off`) if that is no end of an answer. */
+export function readFinish(
+  reason: unknown,
+  { model, version, streamed }: Pick<FoldContext, 'model' | 'version' | 'streamed'>,
+): FinishReason {
+  const { unified, raw } = reasonOf(reason)
+  // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
+  const silent =
+    (version === 'v2' && unified === 'unknown') || (version === 'v3' && unified === 'other' && raw === undefined)
+  if (silent) {
+    if (streamed) throw new FailureError(cutOff(model, 'the stream ended without a reason to finish'))
+    return 'other'
+  }
+  if (finishes.has(unified)) return unified as FinishReason
+  throw new FailureError(cutOff(model, `it finished with "${String(unified)}"${raw === undefined ? '' : ` (${raw})`}`))
+}
+
 function reasonOf(reason: unknown): { readonly unified: unknown; readonly raw: string | undefined } {
   if (typeof reason !== 'object' || reason === null) return { unified: reason, raw: undefined }
   const { unified, raw } = reason as { readonly unified?: unknown; readonly raw?: unknown }
@@ -305,6 +312,12 @@ function responseOf(part: SpecPart | undefined): ModelAnswer['response'] {
   const id = typeof part?.id === 'string' ? { id: part.id } : {}
   const model = typeof part?.modelId === 'string' ? { model: part.modelId } : {}
   return 'id' in id || 'model' in model ? { ...id, ...model } : undefined
+}
+
+/** What a provider says of an answer besides; undefined if nothing. */
+export const readMetadata = (given: unknown): JsonObject | undefined => {
+  const metadata = jsonObject(given)
+  return metadata && pruned(metadata)
 }
 
 /**

@@ -1,26 +1,30 @@
 /**
  * FunctionModel: a rule in the place of a language model. A brain of code and a brain of weights are interchangeable.
  *
- * Owns: turning what the function returns into a complete answer (through the same fold as any model's), its cost:
- * nothing unless it says so.
+ * Owns: turning what the function returns into a complete answer, its cost: nothing unless it says so. Does not own:
+ * what a call, a file or a reason to finish may be (answer.ts, files.ts).
  */
 import {
   deepFreeze,
   FailureError,
   jsonProblem,
   messageOf,
+  promised,
   failure,
   unknownNames,
   type CallUsage,
+  type Draft,
+  type FilePart,
   type Message,
   type NamesOf,
+  type Now,
   type ToolCall,
 } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
-import { AnswerFold } from './answer.ts'
+import { madeId, readFinish, readInput, readMetadata } from './answer.ts'
 import { modelFailure } from './faults.ts'
-import { filesProblem } from './files.ts'
-import type { Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
+import { fileOf, filesProblem } from './files.ts'
+import type { FinishReason, Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
 import { freeOfCharge } from './price.ts'
 import type { SpecPart } from './spec.ts'
 
@@ -31,20 +35,36 @@ export function functionModel(rule: ModelFunction, id: string): Model {
   return {
     id,
     price: freeOfCharge,
-    async call(asked) {
-      asked.signal.throwIfAborted()
-      const request = snapshotOf(asked)
-      const { emit } = request
-      if (emit === undefined) return completed(await returned(rule, request, id), request.key, id, undefined)
-      let streamed = false
-      const watched: Sink = (part) => {
-        streamed = true
-        emit(part)
-      }
-      const answer = await returned(rule, { ...request, emit: watched }, id)
-      return completed(answer, request.key, id, streamed ? undefined : emit) // what the rule streamed itself is not streamed again
-    },
+    call: (asked) => promised(() => answerOf(rule, id, asked)),
   }
+}
+
+/** Asks a rule. One that answers at once costs no wait. */
+function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<ModelAnswer> {
+  const { signal, key, emit } = asked
+  signal.throwIfAborted()
+  const request = snapshotOf(asked)
+  let streamed = false
+  if (emit !== undefined)
+    request.emit = (part) => {
+      streamed = true
+      emit(part)
+    }
+  const failed = (error: unknown): never => {
+    signal.throwIfAborted()
+    throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+  }
+  const made = (answer: ModelAnswerInput | string): ModelAnswer =>
+    // what the rule streamed itself is not streamed again
+    completed(typeof answer === 'string' ? { text: answer } : answer, key, id, streamed ? undefined : emit)
+  let answer: Now<ModelAnswerInput | string>
+  try {
+    const result = rule(request)
+    answer = typeof result === 'object' && 'then' in result ? untilAborted(result, signal) : result
+  } catch (error) {
+    return failed(error)
+  }
+  return answer instanceof Promise ? answer.then(made, failed) : made(answer)
 }
 
 /** How many messages of a growing conversation are frozen already: a call freezes what came since the one before. */
@@ -54,68 +74,99 @@ const frozenOf = new WeakMap<readonly Message[], number>()
  * What a rule is shown: the conversation as it stands at this call. What the rule keeps of it does not grow, and it can
  * change nothing in it, since no journal would know.
  */
-function snapshotOf(request: ModelRequest): ModelRequest {
+function snapshotOf(request: ModelRequest): Draft<ModelRequest> {
   const { messages, tools, settings } = request
   const frozen = frozenOf.get(messages) ?? 0
   for (let i = frozen <= messages.length ? frozen : 0; i < messages.length; i++) deepFreeze(messages[i])
   frozenOf.set(messages, messages.length)
-  return {
-    ...request,
-    messages: Object.freeze(messages.slice()),
-    tools: Object.freeze(tools.slice()),
-    ...(settings === undefined ? undefined : { settings: Object.freeze({ ...settings }) }),
-  }
+  const shown: Draft<ModelRequest> = { ...request }
+  shown.messages = Object.freeze(messages.slice())
+  shown.tools = Object.freeze(tools.slice())
+  if (settings !== undefined) shown.settings = Object.freeze({ ...settings })
+  return shown
 }
 
 type Sink = NonNullable<ModelRequest['emit']>
 
-async function returned(rule: ModelFunction, request: ModelRequest, id: string): Promise<ModelAnswerInput> {
+/**
+ * The answer of a rule is whole, so there are no parts to fold; what an answer holds is read as the fold reads it
+ * (answer.ts). Its thoughts are left out: a rule has none that a provider wants back.
+ */
+function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink | undefined): ModelAnswer {
+  const problem = problemOf(answer)
+  if (problem !== undefined) throw notAnAnswer(id, problem)
+  const text = typeof answer.text === 'string' ? answer.text : ''
+  if (text !== '' && emit !== undefined) tellText(text, emit)
+  const calls = answer.calls === undefined || answer.calls.length === 0 ? noCalls : callsOf(answer.calls, key)
+  const finish = finishOf(answer, calls, id)
+  const files = answer.files?.flatMap((file) => fileOf(partOfFile(file)) ?? []) ?? noFiles
+  const made: Draft<ModelAnswer> =
+    files.length === 0 ? { text, calls, finish, model: id } : { text, calls, files, finish, model: id }
+  const metadata = readMetadata(answer.providerMetadata)
+  if (metadata !== undefined) made.providerMetadata = metadata
+  if (answer.usage !== 'unknown') made.usage = answer.usage ?? nothing
+  return made
+}
+
+const noCalls: readonly ToolCall[] = []
+const noFiles: readonly FilePart[] = []
+
+const notAnAnswer = (id: string, problem: string, cause?: unknown): FailureError =>
+  new FailureError(
+    failure(
+      'model.answer-invalid',
+      `the model function ${id} returned something that is not an answer: ${problem}`,
+      'validation',
+    ),
+    cause,
+  )
+
+/** A text at once, as the parts that a stream of it has. A sink that throws is given no more. */
+function tellText(text: string, emit: Sink): void {
   try {
-    const result = rule(request)
-    const answer = typeof result === 'object' && 'then' in result ? await untilAborted(result, request.signal) : result
-    return typeof answer === 'string' ? { text: answer } : answer
-  } catch (error) {
-    request.signal.throwIfAborted()
-    throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+    emit({ type: 'text.start', id: '0' })
+    emit({ type: 'text.delta', id: '0', text })
+    emit({ type: 'text.end', id: '0' })
+  } catch {
+    // parts are never needed for correctness
   }
 }
 
-function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink | undefined): ModelAnswer {
-  const problem = problemOf(answer)
-  if (problem !== undefined) {
-    throw new FailureError(
-      failure(
-        'model.answer-invalid',
-        `the model function ${id} returned something that is not an answer: ${problem}`,
-        'validation',
-      ),
-    )
-  }
-  const fold = new AnswerFold({
-    model: id,
-    identity: id,
-    key,
-    version: 'v4',
-    streamed: false,
-    emit,
-    cost: () => undefined,
-  })
+function callsOf(given: NonNullable<ModelAnswerInput['calls']>, key: string): readonly ToolCall[] {
+  const calls: ToolCall[] = []
+  for (const { id, name, input } of given)
+    calls.push({
+      id: isFreeId(id, calls) ? id : madeId(key, calls.length),
+      name: String(name),
+      // a text is an input itself, not the JSON text of one
+      ...(typeof input === 'string' ? { input } : readInput(input)),
+    })
+  return calls
+}
+
+/** Whether a call may have this id: there is one, and no call before has it. */
+const isFreeId = (id: string | undefined, before: readonly ToolCall[]): id is string =>
+  typeof id === 'string' && id !== '' && !before.some((call) => call.id === id)
+
+function finishOf({ finish }: ModelAnswerInput, calls: readonly ToolCall[], id: string): FinishReason {
   try {
-    for (const part of partsOfAnswer(answer)) fold.add(part)
-    const usage = answer.usage === 'unknown' ? undefined : (answer.usage ?? nothing)
-    const { reasoning: _, ...made } = fold.answer() // a rule has no thoughts that a provider wants back
-    return { ...made, ...(usage !== undefined && { usage }) }
+    return readFinish(finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'), {
+      model: id,
+      version: 'v4',
+      streamed: false,
+    })
   } catch (error) {
-    throw new FailureError(
-      failure(
-        'model.answer-invalid',
-        `the model function ${id} returned something that is not an answer: ${messageOf(error)}`,
-        'validation',
-      ),
-      error,
-    )
+    throw notAnAnswer(id, messageOf(error), error)
   }
 }
+
+const partOfFile = ({ mediaType, filename, metadata, ...file }: FilePart): SpecPart => ({
+  type: 'file',
+  mediaType,
+  filename,
+  data: 'url' in file ? { type: 'url', url: file.url } : file.data,
+  providerMetadata: metadata,
+})
 
 function problemOf(answer: ModelAnswerInput): string | undefined {
   if (typeof answer !== 'object' || answer === null) return 'answer is neither a text nor an object'
@@ -130,7 +181,11 @@ function problemOf(answer: ModelAnswerInput): string | undefined {
 /** A call with an unknown member would be a call without its arguments, again and again. */
 function callsProblem(calls: unknown): string | undefined {
   if (!Array.isArray(calls)) return calls === undefined ? undefined : 'answer.calls is not a list of { name, input }'
-  return calls.flatMap((call: unknown, i) => unknownNames(call, callNames, `answer.calls[${i}]`, meantByCall))[0]
+  for (let i = 0; i < calls.length; i++) {
+    const [problem] = unknownNames(calls[i], callNames, `answer.calls[${i}]`, meantByCall)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 /** Those of a complete answer, too: a function may ask another model and return what that answered. */
@@ -151,26 +206,3 @@ const callNames: NamesOf<ToolCall> = { id: true, name: true, input: true, invali
 /** What people who know other tools mean by other names. */
 const meantByAnswer = { content: 'text', toolCalls: 'calls', tool_calls: 'calls', finishReason: 'finish' }
 const meantByCall = { args: 'input', arguments: 'input', toolName: 'name', tool: 'name', toolCallId: 'id' }
-
-/** Text is read as the JSON text of arguments, so a text that is itself the input is quoted. */
-const given = (input: unknown): unknown => (typeof input === 'string' ? JSON.stringify(input) : input)
-
-function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
-  const { text = '', calls = [], files = [] } = answer
-  if (text !== '') {
-    yield { type: 'text-start', id: '0' }
-    yield { type: 'text-delta', id: '0', delta: text }
-    yield { type: 'text-end', id: '0' }
-  }
-  for (const { mediaType, filename, metadata, ...file } of files) {
-    const data = 'url' in file ? { type: 'url', url: file.url } : file.data
-    yield { type: 'file', mediaType, filename, data, providerMetadata: metadata }
-  }
-  for (const call of calls)
-    yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: given(call.input) }
-  yield {
-    type: 'finish',
-    finishReason: answer.finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
-    providerMetadata: answer.providerMetadata,
-  }
-}

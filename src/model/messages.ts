@@ -7,6 +7,7 @@
 import {
   copy,
   type AssistantMessage,
+  type Draft,
   type FilePart,
   type JsonObject,
   type Reasoning,
@@ -20,13 +21,12 @@ export function answerMessage(answer: {
   readonly files?: readonly FilePart[]
   readonly reasoning?: Reasoning
 }): AssistantMessage {
-  return {
-    role: 'assistant',
-    content: answer.text,
-    ...(answer.calls.length > 0 && { calls: answer.calls }),
-    ...(answer.files !== undefined && answer.files.length > 0 && { files: answer.files }),
-    ...(answer.reasoning !== undefined && { reasoning: answer.reasoning }),
-  }
+  const { text, calls, files, reasoning } = answer
+  const message: Draft<AssistantMessage> = { role: 'assistant', content: text }
+  if (calls.length > 0) message.calls = calls
+  if (files !== undefined && files.length > 0) message.files = files
+  if (reasoning !== undefined) message.reasoning = reasoning
+  return message
 }
 
 /** A provider's metadata as JSON; undefined if it is absent or not an object. */

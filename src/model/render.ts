@@ -5,15 +5,7 @@
  * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format
  * (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import {
-  asText,
-  canonical,
-  messageContent,
-  type CallNumbers,
-  type Json,
-  type Message,
-  type Sha256,
-} from '../core/index.ts'
+import { asText, CallNumbers, canonical, messageContent, type Json, type Message, type Sha256 } from '../core/index.ts'
 import type { ModelSettings, ToolSpec } from './model.ts'
 
 /** All that an answer of a model depends on, besides the messages that it is shown. */
@@ -35,7 +27,7 @@ export function modelCallContent(
 ): string {
   const digestOf = (value: object): string => remembered(digests, value, (each) => sha256(canonical(each as Json)))
   let text = `model ${canonical(model)}`
-  for (const tool of tools) text += ` tool ${digestOf(tool)}`
+  if (tools.length > 0) text += remembered(lists, tools, (all) => all.map((tool) => ` tool ${digestOf(tool)}`).join(''))
   if (settings !== undefined) text += ` settings ${canonical(settings as Json)}`
   if (outputSchema !== undefined) text += ` output ${digestOf(outputSchema)}`
   if (purpose !== undefined) text += ` purpose ${canonical(purpose)}`
@@ -50,7 +42,7 @@ export class MessagesContent {
   #said = 0
   #chain = ''
   #link = ''
-  readonly #calls: CallNumbers = { next: 0, byId: new Map() }
+  readonly #calls = new CallNumbers()
 
   /** `messages`: those of the last call, and what was said since. */
   of(messages: readonly Message[], sha256: Sha256): string {
@@ -71,6 +63,7 @@ const perFile = 1_500
 /** What was made of an object once. Objects are not changed any more. */
 const sizes = new WeakMap<object, number>()
 const digests = new WeakMap<object, string>()
+const lists = new WeakMap<readonly ToolSpec[], string>()
 
 /**
  * A rough number of tokens of a prompt, for reserving a budget: a quarter of a token per ASCII character, one per other

@@ -74,7 +74,10 @@ export function registerAgents(
   const everybody = (): readonly Agent[] => [...byName.values()].flatMap((versions) => [...versions.values()])
   const lookUp = (name: string, version?: string): Agent | undefined => {
     const versions = byName.get(name)
-    return version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
+    if (version !== undefined) return versions?.get(version)
+    let newest: Agent | undefined
+    for (const agent of versions?.values() ?? []) newest = agent
+    return newest
   }
   return {
     onMissingVersion,
@@ -100,8 +103,8 @@ export function registerAgents(
       if (channel !== undefined) return telling.get(channel) ?? missingChannel(channel)
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
-      const known = made.get(agent) ?? orchestrationOf(agent, parts)
-      made.set(agent, known)
+      let known = made.get(agent)
+      if (known === undefined) made.set(agent, (known = orchestrationOf(agent, parts)))
       return known
     },
     load() {

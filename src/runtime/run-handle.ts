@@ -182,12 +182,9 @@ export interface HandleParts {
 /** A handle. Cheap: nothing is read until it is asked. */
 export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
   const access = { engine, clock, mayDecide, find, run: id }
-  const current = reader(engine, id, newRunFold(), foldRun)
-  const delegated = reader(engine, id, newDelegationsFold(), foldDelegations)
-  const outcome = async (): Promise<RunOutcome<O>> => {
-    const end = await engine.outcome(id)
-    return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
-  }
+  const current = reader(engine, id, newRunFold, foldRun)
+  const delegated = reader(engine, id, newDelegationsFold, foldDelegations)
+  const outcome = (): Promise<RunOutcome<O>> => outcomeOf<O>(engine, id)
   return {
     id,
     outcome,
@@ -226,6 +223,12 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
   }
 }
 
+/** How a run ended; waits for the end. */
+export async function outcomeOf<O>(engine: Engine, run: RunId): Promise<RunOutcome<O>> {
+  const { outcome, usage } = await engine.outcome(run)
+  return { ...(outcome as Outcome<O>), run, usage }
+}
+
 /** Sends a message to an activation. Types that Reeve itself sends to leaders are refused. */
 async function postMessage(
   engine: Engine,
@@ -260,14 +263,16 @@ async function wholeDelegated(engine: Engine, fold: DelegationsFold): Promise<De
 function reader<F extends { readonly index: RunIndex }>(
   engine: Engine,
   run: RunId,
-  fold: F,
+  begin: () => F,
   take: (fold: F, recorded: Recorded) => unknown,
 ): () => Promise<F> {
+  let known: F | undefined
   let reading: Promise<void> | undefined
-  const read = async (): Promise<void> => {
-    for (const recorded of await engine.read(run, fold.index.position)) take(fold, recorded)
-  }
   return async () => {
+    const fold = (known ??= begin())
+    const read = async (): Promise<void> => {
+      for (const recorded of await engine.read(run, fold.index.position)) take(fold, recorded)
+    }
     reading = (reading ?? Promise.resolve()).then(read, read)
     await reading
     if (fold.index.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)

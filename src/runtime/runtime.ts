@@ -50,7 +50,7 @@ import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
-import { runHandle, type Run, type RunOutcome } from './run-handle.ts'
+import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registeredAgents, type RegisteredAgent } from './registered-agents.ts'
 import { registerAgents, type Agents } from './registry.ts'
@@ -288,11 +288,20 @@ class EngineRuntime implements Runtime {
   }
 
   async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
-    const run = await this.start<O>(agent, input, options)
-    return run.outcome()
+    const { run } = await this.#begin(agent, input, options)
+    return outcomeOf<O>(this.#parts.engine, run)
   }
 
-  async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
+  async start<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<Run<O>> {
+    const { run, created } = await this.#begin(agent, input, options)
+    return { ...this.handle<O>(run), created }
+  }
+
+  async #begin(
+    agent: Agent | string,
+    input: unknown,
+    options: StartOptions = {},
+  ): Promise<{ readonly run: RunId; readonly created: boolean }> {
     const root = this.#parts.registry.require(agent)
     // what is wrong with it is said before anything is read
     const request = startRequest(root, input, options, undefined, this.#parts.defaults, this.#named)
@@ -301,7 +310,7 @@ class EngineRuntime implements Runtime {
     const loaded = this.#parts.registry.load()
     if (loaded instanceof Promise) await loaded
     const created = await this.#startOnce(root, input, { ...options, runId: request.run }, request)
-    return { ...this.handle<O>(request.run), created }
+    return { run: request.run, created }
   }
 
   /**

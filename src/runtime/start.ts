@@ -43,6 +43,7 @@ import {
 } from '../core/index.ts'
 import {
   accountLimits,
+  boundsOfRoot,
   briefOf,
   defaultLimits,
   encodeEdge,
@@ -156,7 +157,7 @@ export function startRequest(
     ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
     ...(Object.keys(stated).length === 0 ? {} : { hooks: stated }),
   }
-  const filled = unsaid(rootEdge(brief, given, agent).bounds.limits, defaults)
+  const filled = unsaid(boundsOfRoot(given, agent).limits, defaults)
   const extras: RootExtras = {
     ...(values === undefined ? {} : { values }),
     ...(busySession === undefined ? {} : { busySession }),
@@ -201,19 +202,21 @@ export function mustHavePrices(
   revisions: Revisions = {},
   measuring: readonly Agent[] = [],
 ): void {
+  const isRevised = Object.keys(revisions).length > 0
+  // limits of a definition were checked with the models of the definition
+  if (limits?.usd === undefined && !isRevised && measuring.length === 0) return
   const model = (each: Agent): Agent['model'] => revisedModel(each, revisions[each.name])
   const all = reachableAgents([root])
   const caps = [
     ...usdCapOf(limits, 'start: limits', [root, ...measuring]),
     ...usdCapOf(root.limits, `agent "${root.name}": limits`, measuring),
     ...all.flatMap((each) => usdCapOf(revisions[each.name]?.limits, `start: versions.${each.name}.limits`, [each])),
-    // limits of a definition were checked with the models of the definition
-    ...(Object.keys(revisions).length === 0
-      ? []
-      : all.flatMap((each) => [
+    ...(isRevised
+      ? all.flatMap((each) => [
           ...usdCapOf(each.limits, `agent "${each.name}": limits`, [each]),
           ...(each.usdCaps?.() ?? []),
-        ])),
+        ])
+      : []),
   ]
   const problems = caps.flatMap(({ option, agents }) =>
     unpricedModels(agents, model).map((whose) => capProblem(option, whose)),
@@ -298,7 +301,8 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   permissions: permissionsCheck,
   oversight: oversightCheck,
   messages: messageProblems,
-  versions: choicesCheck([...new Set(reachableAgents([agent]).map(({ name }) => name))]),
+  versions: (given, where) =>
+    choicesCheck([...new Set(reachableAgents([agent]).map(({ name }) => name))])(given, where),
   defaultStatus: statusCheck,
 })
 

@@ -34,7 +34,7 @@ abstract class DelegationBinding implements Binding {
   }
 
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, state)
+    return this.give(ctx, call, state, this.team.delegations.place(call))
   }
 
   placed(call: ToolCall): Pick<Binding, 'run'> {
@@ -58,8 +58,7 @@ export class DelegateBinding extends DelegationBinding {
   constructor(team: TeamAccess, names: readonly string[]) {
     super(team)
     this.#names = names
-    this.spec = {
-      name: team.verbs.delegate,
+    this.spec = team.verbSpecs.once(team.verbs.delegate, () => ({
       description:
         'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
       parameters: objectSchema(
@@ -76,7 +75,7 @@ export class DelegateBinding extends DelegationBinding {
         },
         ['worker', 'instructions'],
       ),
-    }
+    }))
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
@@ -148,13 +147,12 @@ export class TypedDelegateBinding extends DelegationBinding {
     this.#schema = agent?.inputSchema
     const json = this.#schema?.json ?? { type: 'object' }
     // models send only objects, so another input is wrapped in one
-    this.spec = {
-      name: typedVerb(worker, team.verbs),
+    this.spec = team.verbSpecs.once(typedVerb(worker, team.verbs), () => ({
       description: `Gives ${worker} a task and returns its answer. ${worker}: ${describeWorker(worker, agent)}`,
       parameters: needsWrapping(json)
         ? objectSchema({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
         : withBackground(json, backgroundParameter(team, [worker])),
-    }
+    }))
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
@@ -233,8 +231,7 @@ export class SeveralBinding extends DelegationBinding {
   constructor(team: TeamAccess, names: readonly string[]) {
     super(team)
     this.#names = names
-    this.spec = {
-      name: team.verbs.several,
+    this.spec = team.verbSpecs.once(team.verbs.several, () => ({
       description:
         'Gives several workers the same task at once, and returns the answers that are kept; the others are stopped. A worker may be named twice. Each sees only these instructions.',
       parameters: objectSchema(
@@ -254,7 +251,7 @@ export class SeveralBinding extends DelegationBinding {
         },
         ['workers', 'instructions'],
       ),
-    }
+    }))
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {

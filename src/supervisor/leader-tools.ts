@@ -23,9 +23,41 @@ import {
   type SharedDelegation,
 } from './delegation/delegations.ts'
 
+/**
+ * The specs of a team's verbs: the same objects in every run, as long as the team stays the same. What models are shown
+ * is part of content keys, which is made once of each object.
+ */
+export class VerbSpecs {
+  #team: readonly unknown[] = []
+  readonly #specs = new Map<string, ToolSpec>()
+  #offered: readonly ToolSpec[] | undefined
+
+  /** The specs for this team: anew, if it is another one than the last time. `team`: all that they depend on. */
+  of(team: readonly unknown[]): this {
+    if (team.length === this.#team.length && team.every((each, i) => each === this.#team[i])) return this
+    this.#team = team
+    this.#specs.clear()
+    this.#offered = undefined
+    return this
+  }
+
+  /** The spec of a verb. */
+  once(name: string, rest: () => Omit<ToolSpec, 'name'>): ToolSpec {
+    let spec = this.#specs.get(name)
+    if (spec === undefined) this.#specs.set(name, (spec = { name, ...rest() }))
+    return spec
+  }
+
+  /** The list that the model is offered. */
+  offered(make: () => readonly ToolSpec[]): readonly ToolSpec[] {
+    return (this.#offered ??= make())
+  }
+}
+
 /** The team of one activation, as its verbs see it. */
 export interface TeamAccess {
   readonly delegations: Delegations
+  readonly verbSpecs: VerbSpecs
   readonly verbs: VerbNames
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
@@ -70,8 +102,7 @@ export class ForwardBinding implements Binding {
   constructor(team: TeamAccess, names: readonly string[], output: Schema | undefined) {
     this.#team = team
     this.#output = output
-    this.spec = {
-      name: team.verbs.forward,
+    this.spec = team.verbSpecs.once(team.verbs.forward, () => ({
       description: `Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for your first call to ${team.verbs.delegate}, d2 for the second, and so on.`,
       parameters: objectSchema(
         {
@@ -80,7 +111,7 @@ export class ForwardBinding implements Binding {
         },
         [],
       ),
-    }
+    }))
   }
 
   run(ctx: Context, call: ToolCall): Promise<CallResult> {
@@ -149,14 +180,13 @@ export class RecruitBinding implements Binding {
 
   constructor(team: TeamAccess, names: readonly string[]) {
     this.#team = team
-    this.spec = {
-      name: team.verbs.recruit,
+    this.spec = team.verbSpecs.once(team.verbs.recruit, () => ({
       description: 'Adds a specialist to your team. You can delegate to it from your next turn on.',
       parameters: objectSchema({ worker: { type: 'string', enum: names }, reason: textSchema('Why it is needed.') }, [
         'worker',
         'reason',
       ]),
-    }
+    }))
   }
 
   run(ctx: Context, call: ToolCall): Promise<CallResult> {
@@ -180,13 +210,12 @@ export class StopBinding implements Binding {
 
   constructor(team: TeamAccess) {
     this.#team = team
-    this.spec = {
-      name: team.verbs.stop,
+    this.spec = team.verbSpecs.once(team.verbs.stop, () => ({
       description: 'Stops a delegation that works in the background. What it has not answered by then is lost.',
       parameters: objectSchema({ delegation: textSchema('d1, d2, …: which one.'), reason: textSchema('Why.') }, [
         'delegation',
       ]),
-    }
+    }))
   }
 
   async run(ctx: Context, call: ToolCall): Promise<CallResult> {

@@ -60,6 +60,7 @@ import {
   type VerbNames,
 } from './delegation/options.ts'
 import { CodeSupervisor, type LeaderFunction, type OwnTeam } from './code-supervisor.ts'
+import { VerbSpecs } from './leader-tools.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
 import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
@@ -287,6 +288,7 @@ function policyOf(options: AnySupervisorOptions): LeaderPolicy {
     maxTeamSize,
     output: schemaOf(options.output, `supervisor "${name}": output`),
     tools: [],
+    verbSpecs: new VerbSpecs(),
   }
 }
 

@@ -23,7 +23,7 @@ import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
 import { describeWorker, type Roster } from './roster.ts'
 import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './delegate-tools.ts'
-import { ForwardBinding, RecruitBinding, StopBinding, type TeamAccess } from './leader-tools.ts'
+import { ForwardBinding, RecruitBinding, StopBinding, type TeamAccess, type VerbSpecs } from './leader-tools.ts'
 
 /** What a supervisor's definition says about its team. */
 export interface LeaderPolicy {
@@ -38,6 +38,7 @@ export interface LeaderPolicy {
   readonly access?: ModelAccess
   /** The user's own tools. */
   readonly tools: readonly Binding[]
+  readonly verbSpecs: VerbSpecs
 }
 
 export class TeamToolbox implements Toolbox, TeamAccess {
@@ -67,6 +68,10 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#policy.verbs
   }
 
+  get verbSpecs(): VerbSpecs {
+    return this.#policy.verbSpecs
+  }
+
   /** The members of the team, in the order in which they joined. */
   get names(): readonly string[] {
     return this.#names
@@ -91,10 +96,11 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     const typed = this.typed
     const plain = this.#names.filter((name) => !typed.includes(name))
     const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
+    this.verbSpecs.of([this.#defers, ...this.#names, ...this.#names.map((name) => roster.find(name))])
     const bindings: Binding[] = [...tools]
     if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
     for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
-    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, this.#names, output))
+    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, [...this.#names], output))
     const { shown } = this.delegations
     if (shown !== undefined)
       bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
@@ -103,9 +109,11 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
     // providers refuse an empty list of choices, so the last recruit removes the verb from the list, but not from the
     // toolbox
-    this.#specs = bindings
-      .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
-      .map((binding) => binding.spec)
+    this.#specs = this.verbSpecs.offered(() =>
+      bindings
+        .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
+        .map((binding) => binding.spec),
+    )
     this.#bindings = new Map(bindings.map((binding) => [binding.spec.name, binding]))
     this.#stale = false
   }
@@ -132,11 +140,16 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
-    const { background, workers = {} } = this.#policy.delegation
-    const inherits = this.#policy.roster.everyWorker().some((worker) => worker.background === true)
-    const may =
-      inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
-    return this.#defers && may ? this.delegations.background : undefined
+    return this.#defers && this.#mayDefer ? this.delegations.background : undefined
+  }
+
+  get #mayDefer(): boolean {
+    const { background, workers } = this.#policy.delegation
+    return (
+      background !== undefined ||
+      (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+      this.#policy.roster.everyWorker().some((worker) => worker.background === true)
+    )
   }
 
   disposition(worker: string): Disposition | undefined {

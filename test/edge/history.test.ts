@@ -42,8 +42,11 @@ const picture: FilePart = {
   filename: 'a.png',
   metadata: { p: { k: 1 } },
 }
+/** A whole conversation as one agent's model reads it. */
+const allShownTo = (agent: string, entries: readonly HistoryEntry[]): readonly Message[] =>
+  entries.flatMap((entry) => shownTo(agent, entry) ?? [])
 /** What another agent is told of one message. */
-const told = (entry: HistoryEntry): readonly unknown[] => shownTo('reader', [entry]).map(({ content }) => content)
+const told = (entry: HistoryEntry): readonly unknown[] => allShownTo('reader', [entry]).map(({ content }) => content)
 
 describe('the words in which others are told of', () => {
   const words: readonly (readonly [what: string, entry: HistoryEntry, told: readonly string[]])[] = [
@@ -119,11 +122,11 @@ describe('the words in which others are told of', () => {
       { role: 'assistant', content: '' },
     ]
     const entries = [...outside.map((message) => ({ message })), own, result('reader', '1', 'echo', '')]
-    expect(shownTo('reader', entries)).toEqual(entries.map(({ message }) => message))
+    expect(allShownTo('reader', entries)).toEqual(entries.map(({ message }) => message))
   })
 
   test('collaboration 54: an own answer of which nothing is there is not sent again: providers refuse it', () => {
-    expect(shownTo('reader', [user('go'), says('reader', ''), user('again')])).toEqual([
+    expect(allShownTo('reader', [user('go'), says('reader', ''), user('again')])).toEqual([
       user('go').message,
       user('again').message,
     ])
@@ -381,7 +384,7 @@ describe('of every conversation', () => {
         const marked = entries.map((entry, i): HistoryEntry =>
           entry.agent === undefined ? user(`outside ${i}`) : entry,
         )
-        const shown = shownTo(agent, marked)
+        const shown = allShownTo(agent, marked)
         for (const message of shown) {
           const {
             content,
@@ -396,8 +399,6 @@ describe('of every conversation', () => {
           ).toBe(true)
         }
         expect(loose(shown)).toEqual([])
-        // each entry alone gives the same as in its place
-        expect(shown).toEqual(marked.flatMap((entry) => shownTo(agent, [entry])))
         const mine = marked
           .filter((entry) => entry.agent === undefined || entry.agent === agent)
           .map(({ message }) => message)

@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  CallNumbers,
   canonical,
   digest,
   digestJson,
@@ -106,7 +107,7 @@ const messages: readonly Required<Message>[] = [
 
 describe('what a message puts into content keys', () => {
   const contentOf = (list: readonly Message[]): string => {
-    const numbers = { next: 0, byId: new Map<string, number>() }
+    const numbers = new CallNumbers()
     return list.map((each) => messageContent(each, numbers)).join('')
   }
 

@@ -22,6 +22,7 @@ import {
   unchecked,
   valid,
   type ActivationId,
+  type Draft,
   type Checks,
   type Failure,
   type Json,
@@ -264,12 +265,15 @@ export function startWorker(
   const edge = begun.oversight?.admitted === true ? begun : afterFailures(ctx, above, begun)
   const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
   const version = own(versions, worker.name)?.base
-  return ctx.start(worker.name, encodeEdge(edge), {
-    ...(callId === undefined ? undefined : { callId, equalBy: briefValue(brief) }),
-    ...(grant?.after === undefined ? undefined : { after: grant.after }),
-    ...(grant?.place === undefined ? undefined : { place: grant.place }),
-    ...(purpose === undefined ? undefined : { purpose }),
-    ...(account === undefined ? undefined : { limits: account }),
-    ...(version === undefined ? undefined : { version }),
-  })
+  const options: Draft<StartWorkerOptions> = {}
+  if (callId !== undefined) {
+    options.callId = callId
+    options.equalBy = briefValue(brief)
+  }
+  if (grant?.after !== undefined) options.after = grant.after
+  if (grant?.place !== undefined) options.place = grant.place
+  if (purpose !== undefined) options.purpose = purpose
+  if (account !== undefined) options.limits = account
+  if (version !== undefined) options.version = version
+  return ctx.start(worker.name, encodeEdge(edge), options)
 }

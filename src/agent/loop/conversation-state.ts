@@ -21,7 +21,7 @@ import {
   type HandoffRecord,
 } from '../../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import type { Context, Place } from '../../engine/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../../model/index.ts'
 import type { WorkDeferrer } from '../tool/call-result.ts'
 import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
@@ -29,6 +29,8 @@ import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
 export class ConversationState {
   readonly agent: string
   readonly ctx: Context
+  /** Where it works. */
+  readonly place: Place
   readonly edge: Edge
   /** The prompt. It grows in place and is never copied, so every holder of a reference sees it grow. */
   readonly messages: Message[] = []
@@ -56,17 +58,17 @@ export class ConversationState {
   readonly feedback: string[] = []
   /** The last text of the model: the partial answer if a limit ends the work. */
   text = ''
-  /** The scopes of calls of the current turn that may be stopped. */
-  readonly calls = new Set<Context>()
   #content = new MessagesContent()
+  /** The scopes of calls of the current turn that may be stopped. Made when there is one, as all that follows. */
+  #calls: Set<Context> | undefined
   /** What other agents see in place of a message; the conversation itself keeps the original. */
-  readonly #instead = new Map<Message, Message>()
+  #instead: Map<Message, Message> | undefined
   /** Ids of the calls of unknown tools. */
-  readonly unknownTools = new Set<string>()
-  readonly #notes = new WeakSet<Message>()
+  #unknownTools: Set<string> | undefined
+  #notes: WeakSet<Message> | undefined
   /** The part of a note that crosses to workers. */
-  readonly #forWorkers = new WeakMap<Message, string>()
-  readonly #later: (string | (() => string | undefined))[] = []
+  #forWorkers: WeakMap<Message, string> | undefined
+  #later: (string | (() => string | undefined))[] | undefined
   /** Where its own part begins. */
   #ownStart = 0
   /** The full conversation, once some of it has left the prompt. */
@@ -80,6 +82,7 @@ export class ConversationState {
   constructor(agent: string, ctx: Context, edge: Edge, measures = false) {
     this.agent = agent
     this.ctx = ctx
+    this.place = ctx.place
     this.edge = edge
     const { limits } = edge.bounds
     this.#counts = limits !== undefined && (limits.tokens !== undefined || limits.usd !== undefined)
@@ -125,9 +128,17 @@ export class ConversationState {
   note(content: string, workers?: string): void {
     this.#removeBlankAnswer()
     const message: Message = { role: 'user', content }
-    this.#notes.add(message)
-    if (workers !== undefined) this.#forWorkers.set(message, workers)
+    this.#noteIs(message)
+    if (workers !== undefined) (this.#forWorkers ??= new WeakMap()).set(message, workers)
     this.say(message)
+  }
+
+  #noteIs(message: Message): void {
+    ;(this.#notes ??= new WeakSet()).add(message)
+  }
+
+  #isNote(message: Message): boolean {
+    return this.#notes?.has(message) === true
   }
 
   /** Removes a blank last answer, which providers refuse in a prompt. */
@@ -143,27 +154,46 @@ export class ConversationState {
    * Adds a note before the next model call. Not before: the results of the current turn must follow their calls
    * directly. `kept`: later runs of the session see it, too.
    */
-  readonly tell = (content: string, kept?: 'kept'): void => {
+  tell(content: string, kept?: 'kept'): void {
     if (kept !== undefined) this.feedback.push(content)
-    this.#later.push(content)
+    ;(this.#later ??= []).push(content)
   }
 
   /** The same for a note that may be obsolete by then: it is made just before the model call, and may be nothing. */
-  readonly tellIfStill = (content: () => string | undefined): void => {
-    this.#later.push(content)
+  tellIfStill(content: () => string | undefined): void {
+    ;(this.#later ??= []).push(content)
+  }
+
+  /** Runs work of the current turn that may be stopped: `ctx` is its scope. */
+  async stoppable<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
+    const calls = (this.#calls ??= new Set())
+    calls.add(ctx)
+    try {
+      return await work()
+    } finally {
+      calls.delete(ctx)
+    }
   }
 
   /** Stops pending calls of users' tools and withdraws their approvals, because a call of this turn ends the work. */
   stopCalls(why: string): void {
-    for (const ctx of this.calls) ctx.stopAll(why)
+    for (const ctx of this.#calls ?? []) ctx.stopAll(why)
   }
 
   /** Adds the pending notes. Called before each turn. */
   sayLater(): void {
-    for (const later of this.#later.splice(0)) {
+    const notes = this.#later
+    if (notes === undefined) return
+    this.#later = undefined
+    for (const later of notes) {
       const content = typeof later === 'string' ? later : later()
       if (content !== undefined) this.note(content)
     }
+  }
+
+  /** There is no tool that this call names. */
+  noteUnknownTool(callId: string): void {
+    ;(this.#unknownTools ??= new Set()).add(callId)
   }
 
   /**
@@ -188,7 +218,7 @@ export class ConversationState {
     let at = Math.max(0, this.messages.length - keep)
     for (; at > 0 && at < this.messages.length; at--) {
       const message = this.messages[at]!
-      if (message.role !== 'tool' && !this.#notes.has(message)) break
+      if (message.role !== 'tool' && !this.#isNote(message)) break
     }
     return this.before(at).length === 0 ? undefined : at
   }
@@ -210,7 +240,7 @@ export class ConversationState {
     const tail = messages.slice(cut)
     this.#whole ??= [...messages]
     this.#replacements = notes.map((content) => ({ role: 'user', content }))
-    for (const note of this.#replacements) this.#notes.add(note)
+    for (const note of this.#replacements) this.#noteIs(note)
     messages.length = 0
     for (const part of [head, this.#replacements, tail]) for (const message of part) messages.push(message)
     this.#recount()
@@ -244,11 +274,12 @@ export class ConversationState {
   begin(system: string | undefined): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
     const entries = entriesOf(this.edge)
-    for (const entry of entries)
-      for (const message of shownTo(this.agent, [entry])) {
-        if (entry.for !== undefined) this.#notes.add(message)
-        this.say(message)
-      }
+    for (const entry of entries) {
+      const message = shownTo(this.agent, entry)
+      if (message === undefined) continue
+      if (entry.for !== undefined) this.#noteIs(message)
+      this.say(message)
+    }
     const task = this.edge.flow?.task
     if (task !== undefined) this.say({ role: 'user', content: task })
     // messages from outside, or from a rewriter, get no note
@@ -268,7 +299,7 @@ export class ConversationState {
 
   /** Other agents see `instead` in place of `message`. */
   passOn(message: Message, instead: Message): void {
-    this.#instead.set(message, instead)
+    ;(this.#instead ??= new Map()).set(message, instead)
   }
 
   /** A last message meant as an answer that did not have the required form. */
@@ -295,8 +326,8 @@ export class ConversationState {
     return whole.slice(this.#ownStart).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && message !== this.answer && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
-      const shown = this.#instead.get(message) ?? message
-      const isUnknown = message.role === 'tool' && this.unknownTools.has(message.callId)
+      const shown = this.#instead?.get(message) ?? message
+      const isUnknown = message.role === 'tool' && this.#unknownTools?.has(message.callId) === true
       return [
         {
           agent,
@@ -315,9 +346,9 @@ export class ConversationState {
   view(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
     for (const message of this.whole) {
-      const crosses = this.#forWorkers.get(message)
+      const crosses = this.#forWorkers?.get(message)
       if (crosses !== undefined) view.push({ role: 'user', text: crosses })
-      if (this.#notes.has(message)) continue
+      if (this.#isNote(message)) continue
       if (message.role === 'user' && typeof message.content === 'string')
         view.push({ role: 'user', text: message.content })
       else if (message.role === 'assistant' && message.content !== '')

@@ -32,7 +32,7 @@ import { withQuestions } from '../tool/ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
 import { filteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
 import { ConversationState } from './conversation-state.ts'
-import { momentsOf, type Extension } from '../extensions/extension.ts'
+import { momentsOf, type Extension, type Moments } from '../extensions/extension.ts'
 import { turnLoop, type ModelSetup } from './turn-loop.ts'
 import { checkOutput, outputMisfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
@@ -84,16 +84,20 @@ function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extens
  * Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled`, or for a defect in
  * the code.
  */
-export async function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
+export function runModelAgent(setup: ModelSetup, ctx: Context, edge: Edge): Promise<Outcome> {
   const state = new ConversationState(setup.agent, ctx, edge, setup.compaction !== undefined)
-  const outcome = await (setup.templating || setup.middleware.length > 0
-    ? runWithMiddleware(setup, state)
-    : runTurns(setup, state, appended(setup.instructions, edge.work.added)))
-  if (leavesHandoff(edge)) return withHandoff(outcome, state.handoff())
+  const work =
+    setup.templating || setup.middleware.length > 0
+      ? runWithMiddleware(setup, state)
+      : runTurns(setup, state, appended(setup.instructions, edge.work.added))
+  if (leavesHandoff(edge)) return work.then((outcome) => withHandoff(outcome, state.handoff()))
   // a session keeps feedback with the turn
-  const isRemembered = state.feedback.length > 0 && edge.bounds.depth === 0 && ctx.place.caller.session !== undefined
-  return isRemembered ? withHandoff(outcome, { said: [], feedback: state.feedback }) : outcome
+  const isRemembered = edge.bounds.depth === 0 && state.place.caller.session !== undefined
+  return isRemembered ? work.then((outcome) => withFeedback(outcome, state)) : work
 }
+
+const withFeedback = (outcome: Outcome, { feedback }: ConversationState): Outcome =>
+  feedback.length === 0 ? outcome : withHandoff(outcome, { said: [], feedback })
 
 /** The instructions with what a leader or a hook adds to them. */
 const appended = (own: string | undefined, more: string | undefined): string | undefined =>
@@ -159,7 +163,7 @@ function withoutAnswer(state: ConversationState, outcome: Outcome): Outcome {
 }
 
 /** Runs the loop with its tools and extensions, and lets the extensions change its outcome. */
-async function runTurns(
+function runTurns(
   setup: ModelSetup,
   state: ConversationState,
   instructions: string | undefined,
@@ -170,9 +174,14 @@ async function runTurns(
   state.background = background
   const budget = budgetOf(setup, state.edge)
   const at = momentsOf(usedExtensions({ setup, state, turns: budget, background }))
-  const ended = await turnLoop(setup, state, opened, budget, at)
+  const ended = turnLoop(setup, state, opened, budget, at)
+  return at.atEnd.length === 0 ? ended : ended.then((outcome) => changedAtEnd(at, state, outcome))
+}
+
+/** The outcome as the extensions leave it. */
+async function changedAtEnd({ atEnd }: Moments, state: ConversationState, ended: Outcome): Promise<Outcome> {
   let left = ended
-  for (const each of at.atEnd) left = await each.atEnd(left)
+  for (const each of atEnd) left = await each.atEnd(left)
   return left === ended ? ended : withoutAnswer(state, left)
 }
 

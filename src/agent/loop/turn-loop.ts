@@ -20,7 +20,7 @@ import {
 } from '../../core/index.ts'
 import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
-import { callScope } from '../../journal/index.ts'
+import { answerShape, callScope } from '../../journal/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
 import type { Compaction } from '../extensions/compaction.ts'
 import type { Completion } from '../extensions/completion.ts'
@@ -105,7 +105,7 @@ export async function turnLoop(
     if (isLast) offer.nothing()
     const asked = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
       last: setup.lastAnswer && isLast,
-      isVerb: offer.isVerb,
+      holds: offer.answerShape,
     })
     if (asked.status !== 'completed') {
       if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
@@ -184,7 +184,9 @@ class OfferedTools {
   #specs: Toolbox['specs'] = []
 
   /** Whether this is one of Reeve's own verbs. */
-  readonly isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
+  readonly #isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
+  /** What of an answer is structure. */
+  readonly answerShape = answerShape(this.#isVerb)
 
   constructor(state: ConversationState, toolbox: Toolbox) {
     this.#state = state
@@ -195,7 +197,7 @@ class OfferedTools {
     const { specs } = this.toolbox
     if (specs !== this.#known) {
       this.#known = specs
-      this.#specs = offeredTools(specs, this.#state, this.isVerb)
+      this.#specs = offeredTools(specs, this.#state, this.#isVerb)
     }
     return this.#specs
   }
@@ -283,7 +285,7 @@ async function runAnswerCalls(
     const call = answer.calls[i]!
     const { content, isError, unknownTool } = i === last ? result : supersededTransfer(result, turn, call)
     const { id, name } = call
-    if (unknownTool === true) state.unknownTools.add(id)
+    if (unknownTool === true) state.noteUnknownTool(id)
     state.say(
       isError === true
         ? { role: 'tool', callId: id, name, content, isError }

@@ -14,10 +14,11 @@ import {
   failure,
   FailureError,
   type CallUsage,
+  type Draft,
   type Failure,
   type Json,
-  type ModelPart,
   type Outcome,
+  type Shape,
 } from '../../core/index.ts'
 import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
@@ -28,6 +29,7 @@ import {
   modelCallContent,
   type Model,
   type ModelAnswer,
+  type ModelRequest,
   type ModelSettings,
   type ToolCall,
   type ToolSpec,
@@ -51,42 +53,47 @@ export interface ModelCaller {
   readonly purpose?: 'summary' | 'choice'
 }
 
-/** How the call counts. `last`: it may use the turn reserved for the last answer. */
+/** How the call counts and is recorded. */
 export interface ModelCallOptions {
-  readonly last?: boolean
-  /** Whether a name is one of Reeve's own verbs, whose arguments are structure. Default: none is. */
-  readonly isVerb?: (name: string) => boolean
+  /** It may use the turn reserved for the last answer. */
+  readonly last: boolean
+  /** What of the answer is structure. */
+  readonly holds: Shape
 }
 
 /** The default `maxOutputTokens` where tokens or dollars are limited. */
 const defaultOutputCap = 4_096
 const oneTurn: Charge = { turns: 1 }
 
+/** How a call is recorded. */
+type AskedModel = Extract<NonNullable<StepOptions['as']>, { readonly type: 'model.requested' }>
+
+/** A call by itself: no tools are offered, and it is not the last one. */
+const plainCall: ModelCallOptions = { last: false, holds: answerShape(() => false) }
+const nothingChangeable: readonly never[] = []
+
 /** Calls the model once. Only the step itself retries. */
-export async function askModel(
+export function askModel(
   asking: ModelCaller,
   state: ConversationState,
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt = state,
-  { last = false, isVerb = () => false }: ModelCallOptions = {},
+  { last, holds }: ModelCallOptions = plainCall,
 ): Promise<Outcome> {
-  if (state.ending !== undefined) return state.ending
+  if (state.ending !== undefined) return Promise.resolve(state.ending)
   const { model, agent, purpose } = asking
   const { messages } = prompt
-  const changeable = purpose === undefined ? (state.hooks?.changeable ?? []) : []
+  const changeable = (purpose === undefined ? state.hooks?.changeable : undefined) ?? nothingChangeable
   const budget = state.counts ? budgetOf(asking, state, specs, prompt) : undefined
   const reserve = budget === undefined ? oneTurn : budget.reserve
   const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
-  const options: StepOptions = {
+  const as: Draft<AskedModel> = { type: 'model.requested', model: model.id, messages: messages.length }
+  if (purpose !== undefined) as.purpose = purpose
+  if (changeable.length > 0) as.changeable = changeable
+  const options: Draft<StepOptions> = {
     effect: 'model',
-    as: {
-      type: 'model.requested',
-      model: model.id,
-      messages: messages.length,
-      ...(purpose === undefined ? undefined : { purpose }),
-      ...(changeable.length === 0 ? undefined : { changeable }),
-    },
+    as,
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
     settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer),
     content: (sha256) =>
@@ -95,34 +102,39 @@ export async function askModel(
         prompt.content(sha256),
         sha256,
       ),
-    holds: answerShape(isVerb),
-    ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
+    holds,
   }
-  const ask = async (io: StepIO): Promise<Json> => {
+  if (asking.retry !== undefined) options.retry = asking.retry
+  const ask = (io: StepIO): Promise<Json> => {
     // inside the step, so that older journals replay unchanged
     if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
       throw new FailureError(unpriced(agent, model))
-    return model.call({
-      messages,
-      tools: specs,
-      signal: io.signal,
-      key: io.key,
-      // a provider is told of a trace only where the caller has one
-      ...(turn.place.caller.traceparent === undefined ? undefined : { traceparent: io.traceparent }),
-      // text that a middleware may still change is not streamed
-      ...(purpose === undefined && !changeable.includes('answer')
-        ? { emit: (part: ModelPart) => io.emit(part) }
-        : undefined),
-      ...(settings === undefined ? undefined : { settings }),
-      ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
-    }) as Promise<unknown> as Promise<Json>
+    const request: Draft<ModelRequest> = { messages, tools: specs, signal: io.signal, key: io.key }
+    // a provider is told of a trace only where the caller has one
+    if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
+    // text that a middleware may still change is not streamed
+    if (purpose === undefined && !changeable.includes('answer')) request.emit = (part) => io.emit(part)
+    if (settings !== undefined) request.settings = settings
+    if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
+    return model.call(request) as Promise<unknown> as Promise<Json>
   }
-  for (let waited = 1; ; waited++) {
-    const { outcome } = await turn.next(turn.begin('model', ask, options))
-    if (!isForNow(outcome)) return outcome
-    await waitForRoom(turn.scope('room'), waited)
-  }
+  return onceThereIsRoom(turn, ask, options)
 }
+
+/** Makes the call. Where only the present use of a budget leaves no room for it, it is made again later. */
+const onceThereIsRoom = (
+  turn: Context,
+  ask: (io: StepIO) => Promise<Json>,
+  options: StepOptions,
+  waited = 1,
+): Promise<Outcome> =>
+  turn
+    .next(turn.begin('model', ask, options))
+    .then(({ outcome }) =>
+      isForNow(outcome)
+        ? waitForRoom(turn.scope('room'), waited).then(() => onceThereIsRoom(turn, ask, options, waited + 1))
+        : outcome,
+    )
 
 /** The delays before a call checks for room in its budget again. */
 const roomWaits = { backoffMs: 500, maxBackoffMs: 60_000 } as const
@@ -180,14 +192,23 @@ function budgetOf(
  * Runs the calls of one answer. All start at once; those marked `last` follow one by one when the others have settled.
  * Results are in call order.
  */
-export async function runCalls(
+export function runCalls(
   state: ConversationState,
   turn: Context,
   toolbox: Toolbox,
   calls: readonly ToolCall[],
 ): Promise<readonly CallResult[]> {
-  const only = calls.length === 1 ? calls[0] : undefined
-  if (only !== undefined) return [await runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only)]
+  const [only] = calls
+  if (only === undefined || calls.length > 1) return runSeveral(state, turn, toolbox, calls)
+  return runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only).then((result) => [result])
+}
+
+async function runSeveral(
+  state: ConversationState,
+  turn: Context,
+  toolbox: Toolbox,
+  calls: readonly ToolCall[],
+): Promise<readonly CallResult[]> {
   const results: CallResult[] = []
   const late: (() => Promise<void>)[] = []
   const begun: Promise<void>[] = []
@@ -231,22 +252,10 @@ function runCall(
   }
   const listed = permissions?.approval
   if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(state, ctx, binding, call)
+  // a middleware around calls would take the stop for a failure
   return binding.verb === true || state.hooks?.wrapsTools === true
     ? binding.run(ctx, call, state)
-    : runStoppable(state, ctx, () => binding.run(ctx, call, state))
-}
-
-/**
- * Runs a call that another call of the turn may stop. Not used with middlewares around calls, which would see the stop
- * as a failure.
- */
-async function runStoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
-  state.calls.add(ctx)
-  try {
-    return await work()
-  } finally {
-    state.calls.delete(ctx)
-  }
+    : state.stoppable(ctx, () => binding.run(ctx, call, state))
 }
 
 /** Reeve's own verbs need an approval only if the edge names them; `all` means all tools. */
@@ -266,7 +275,7 @@ async function gatedVerb(
     ask: ({ input, again }) => {
       const why = again === undefined ? reason : `${reason} (asked again: ${again})`
       const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
-      return runStoppable(state, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
+      return state.stoppable(ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
     },
     begin: (approval) => expiredBy(ctx, approval),
   })

@@ -76,20 +76,17 @@ class KnownMail {
 }
 
 /** Tells the model of mail that arrived before it began, and of mail that arrives while it works. */
-function listenForMail(
-  { ctx, tell, tellIfStill }: ConversationState,
-  { leader, unread = 0 }: Assignment,
-  inbox: KnownMail,
-): void {
+function listenForMail(state: ConversationState, { leader, unread = 0 }: Assignment, inbox: KnownMail): void {
+  const { ctx } = state
   if (unread > 0)
-    tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
+    state.tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
   if (parentOf(ctx.place.activation)?.parent !== leader) return // an agent inside the member: notices go to the member
   const hear = async (): Promise<never> => {
     for (;;) {
       const seq = noteIn(await ctx.next((each) => noteIn(each, leader) !== undefined), leader) ?? 0
       const isTold = inbox.isNew
       inbox.noted = Math.max(inbox.noted, seq)
-      if (!isTold && inbox.isNew) tellIfStill(() => (inbox.isNew ? newMail : undefined))
+      if (!isTold && inbox.isNew) state.tellIfStill(() => (inbox.isNew ? newMail : undefined))
     }
   }
   hear().catch((thrown: unknown) => {

@@ -5,7 +5,7 @@
  * permissions (../permissions.ts), the accounts (the engine).
  * Holds: bounds only ever shrink on the way down.
  */
-import { present } from '../../core/index.ts'
+import { present, type Draft } from '../../core/index.ts'
 import { ownLimits, revised, type LeaderGrant, type MemberGrant, type Receiver, type RootGrant } from '../grant.ts'
 import { handedDown, tighter, type Limits } from '../limits.ts'
 import { narrow, type Permissions } from '../permissions.ts'
@@ -47,14 +47,12 @@ export function boundsOfWorker(
 ): EdgeBounds {
   const depth = above.depth + 1
   const own = ownLimits(worker, grant)
-  return {
-    depth,
-    maxDepth: shallower(above.maxDepth, depth, own),
-    ...present({
-      limits: tighter(limitsLeft(above, flow), own),
-      permissions: narrow(above.permissions, grant.permissions),
-    }),
-  }
+  const bounds: Draft<EdgeBounds> = { depth, maxDepth: shallower(above.maxDepth, depth, own) }
+  const limits = tighter(limitsLeft(above, flow), own)
+  if (limits !== undefined) bounds.limits = limits
+  const permissions = narrow(above.permissions, grant.permissions)
+  if (permissions !== undefined) bounds.permissions = permissions
+  return bounds
 }
 
 /** The bounds of a member: as deep as its flow, whose order is fixed, so that it ends by itself. */

@@ -4,7 +4,7 @@
  * Owns: the group of the edge and how it crosses. Does not own: slots (../../supervisor/worker), questions
  * (../../agent/code/leader-question.ts), threads of memory (../../supervisor/delegation).
  */
-import { present, type ActivationId } from '../../core/index.ts'
+import { present, type ActivationId, type Draft } from '../../core/index.ts'
 import type { LeaderGrant } from '../grant.ts'
 
 /** What the worker owes its leader, and what its leader holds. */
@@ -22,9 +22,15 @@ export interface EdgeLeader {
 }
 
 /** What binds a worker to its leader. */
-export const leaderOfWorker = (above: EdgeLeader, grant: LeaderGrant): EdgeLeader => {
+export function leaderOfWorker(above: EdgeLeader, grant: LeaderGrant): EdgeLeader {
   const { delegation, report, questionsTo, slotOf = above.slotOf, threads = above.threads } = grant
-  return present({ delegation, report, questionsTo, slotOf, threads })
+  const leader: Draft<EdgeLeader> = {}
+  if (delegation !== undefined) leader.delegation = delegation
+  if (report !== undefined) leader.report = report
+  if (questionsTo !== undefined) leader.questionsTo = questionsTo
+  if (slotOf !== undefined) leader.slotOf = slotOf
+  if (threads !== undefined) leader.threads = threads
+  return leader
 }
 
 /** Who works in the order of another, or is called by it, has the same leader. It owes that leader no report. */

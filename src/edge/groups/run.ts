@@ -4,7 +4,7 @@
  * Owns: the group of the edge and how it crosses. Does not own: versions (../revision.ts), hooks (../hooks.ts), what
  * the runtime records besides (../../runtime/session.ts).
  */
-import { present, type JsonObject } from '../../core/index.ts'
+import { present, type Draft, type JsonObject } from '../../core/index.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 import type { StartHooks } from '../hooks.ts'
 import type { Revisions } from '../revision.ts'
@@ -25,8 +25,13 @@ export interface EdgeRun {
 export const runOfRoot = ({ versions, hooks, extras }: RootGrant): EdgeRun => present({ versions, hooks, extras })
 
 /** For a worker, with the metadata that its leader adds. */
-export const runOfWorker = ({ versions, metadata: above }: EdgeRun, { hooks, metadata: added }: LeaderGrant): EdgeRun =>
-  present({ versions, hooks, metadata: above === undefined ? added : { ...above, ...added } })
+export function runOfWorker({ versions, metadata }: EdgeRun, { hooks, metadata: added }: LeaderGrant): EdgeRun {
+  const run: Draft<EdgeRun> = {}
+  if (versions !== undefined) run.versions = versions
+  if (hooks !== undefined) run.hooks = hooks
+  if (metadata !== undefined || added !== undefined) run.metadata = { ...metadata, ...added }
+  return run
+}
 
 /** For a member of a flow. A router's lead is the router, so the hooks of the start are its own. */
 export const runOfMember = ({ versions, metadata, hooks }: EdgeRun, isLead: boolean): EdgeRun =>

@@ -4,7 +4,7 @@
  * Owns: the group of the edge and how it crosses. Does not own: rosters (../../supervisor), assignments
  * (../assignment.ts).
  */
-import { present } from '../../core/index.ts'
+import type { Draft } from '../../core/index.ts'
 import type { Assignment } from '../assignment.ts'
 import type { Receiver } from '../grant.ts'
 
@@ -20,5 +20,10 @@ export interface EdgeTeam {
 }
 
 /** The team of a receiver as it is now, with the assignment that holds for it. */
-export const teamOf = (receiver: Receiver | undefined, assignment?: Assignment): EdgeTeam =>
-  present({ roster: receiver?.team?.(), assignment })
+export function teamOf(receiver: Receiver | undefined, assignment?: Assignment): EdgeTeam {
+  const team: Draft<EdgeTeam> = {}
+  const roster = receiver?.team?.()
+  if (roster !== undefined) team.roster = roster
+  if (assignment !== undefined) team.assignment = assignment
+  return team
+}

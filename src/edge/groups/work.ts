@@ -4,7 +4,7 @@
  * Owns: the group of the edge and how it crosses. Does not own: which part of a conversation crosses (../context.ts),
  * how one agent is shown it (../history.ts).
  */
-import { present, type HistoryEntry, type Json, type Message } from '../../core/index.ts'
+import { present, type Draft, type HistoryEntry, type Json, type Message } from '../../core/index.ts'
 import type { Brief, EdgeMessage } from '../brief.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 
@@ -33,11 +33,14 @@ export const workOfRoot = (brief: Brief, { history = [], messages = [] }: RootGr
 })
 
 /** The work of a worker: what its leader gives it, and nothing of the leader's own. */
-export const workOfWorker = (brief: Brief, { context = [], entries, added, turns }: LeaderGrant): EdgeWork => ({
-  brief,
-  ...(context.length === 0 ? undefined : { context }),
-  ...present({ entries, added, turns }),
-})
+export function workOfWorker(brief: Brief, { context, entries, added, turns }: LeaderGrant): EdgeWork {
+  const work: Draft<EdgeWork> = { brief }
+  if (context !== undefined && context.length > 0) work.context = context
+  if (entries !== undefined) work.entries = entries
+  if (added !== undefined) work.added = added
+  if (turns !== undefined) work.turns = turns
+  return work
+}
 
 /** The work of a member of a flow. A router's lead is the router, so it works as the router's leader has said. */
 export const workOfMember = (

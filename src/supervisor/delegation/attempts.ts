@@ -7,14 +7,15 @@
  * Holds: K8: a stop reaches a delegation at every stage: before its slot, at work, between two attempts.
  */
 import {
+  andThen,
   failure,
   messageOf,
-  present,
   type ActivationId,
   type Failure,
   type FailureClass,
   type HistoryEntry,
   type Json,
+  type Now,
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
@@ -110,7 +111,9 @@ export interface AttemptEnd {
 /** Listens to the ends of attempts. */
 export interface AttemptListener {
   /** An attempt has ended. Returns the result for the leader's model, if no further attempt follows. */
-  completed(job: Job, ended: AttemptEnd): Promise<CallResult>
+  completed(job: Job, ended: AttemptEnd): Now<CallResult>
+  /** No attempt began. Returns the result for the leader's model. */
+  refused(job: Job, why: Failure): CallResult
   /** The leader is cancelled during the work. Undefined: no hook needs to know. */
   abandoned(job: Job): ((job: Job, ended: AttemptEnd) => Promise<unknown>) | undefined
   /** The worker, or one below it, asks a question. */
@@ -202,34 +205,41 @@ export class Attempts {
     this.#open.delete(entry)
   }
 
-  /** Runs the attempts up to the final one. A failure says why none began. */
-  async work(job: Job): Promise<CallResult | Failure> {
+  /** Runs the attempts up to the final one, and closes the delegation. */
+  async work(job: Job): Promise<CallResult> {
+    const { entry } = job
     let told: CallResult | undefined
-    for (let attempt = 1; ; attempt++) {
-      job.entry.state = 'pending'
-      const slots = (await takeAll(job.deferred ? [this.#background, this.#slots] : [this.#slots], job.entry)) ?? []
-      let delayMs: number | undefined
-      try {
-        const refused = this.refusal(job.entry)
-        if (refused !== undefined) return told ?? refused
-        const ended = await withMemory(
-          job,
-          this.#threads,
-          async () => this.refusal(job.entry) ?? this.#attempt(job, slots, attempt),
-          async (end) => {
-            told = await this.#hearing.completed(job, end)
-            return job.entry.remembered
-          },
-        )
-        if (!('id' in ended)) return told ?? ended
-        if (told === undefined) throw new Error('unreachable')
-        delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
-        if (delayMs === undefined) return this.#countEnd(job, ended, told)
-        job.after = ended.id
-      } finally {
-        for (const each of slots) each.give()
+    try {
+      for (let attempt = 1; ; attempt++) {
+        entry.state = 'pending'
+        const taken = takeAll(job.deferred ? [this.#background, this.#slots] : [this.#slots], entry)
+        const slots = (taken instanceof Promise ? await taken : taken) ?? noSlots
+        let delayMs: number | undefined
+        try {
+          const refused = this.refusal(entry)
+          if (refused !== undefined) return told ?? this.#hearing.refused(job, refused)
+          const ended = await withMemory(
+            job,
+            this.#threads,
+            () => this.refusal(entry) ?? this.#attempt(job, slots, attempt),
+            (end) =>
+              andThen(this.#hearing.completed(job, end), (result) => {
+                told = result
+                return entry.remembered
+              }),
+          )
+          if (!('id' in ended)) return told ?? this.#hearing.refused(job, ended)
+          if (told === undefined) throw new Error('unreachable')
+          delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
+          if (delayMs === undefined) return this.#countEnd(job, ended, told)
+          job.after = ended.id
+        } finally {
+          for (const each of slots) each.give()
+        }
+        if (!(await this.#pause(job, job.after, delayMs))) return told
       }
-      if (!(await this.#pause(job, job.after, delayMs))) return told
+    } finally {
+      this.close(entry)
     }
   }
 
@@ -248,8 +258,8 @@ export class Attempts {
   }
 
   /** One attempt: one worker, from its start to its end. */
-  async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<AttemptEnd | Failure> {
-    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after } = job
+  #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<AttemptEnd> | Failure {
+    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after, policy } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
       ctx,
@@ -257,17 +267,17 @@ export class Attempts {
       edge: state.edge,
       worker,
       brief,
-      grant: { ...grant, ...present({ place: job.policy.place }) },
+      grant: policy.place === undefined ? grant : { ...grant, place: policy.place },
       callId: call.id,
       after,
-      timeoutMs: job.policy.timeoutMs,
-      slots: slots.filter(({ limited }) => limited),
+      timeoutMs: policy.timeoutMs,
+      slots: slots.some(({ limited }) => limited) ? slots.filter(({ limited }) => limited) : noSlots,
       reportsWaits: deferred || onWait !== undefined,
       onWait: (waiting) => {
         entry.state = waiting ? 'waiting' : 'running'
         onWait?.(waiting)
       },
-      answer: mayAsk(job.policy) ? (question) => this.#hearing.asked(job, question) : undefined,
+      answer: mayAsk(policy) ? (question) => this.#hearing.asked(job, question) : undefined,
       wasStopped: () => entry.stopped !== undefined,
     })
     if (!('ended' in started)) return started
@@ -276,9 +286,10 @@ export class Attempts {
     entry.outcome = entry.remembered = undefined
     entry.state = 'running'
     this.#tellIfAbandoned(job, id, begunAt, attempt)
-    const { outcome, said, usage } = await started.ended()
-    entry.outcome = outcome
-    return { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
+    return started.ended().then(({ outcome, said, usage }) => {
+      entry.outcome = outcome
+      return { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
+    })
   }
 
   /** A cancelled leader receives no more ends, but its hook does. */
@@ -340,6 +351,7 @@ export class Attempts {
   }
 }
 
+const noSlots: readonly Slots[] = []
 const finalClasses: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
 /** Whether another attempt may succeed. */
 const mayPass: NonNullable<DelegationRetry['when']> = (outcome) =>

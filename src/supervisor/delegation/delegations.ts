@@ -6,7 +6,18 @@
  * delegates (../delegate-tools.ts), the edge (../../edge). Lives in memory; replay rebuilds it from the same calls and
  * the recorded replies of hooks (K1, K3).
  */
-import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import {
+  andThen,
+  asText,
+  failure,
+  messageOf,
+  own,
+  promised,
+  type Failure,
+  type Json,
+  type Now,
+  type Outcome,
+} from '../../core/index.ts'
 import { BackgroundWork, defaultTurns, isBlank, refuse, type ModelAccess, type CallResult } from '../../agent/index.ts'
 import {
   briefText,
@@ -74,8 +85,7 @@ export interface DelegationPosition {
 
 /** All delegations of one activation of a leader. */
 export class Delegations {
-  /** Background delegations. Only for leaders that can be told of their ends. */
-  readonly background: BackgroundWork
+  #background: BackgroundWork | undefined
   readonly #leader: string
   readonly #policy: Delegation
   readonly #attempts: Attempts
@@ -97,8 +107,9 @@ export class Delegations {
       { all: concurrency, background: planOf(policy)?.concurrency },
       {
         completed: (job, ended) => this.#resultOf(job, ended),
+        refused: ({ ctx, call, worker, entry }, what) => refuseDelegation(ctx, call, worker.name, what, entry.label),
         abandoned: (job) => {
-          const all = this.#layers(job).filter(({ onComplete }) => onComplete !== undefined)
+          const all = this.#layers(job, 'onComplete')
           if (all.length === 0) return undefined
           return async (again, ended) => {
             for (const layer of all) await this.#callOnComplete(layer, again, ended, undefined)
@@ -107,9 +118,13 @@ export class Delegations {
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
-    this.#race = new DelegationRace(this.#attempts, (given) => this.#delegateOne(given, true))
-    this.background = new BackgroundWork(planOf(policy))
+    this.#race = new DelegationRace(this.#attempts, async (given) => this.#delegateOne(given, true))
     this.#verbs = verbs
+  }
+
+  /** Background delegations. Only for leaders that can be told of their ends. */
+  get background(): BackgroundWork {
+    return (this.#background ??= new BackgroundWork(planOf(this.#policy)))
   }
 
   /** In the order of the calls. */
@@ -125,7 +140,7 @@ export class Delegations {
   }
 
   /** Calls the hooks, runs the worker, and calls the hooks again. */
-  async run(
+  run(
     ctx: Context,
     call: ToolCall,
     state: LeaderState,
@@ -137,8 +152,11 @@ export class Delegations {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
-    if (hedge === undefined) return this.#delegateOne(given)
-    return this.#dispatch(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
+    return promised(() =>
+      hedge === undefined
+        ? this.#delegateOne(given)
+        : this.#dispatch(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker)),
+    )
   }
 
   /** Gives one brief to several workers. The kept answer is the result of the call. */
@@ -182,36 +200,38 @@ export class Delegations {
   /**
    * One delegation, from its hooks to the result for the leader's model. `inside`: its caller waits for it in any case.
    */
-  async #delegateOne(given: DelegationCall, inside = false): Promise<CallResult> {
+  #delegateOne(given: DelegationCall, inside = false): Now<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
-    const { label } = entry
-    const policy = policyFor(this.#policy, worker.name)
-    const deferred = asked.deferred === true
-    const refusal = (): Failure | undefined => this.#attempts.refusal(entry)
-    const brief = this.#withReferences(ctx, asked, entry)
-    const grant = { ...this.#grantOf(worker, asked, state), delegation: label }
     const job: Job = {
       ctx,
       call,
       state,
       worker,
-      policy,
+      policy: policyFor(this.#policy, worker.name),
       entry,
       turn: state.turn,
-      deferred,
-      brief,
-      grant,
+      deferred: asked.deferred === true,
+      brief: this.#withReferences(ctx, asked, entry),
+      grant: this.#grantOf(worker, asked, entry, state),
       onWait: hedge?.onWait,
       after: hedge?.after,
     }
     this.#attempts.open(entry, ctx)
-    const stopped = (failed: Failure | undefined): Failure | undefined => refusal() ?? failed
-    const refused = refusal() ?? stopped(await this.#runOnStart(job)) ?? stopped(await this.#runFilterMessages(job))
-    if (refused !== undefined) {
+    return andThen(this.#refusalOf(job), (refused) => {
+      if (refused === undefined)
+        return inside ? this.#attempts.work(job) : this.#dispatch(given, () => this.#attempts.work(job))
       this.#attempts.close(entry)
-      return refuseDelegation(ctx, call, worker.name, refused, label)
-    }
-    return inside ? this.#runAttempts(job) : this.#dispatch(given, () => this.#runAttempts(job))
+      return refuseDelegation(ctx, call, worker.name, refused, entry.label)
+    })
+  }
+
+  /** Calls the hooks before the work, and decides what crosses. A failure says why the worker does not start. */
+  #refusalOf(job: Job): Now<Failure | undefined> {
+    const stopped = (failed: Failure | undefined): Failure | undefined => this.#attempts.refusal(job.entry) ?? failed
+    return (
+      stopped(undefined) ??
+      andThen(this.#runOnStart(job), (failed) => stopped(failed) ?? andThen(this.#runFilterMessages(job), stopped))
+    )
   }
 
   /** Why no further delegation may begin. */
@@ -251,11 +271,11 @@ export class Delegations {
     return { instructions: expanded(ctx, brief.instructions, refs, (ref) => this.find(ref), about) }
   }
 
-  /** The grant of every delegation to this worker. */
-  #grantOf(worker: Worker, asked: DelegationRequest, { edge }: LeaderState): Job['grant'] {
+  /** What crosses to this worker besides the brief, before hooks change it. */
+  #grantOf(worker: Worker, asked: DelegationRequest, { label }: DelegationEntry, { edge }: LeaderState): Job['grant'] {
     const { permissions, limits, oversight, workers } = this.#policy
     const mine = own(workers, worker.name)
-    const grant: Job['grant'] = {}
+    const grant: Job['grant'] = { delegation: label }
     const allowed = narrow(permissions, mine?.permissions)
     const limited = tighter(limits, mine?.limits)
     if (allowed !== undefined) grant.permissions = allowed
@@ -269,16 +289,25 @@ export class Delegations {
     return grant
   }
 
-  /** The leader's own hooks, then those of the start. */
-  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>): readonly HookLayer[] {
-    const own: HookLayer = { ...this.#policy, of: '' }
+  /** Those who have this hook: the leader itself, then the start of the run. */
+  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>, hook: keyof DelegationHooks): readonly HookLayer[] {
     const started = delegationHooksOfStart(ctx, state.edge)
-    return started === undefined ? [own] : [own, { ...started, of: 'start.' }]
+    if (started?.[hook] === undefined && this.#policy[hook] === undefined) return noLayers
+    const all: readonly HookLayer[] = [
+      { ...this.#policy, of: '' },
+      { ...started, of: 'start.' },
+    ]
+    return all.filter((layer) => layer[hook] !== undefined)
   }
 
   /** Runs each `onStart`. A failure says why the worker does not start. */
-  async #runOnStart(job: Job): Promise<Failure | undefined> {
-    for (const layer of this.#layers(job)) {
+  #runOnStart(job: Job): Now<Failure | undefined> {
+    const layers = this.#layers(job, 'onStart')
+    return layers.length === 0 ? undefined : this.#askOnStart(layers, job)
+  }
+
+  async #askOnStart(layers: readonly HookLayer[], job: Job): Promise<Failure | undefined> {
+    for (const layer of layers) {
       const refused = await this.#callOnStart(layer, job)
       if (refused !== undefined) return refused
     }
@@ -308,9 +337,9 @@ export class Delegations {
    * Decides what crosses besides the brief: the context policy, then `filterMessages`. A failure says why the worker
    * does not start.
    */
-  async #runFilterMessages(job: Job): Promise<Failure | undefined> {
+  #runFilterMessages(job: Job): Now<Failure | undefined> {
     const { worker, policy, state, grant, brief } = job
-    const layers = this.#layers(job).filter(({ filterMessages }) => filterMessages !== undefined)
+    const layers = this.#layers(job, 'filterMessages')
     const context = policy.context ?? (layers.length === 0 ? undefined : 'conversation')
     const view = (): Conversation => ({
       worker: worker.name,
@@ -330,6 +359,14 @@ export class Delegations {
         },
       )
     }
+    return andThen(
+      layers.length === 0 ? undefined : this.#askFilterMessages(layers, job),
+      (failed) => failed ?? emptyBrief(job),
+    )
+  }
+
+  async #askFilterMessages(layers: readonly HookLayer[], job: Job): Promise<Failure | undefined> {
+    const { grant } = job
     for (const { filterMessages, of, ...layer } of layers) {
       if (grant.context === undefined) break
       const shown = ownCopy({ ...this.#moment(job), messages: grant.context })
@@ -347,34 +384,32 @@ export class Delegations {
           agent === undefined ? { role, text } : { role, text, agent },
         )
     }
-    return briefText(job.brief).trim() === '' && (grant.context ?? []).every(({ text }) => text.trim() === '')
-      ? failure('delegation.refused', `the instructions for "${worker.name}" are empty`, 'validation')
-      : undefined
-  }
-
-  /** Runs all attempts. */
-  async #runAttempts(job: Job): Promise<CallResult> {
-    const { ctx, call, worker, entry } = job
-    try {
-      const told = await this.#attempts.work(job)
-      return 'content' in told ? told : refuseDelegation(ctx, call, worker.name, told, entry.label)
-    } finally {
-      this.#attempts.close(entry)
-    }
+    return undefined
   }
 
   /** The result for the leader's model, as `onComplete` leaves it. */
-  async #resultOf(job: Job, ended: AttemptEnd): Promise<CallResult> {
-    const { entry, worker, state, policy } = job
-    const { outcome, said } = ended
+  #resultOf(job: Job, ended: AttemptEnd): Now<CallResult> {
+    const layers = this.#layers(job, 'onComplete')
+    return layers.length === 0 ? this.#toldOf(job, ended, {}) : this.#askOnComplete(layers, job, ended)
+  }
+
+  async #askOnComplete(layers: readonly HookLayer[], job: Job, ended: AttemptEnd): Promise<CallResult> {
     let word: DelegationEndWord | undefined
     let withheld: Failure | undefined
-    for (const layer of this.#layers(job)) {
-      if (layer.onComplete === undefined) continue
+    for (const layer of layers) {
       const said = await this.#callOnComplete(layer, job, ended, word)
       if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
       word = mergeEndWords(word, said.word)
     }
+    return this.#toldOf(job, ended, { word, withheld })
+  }
+
+  /** `word`: what hooks said. `withheld`: one of them failed. */
+  #toldOf(
+    { entry, worker, state, policy }: Job,
+    { outcome, said }: AttemptEnd,
+    { word, withheld }: { readonly word?: DelegationEndWord | undefined; readonly withheld?: Failure | undefined },
+  ): CallResult {
     if (withheld !== undefined && outcome.status === 'completed')
       return { content: `[the answer of "${worker.name}" is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOnOutput(outcome, word)
@@ -461,6 +496,7 @@ export class Delegations {
 
 /** The hooks of one owner. `of`: the prefix of their names in the journal. */
 type HookLayer = DelegationHooks & { readonly of: string }
+const noLayers: readonly HookLayer[] = []
 
 const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
 
@@ -470,6 +506,12 @@ const about = (hook: string, { worker, call, entry }: Job): DelegationHookCall =
   callId: call.id,
   delegation: entry.label,
 })
+
+/** Why a worker does not start that would be told nothing. */
+const emptyBrief = ({ brief, grant: { context = [] }, worker }: Job): Failure | undefined =>
+  briefText(brief).trim() === '' && context.every(({ text }) => text.trim() === '')
+    ? failure('delegation.refused', `the instructions for "${worker.name}" are empty`, 'validation')
+    : undefined
 
 const rejection = (reason: string | null | undefined): Failure =>
   failure(

@@ -179,12 +179,19 @@ export const delegationCheck =
       : problems
   }
 
+/** The options of delegations to each worker, by the definition that states them; a definition does not change. */
+const policies = new WeakMap<Delegation, Map<string, WorkerDelegation>>()
+
 /** The options of delegations to one worker. */
-export function policyFor(
-  { workers, background: _background, several: _several, ...all }: Delegation,
-  worker: string,
-): WorkerDelegation {
-  return { ...all, ...own(workers, worker) }
+export function policyFor(given: Delegation, worker: string): WorkerDelegation {
+  let known = policies.get(given)
+  if (known === undefined) policies.set(given, (known = new Map<string, WorkerDelegation>()))
+  let policy = known.get(worker)
+  if (policy === undefined) {
+    const { workers, background: _background, several: _several, ...all } = given
+    known.set(worker, (policy = { ...all, ...own(workers, worker) }))
+  }
+  return policy
 }
 
 /** The caps in US dollars that a leader sets on delegations. */

@@ -37,6 +37,7 @@ import {
   type ExchangeKeys,
 } from '../../agent/index.ts'
 import {
+  andThen,
   choiceOr,
   expects,
   failure,
@@ -46,6 +47,7 @@ import {
   objectOrInstance,
   wholeNumber,
   type Failure,
+  type Now,
   type Outcome,
   type RunId,
 } from '../../core/index.ts'
@@ -148,22 +150,23 @@ export interface MemoryJob {
 
 /** What one activation of a leader knows of its threads. In memory only: replay rebuilds it from the same reads. */
 export class Threads {
-  readonly #turns = new Map<string, Slots>()
-  readonly #known = new Map<string, KnownExchanges>()
+  #turns: Map<string, Slots> | undefined
+  #known: Map<string, KnownExchanges> | undefined
 
   /** The local queue for this thread. */
   turn(key: string): Slots {
-    const turn = this.#turns.get(key) ?? new Slots(1)
-    this.#turns.set(key, turn)
+    const turns = (this.#turns ??= new Map<string, Slots>())
+    const turn = turns.get(key) ?? new Slots(1)
+    turns.set(key, turn)
     return turn
   }
 
   known(key: string): KnownExchanges | undefined {
-    return this.#known.get(key)
+    return this.#known?.get(key)
   }
 
   know(key: string, { count, newest }: KnownExchanges): void {
-    this.#known.set(key, { count, newest: newest.slice(-mostExchanges) })
+    ;(this.#known ??= new Map()).set(key, { count, newest: newest.slice(-mostExchanges) })
   }
 }
 
@@ -172,19 +175,24 @@ export class Threads {
  * `completed`: the part of its end that the leader's hook allows; only that is remembered, because later workers see it
  * (undefined: nothing).
  */
-export async function withMemory<Ended extends { readonly outcome: Outcome }>(
+export function withMemory<Ended extends { readonly outcome: Outcome }>(
   job: MemoryJob,
   threads: Threads,
-  work: () => Promise<Ended | Failure>,
-  completed: (ended: Ended) => Promise<string | undefined>,
-): Promise<Ended | Failure> {
+  work: () => Now<Ended | Failure>,
+  completed: (ended: Ended) => Now<string | undefined>,
+): Now<Ended | Failure> {
   const { memory } = job.policy
-  if (memory === undefined || memory === 'isolated') {
-    const ended = await work()
-    if ('outcome' in ended) await completed(ended)
-    return ended
-  }
-  const thread = new Thread(job, memory === 'continue' ? {} : memory, threads)
+  if (memory !== undefined && memory !== 'isolated')
+    return workInTurn(new Thread(job, memory === 'continue' ? {} : memory, threads), work, completed)
+  return andThen(work(), (ended) => ('outcome' in ended ? andThen(completed(ended), () => ended) : ended))
+}
+
+/** Runs the work when its turn in the thread has come. */
+async function workInTurn<Ended extends { readonly outcome: Outcome }>(
+  thread: Thread,
+  work: () => Now<Ended | Failure>,
+  completed: (ended: Ended) => Now<string | undefined>,
+): Promise<Ended | Failure> {
   try {
     return (await thread.enter()) ?? (await workInThread(thread, work, completed))
   } finally {
@@ -195,8 +203,8 @@ export async function withMemory<Ended extends { readonly outcome: Outcome }>(
 /** Runs the work while it holds the thread. */
 async function workInThread<Ended extends { readonly outcome: Outcome }>(
   thread: Thread,
-  work: () => Promise<Ended | Failure>,
-  completed: (ended: Ended) => Promise<string | undefined>,
+  work: () => Now<Ended | Failure>,
+  completed: (ended: Ended) => Now<string | undefined>,
 ): Promise<Ended | Failure> {
   try {
     await thread.recall()

@@ -76,7 +76,7 @@ interface AskingDelegation {
 export class LeaderAnswers {
   readonly #access: ModelAccess | undefined
   readonly #strict: boolean
-  readonly #counts = new WeakMap<AskingDelegation['entry'], number>()
+  #counts: WeakMap<AskingDelegation['entry'], number> | undefined
 
   /** Without a model, only code answers. */
   constructor(access: ModelAccess | undefined, strict: boolean) {
@@ -88,12 +88,13 @@ export class LeaderAnswers {
   async answer(job: AskingDelegation, { text: question }: LeaderQuestion, moment: DelegationMoment): Promise<Reply> {
     const { entry, policy, state } = job
     const { max = defaultMost, onQuestion } = typeof policy.questions === 'object' ? policy.questions : {}
-    const number = (this.#counts.get(entry) ?? 0) + 1
+    const counts = (this.#counts ??= new WeakMap())
+    const number = (counts.get(entry) ?? 0) + 1
     if (number > max)
       return unanswered(
         `you have asked ${max === 1 ? 'your one question' : `${max} questions`} already; go on with what you have`,
       )
-    this.#counts.set(entry, number)
+    counts.set(entry, number)
     const ctx = job.ctx.scope('question')
     const about = { worker: entry.worker, callId: entry.callId, delegation: entry.label }
     const asked: DelegationQuestion = { ...moment, question, number }

@@ -7,6 +7,7 @@
  * returns its slot while it, or a worker below it, waits for a human. It gets the slot back at once with the answer
  * (team R-16). So for a moment more workers than slots may work, and no new one begins until that is over.
  */
+import { andThen, type Now } from '../../core/index.ts'
 
 /** A slot that a worker holds. */
 export interface HeldSlot {
@@ -27,7 +28,8 @@ export class Slots implements HeldSlot {
   readonly limited: boolean
   /** Below zero while more workers than slots work. */
   #free: number
-  readonly #queue = new Set<() => void>()
+  /** Made when one waits for the first time. */
+  #queue: Set<() => void> | undefined
 
   constructor(limit: number | undefined) {
     this.limited = limit !== undefined
@@ -43,6 +45,7 @@ export class Slots implements HeldSlot {
       this.#free--
       return undefined
     }
+    const queue = (this.#queue ??= new Set())
     return new Promise((resolve) => {
       const turn = (): void => {
         queued.leave = undefined
@@ -50,18 +53,19 @@ export class Slots implements HeldSlot {
       }
       queued.leave = () => {
         queued.leave = undefined
-        this.#queue.delete(turn)
+        queue.delete(turn)
         resolve(false)
       }
-      this.#queue.add(turn)
+      queue.add(turn)
     })
   }
 
   give(): void {
-    const [next] = this.#free < 0 ? [] : this.#queue
+    const queue = this.#queue
+    const [next] = queue === undefined || this.#free < 0 ? [] : queue
     if (next === undefined) this.#free++
     else {
-      this.#queue.delete(next)
+      queue?.delete(next)
       next()
     }
   }
@@ -72,15 +76,12 @@ export class Slots implements HeldSlot {
 }
 
 /** Takes one slot of each, in this order. Undefined: it gave up, and holds none. */
-export async function takeAll(all: readonly Slots[], queued: SlotWaiter): Promise<readonly Slots[] | undefined> {
-  const taken: Slots[] = []
-  for (const slots of all) {
-    const waiting = slots.take(queued)
-    if (waiting !== undefined && !(await waiting)) {
-      for (const each of taken) each.give()
-      return undefined
-    }
-    taken.push(slots)
-  }
-  return taken
+export function takeAll(all: readonly Slots[], queued: SlotWaiter, taken = 0): Now<readonly Slots[] | undefined> {
+  const slots = all[taken]
+  if (slots === undefined) return all
+  return andThen(slots.take(queued) ?? true, (isTaken) => {
+    if (isTaken) return takeAll(all, queued, taken + 1)
+    for (const each of all.slice(0, taken)) each.give()
+    return undefined
+  })
 }

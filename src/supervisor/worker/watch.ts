@@ -46,8 +46,8 @@ interface WatchedWorker {
   readonly clock: WorkClock | undefined
   /** The listener for its questions, if they are answered. */
   readonly questions: Listener | undefined
-  /** The answers to them so far. */
-  answering: Promise<void>
+  /** The answers to them so far. Undefined: there was no question. */
+  answering: Promise<void> | undefined
 }
 
 /** A pending timer. */
@@ -79,7 +79,7 @@ export class Watch {
         waiting: 0,
         clock: this.#clockOf(ctx, worker, options, reject),
         questions: options.answer && questionListener(ctx, worker, options.answer),
-        answering: Promise.resolve(),
+        answering: undefined,
       }
       this.#workers.set(worker, watched)
       watched.clock?.run()
@@ -127,23 +127,32 @@ export class Watch {
   #startLoop(ctx: Context): void {
     if (this.#isLooping) return
     this.#isLooping = true
-    this.#loop(ctx).catch((thrown: unknown) => this.#rejectAll(thrown))
+    this.#listen(ctx)
   }
 
-  async #loop(ctx: Context): Promise<void> {
-    while (this.#workers.size > 0 || this.#alarms.size > 0) this.#handle(await ctx.next((each) => this.#isOurs(each)))
-    this.#isLooping = false
+  #listen(ctx: Context): void {
+    ctx.next(this.#isOurs).then((arrival) => this.#hear(ctx, arrival), this.#rejectAll)
+  }
+
+  #hear(ctx: Context, arrival: Arrival): void {
+    try {
+      this.#handle(arrival)
+      this.#isLooping = this.#workers.size > 0 || this.#alarms.size > 0
+      if (this.#isLooping) this.#listen(ctx)
+    } catch (thrown) {
+      this.#rejectAll(thrown)
+    }
   }
 
   /** The leader is cancelled, or starts again. */
-  #rejectAll(thrown: unknown): void {
+  readonly #rejectAll = (thrown: unknown): void => {
     const all = [...this.#workers.values(), ...this.#alarms.values()]
     this.#workers.clear()
     this.#alarms.clear()
     for (const { reject } of all) reject(thrown)
   }
 
-  #isOurs(arrival: Arrival): boolean {
+  readonly #isOurs = (arrival: Arrival): boolean => {
     if (arrival.type === 'worker.settled') return this.#workers.has(arrival.id)
     if (arrival.type === 'ask.settled') return this.#alarms.has(arrival.id)
     if (arrival.type !== 'message') return false
@@ -189,7 +198,7 @@ export class Watch {
       const answered = watched.questions?.hears(arrival)
       if (answered !== undefined)
         return () => {
-          watched.answering = watched.answering.then(answered).catch(watched.reject)
+          watched.answering = (watched.answering ?? Promise.resolve()).then(answered).catch(watched.reject)
         }
     }
     return undefined

@@ -10,11 +10,11 @@
  * (../../team/schedule/scheduler.ts).
  */
 import {
-  present,
   timedOut,
   handoffOf,
   withoutHandoff,
   type ActivationId,
+  type Draft,
   type Failure,
   type Outcome,
   type Usage,
@@ -23,7 +23,7 @@ import { startWorker, type QuestionAnswerer } from '../../agent/index.ts'
 import type { Brief, Edge, LeaderGrant, Receiver } from '../../edge/index.ts'
 import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
 import type { HeldSlot } from './slots.ts'
-import type { Watch, WorkerEnd } from './watch.ts'
+import type { Watch, WorkerEnd, WorkerWatch } from './watch.ts'
 
 /** The work, and how its leader waits for it. */
 export interface WorkerTask {
@@ -71,40 +71,44 @@ export interface WorkerTaskEnd {
 
 /** Starts a worker. A failure says why it cannot start. */
 export function startTask(task: WorkerTask): StartedTask | Failure {
-  const { ctx, edge, worker, brief, grant, callId, after, timeoutMs, slots = [], reportsWaits = false, answer } = task
-  const me = ctx.place.activation
-  const reports = reportsWaits || timeoutMs !== undefined || slots.length > 0
-  const crossing: LeaderGrant = {
-    ...grant,
-    ...present({ slotOf: reports ? me : undefined, questionsTo: answer === undefined ? undefined : me, after }),
-  }
+  const { ctx, edge, worker, brief, grant, callId, after, timeoutMs, slots, reportsWaits = false, answer } = task
+  const reports = reportsWaits || timeoutMs !== undefined || (slots !== undefined && slots.length > 0)
+  const crossing: Draft<LeaderGrant> = { ...grant }
+  if (reports) crossing.slotOf = ctx.place.activation
+  if (answer !== undefined) crossing.questionsTo = ctx.place.activation
+  if (after !== undefined) crossing.after = after
   const id = startWorker(ctx, edge, worker, brief, crossing, callId)
   return typeof id === 'string' ? { id, ended: () => taskEnd(task, id) } : id
 }
 
-async function taskEnd(
+function taskEnd(
   { ctx, watch, timeoutMs, slots = [], onWait, answer, wasStopped }: WorkerTask,
   id: ActivationId,
 ): Promise<WorkerTaskEnd> {
   let late = false
-  const arrival = await watch.end(ctx, id, {
-    ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = wasStopped?.() !== true) }),
-    ...present({ answer }),
+  const wait: Draft<WorkerWatch> = {
     onWait: (waiting) => {
       onWait?.(waiting)
       for (const slot of slots)
         if (waiting) slot.give()
         else slot.takeBack()
     },
-  })
-  const { outcome, usage } = arrival
-  return {
-    id,
-    outcome: late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutHandoff(outcome),
-    said: handoffOf(outcome).said,
-    usage,
-    arrival,
   }
+  if (answer !== undefined) wait.answer = answer
+  if (timeoutMs !== undefined) {
+    wait.timeoutMs = timeoutMs
+    wait.late = () => (late = wasStopped?.() !== true)
+  }
+  return watch.end(ctx, id, wait).then((arrival) => {
+    const { outcome, usage } = arrival
+    return {
+      id,
+      outcome: late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutHandoff(outcome),
+      said: handoffOf(outcome).said,
+      usage,
+      arrival,
+    }
+  })
 }
 
 /** The default number of attempts of a retry policy. */
