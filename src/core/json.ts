@@ -185,9 +185,11 @@ export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.
 /** The members that are not undefined, as a new object. A member called `__proto__` is left out. */
 export function present<T extends object>(members: T): Present<T> {
   const kept: { [name: string]: unknown } = {}
-  // a loop, because edges and requests are made of this for every delegation
-  for (const [name, value] of Object.entries(members))
-    if (value !== undefined && name !== '__proto__') kept[name] = value
+  // no list of them is made: edges and requests are made of this for every delegation
+  for (const name in members) {
+    const value: unknown = members[name]
+    if (value !== undefined && name !== '__proto__' && Object.hasOwn(members, name)) kept[name] = value
+  }
   return kept as Present<T>
 }
 

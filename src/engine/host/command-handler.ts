@@ -39,7 +39,6 @@ import {
   type JournalEvent,
 } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
-import { Activation } from '../replay/activation.ts'
 import { awaitsForeign, codeFor } from '../code-version.ts'
 import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
@@ -55,7 +54,7 @@ import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { EffectDispatcher } from './effect-dispatcher.ts'
 import { commandChild, reportEnd } from './children.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import { LoadedActivation, runIn, type LoadedRun } from './loaded-run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 /** Failures of the set-up, and defects in the code of an agent. */
@@ -98,11 +97,11 @@ export class CommandHandler implements Commands {
   warn(code: string, message: string): void {
     this.#engine.options.warn(code, message)
   }
-  #run(activation: ActivationId): LoadedRun | undefined {
-    return this.#engine.runs.get(runOf(activation))
+  #run(owner: Owner): LoadedRun | undefined {
+    return runIn(this.#engine, owner)
   }
-  callerOf(activation: ActivationId): Caller {
-    return this.#run(activation)?.caller ?? {}
+  callerOf(owner: Owner): Caller {
+    return this.#run(owner)?.caller ?? {}
   }
 
   // ---- the log
@@ -111,14 +110,14 @@ export class CommandHandler implements Commands {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
     const text = engine.options.redact(encoded ?? encode(event), eventShape(event, result))
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
     if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
     if (event.type === 'step.settled')
-      engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
+      engine.recordStep(run.id, `${activation.id}:${event.address}`)
     engine.touch(run)
     engine.schedule()
     return text
@@ -144,7 +143,15 @@ export class CommandHandler implements Commands {
   }
 
   ready(activation: Owner): void {
-    this.#engine.ready.add(activation as Activation)
+    this.#engine.ready.add(activation as LoadedActivation)
+    this.#engine.schedule()
+  }
+
+  useUp(activation: Owner, row: string): void {
+    const run = this.#run(activation)
+    if (activation.discarded || run === undefined) return
+    this.#engine.batch.taken.push({ act: activation.id, key: row })
+    this.#engine.touch(run)
     this.#engine.schedule()
   }
 
@@ -152,7 +159,7 @@ export class CommandHandler implements Commands {
   // ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    if (this.#run(activation.id)?.broughtBack === 'cancel') return undefined
+    if (this.#run(activation)?.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
     const found = codeFor(this.#engine.registry, agent, activation.version)
     if ('code' in found) {
@@ -165,9 +172,9 @@ export class CommandHandler implements Commands {
     const { missing } = found
     activation.stuck = missing
     this.#stick(activation, missing)
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (run !== undefined) run.lacksCode = true
-    this.#engine.cache.lacksCode(runOf(activation.id))
+    this.#engine.cache.lacksCode((activation as LoadedActivation).run.id)
     return undefined
   }
 
@@ -179,7 +186,7 @@ export class CommandHandler implements Commands {
   }
 
   #stick(activation: Owner, reason: string): void {
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (run === undefined) return
     run.stuck = reason
     this.#engine.batch.stuck.push({ run: run.id, reason })
@@ -187,7 +194,7 @@ export class CommandHandler implements Commands {
     this.#engine.schedule()
   }
 
-  foreignAwait(activation: Activation): void {
+  foreignAwait(activation: LoadedActivation): void {
     activation.leaveCode(this.#engine.clock)
     const message = awaitsForeign(activation.birth.agent)
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
@@ -224,12 +231,12 @@ export class CommandHandler implements Commands {
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined) return
     const id = op.id as ActivationId
     // it was written with the intent to start it, and its end comes as mail
     if (op.isApart && !op.fresh) return
-    let known: Activation | 'settled' | undefined
+    let known: LoadedActivation | 'settled' | undefined
     try {
       known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
     } catch (thrown) {
@@ -296,7 +303,7 @@ export class CommandHandler implements Commands {
       caller: Caller | undefined
       earlier?: Earlier | undefined
     },
-  ): Activation {
+  ): LoadedActivation {
     const at = this.now()
     const { agent, version } = born
     if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.addAccount(new Account(id, born.limits))
@@ -311,16 +318,9 @@ export class CommandHandler implements Commands {
     }
     const text = this.#engine.options.redact(encode(event), eventShape(event))
     const { input, earlier } = JSON.parse(text) as { input: Json; earlier?: Earlier }
-    const activation = new Activation(this, {
-      id,
-      agent,
-      version,
-      input,
-      path: born.path ?? [...born.parentPath, agent],
-      accounts: this.accountsOf(run, id),
-      at,
-      earlier,
-    })
+    const path = born.path ?? [...born.parentPath, agent]
+    const accounts = this.accountsOf(run, id)
+    const activation = new LoadedActivation(this, { id, agent, version, input, path, accounts, at, earlier }, run)
     run.activations.set(id, activation)
     this.#engine.batch.acts.push(id)
     this.append(activation, event, at, text)
@@ -376,7 +376,7 @@ export class CommandHandler implements Commands {
     return andThen(this.#engine.store.reader.below(worker), (written) => [...written, ...known])
   }
 
-  #settledOrLoaded(run: LoadedRun, op: Operation): Activation | 'settled' | undefined {
+  #settledOrLoaded(run: LoadedRun, op: Operation): LoadedActivation | 'settled' | undefined {
     const id = op.id as ActivationId
     const last = run.past?.lastEvent(id)
     if (last === undefined) return undefined
@@ -394,7 +394,7 @@ export class CommandHandler implements Commands {
   }
 
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     const id = op.id as ActivationId
     if (run?.unborn.has(id) === true) {
       run.unborn.set(id, () => this.stopWorker(op, reason, cause))
@@ -411,13 +411,13 @@ export class CommandHandler implements Commands {
   }
 
   holdsEnd(owner: Owner): boolean {
-    const run = this.#run(owner.id)
+    const run = this.#run(owner)
     return run?.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
-    const activation = owner as Activation
-    const run = this.#run(activation.id)
+    const activation = owner as LoadedActivation
+    const run = this.#run(activation)
     if (run === undefined) return
     this.#engine.forgetSettled(activation)
     for (const op of run.out) {
@@ -430,7 +430,7 @@ export class CommandHandler implements Commands {
     run.accounts.delete(activation.id)
     if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
     if (activation.asked && !recorded) this.#engine.batch.closedActs.push(activation.id)
-    if (activation.id === rootActivation(run.id)) {
+    if (activation.id === run.rootId) {
       run.ended = true
       if (!recorded)
         this.#engine.batch.ended.push({
@@ -467,7 +467,7 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
-    return this.#run(op.owner.id)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
+    return this.#run(op.owner)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)
@@ -489,7 +489,7 @@ export class CommandHandler implements Commands {
     settle(activation, reserved, actual)
   }
   #stream(activation: Owner): string {
-    return streamOf(this.callerOf(activation.id), rootRun(runOf(activation.id)))
+    return streamOf(this.callerOf(activation), rootRun(runOf(activation.id)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
     const log = patiently(

@@ -5,15 +5,14 @@
  * comes in together, after a run was read again, would be heard in an order that depends on what was in memory (team
  * C18).
  */
-import { runOf } from '../../core/index.ts'
-import type { Activation } from '../replay/activation.ts'
+import type { LoadedActivation } from './loaded-run.ts'
 
 /** Takes those whose turn it is out of `ready`; the others stay. */
-export function takeTurn(ready: Set<Activation>): readonly Activation[] {
+export function takeTurn(ready: Set<LoadedActivation>): readonly LoadedActivation[] {
   const all = [...ready]
   ready.clear()
   if (!all.some(({ replaying }) => replaying)) return all
-  const behind = new Set(all.flatMap(({ id, replaying }) => (replaying ? [runOf(id)] : [])))
-  for (const each of all) if (!each.replaying && behind.has(runOf(each.id))) ready.add(each)
+  const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
+  for (const each of all) if (!each.replaying && behind.has(each.run)) ready.add(each)
   return all.filter((each) => !ready.has(each))
 }

@@ -21,7 +21,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
   const fenced = fencedIn(tables, batch)
   const existed = existedIn(tables, batch, fenced)
   const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
-  const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
+  const keep = lost.size === 0 ? all : (run: RunId): boolean => !lost.has(run)
   mustBePossible(tables, batch, keep)
   for (const run of batch.runs) if (keep(run.id)) tables.addRun(run)
   const position = writeLog(tables, batch, keep)
@@ -38,6 +38,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
 }
 
 const none: ReadonlySet<RunId> = new Set()
+const all = (): boolean => true
 
 function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
   const fenced: RunId[] = []

@@ -228,9 +228,10 @@ export class MemoryTables {
   }
 
   /** An activation, which begins now if there is none. */
-  activation(id: ActivationId, run = this.runs.get(runOf(id))): ActivationRecord {
+  activation(id: ActivationId): ActivationRecord {
     const found = this.activations.get(id)
     if (found !== undefined) return found
+    const run = this.runs.get(runOf(id))
     const made = new ActivationRecord(id, ++this.#activations, run)
     this.activations.set(id, made)
     run?.activations.push(made)

@@ -88,8 +88,6 @@ export class Activation implements Owner, Verbs {
   /** How many operations were opened. */
   opened = 0
   locals = new Locals()
-  /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
-  taken: string[] = []
   readonly #log = new RecordedLog()
   readonly #waits = new PendingWaits()
   readonly #live = new InboxQueue()
@@ -180,7 +178,7 @@ export class Activation implements Owner, Verbs {
     if (event.type === 'cancel.received') {
       this.stuck = undefined
       if (this.#log.cancelled) {
-        if (row !== undefined) this.taken.push(row)
+        if (row !== undefined) this.host.useUp(this, row)
         return
       }
       this.#log.cancelled = true
@@ -267,7 +265,7 @@ export class Activation implements Owner, Verbs {
 
   /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
   #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
-    if (row !== undefined) this.taken.push(row)
+    if (row !== undefined) this.host.useUp(this, row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
     const stored = this.host.append(this, event, at, text, ends?.holds)
@@ -546,7 +544,7 @@ export class Activation implements Owner, Verbs {
    * theirs (K7).
    */
   #afterEnd(event: ArrivalEvent, row: string | undefined): void {
-    if (row !== undefined) this.taken.push(row)
+    if (row !== undefined) this.host.useUp(this, row)
     if (this.over || event.type !== 'worker.settled' || this.#awaited?.delete(event.address) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     this.#settleApart(event)

@@ -160,7 +160,7 @@ export class Scope implements Context {
       agent: birth.agent,
       version: this.#version,
       path: Object.freeze([...birth.path]),
-      caller: host.callerOf(id),
+      caller: host.callerOf(this.#activation),
       scope: this.#path,
       ...(birth.copied === undefined ? undefined : { forked: true as const }),
     })
