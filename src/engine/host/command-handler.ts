@@ -44,7 +44,7 @@ import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
-import { notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
+import { effectKey, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
 import { endReason, runUsage } from '../run-row.ts'
 import { streamOf } from '../streams.ts'
@@ -64,6 +64,12 @@ const unplanned: ReadonlySet<string> = new Set([
   'model.not-installed',
   'orchestration.threw',
 ])
+
+/** The key of an effect that has ended; most of them the code has asked for. */
+function keyOf({ id, operations }: LoadedActivation, address: string): string {
+  const op = operations.get(address)
+  return op === undefined ? `${id}:${address}` : effectKey(op)
+}
 
 export class CommandHandler implements Commands {
   readonly dispatcher: EffectDispatcher
@@ -117,7 +123,7 @@ export class CommandHandler implements Commands {
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
     if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
     if (event.type === 'step.settled')
-      engine.recordStep(run.id, `${activation.id}:${event.address}`)
+      engine.recordStep(run.id, keyOf(activation as LoadedActivation, event.address))
     engine.touch(run)
     engine.schedule()
     return text

@@ -8,9 +8,9 @@
  */
 import type { Clock, Failure, Json } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
-import { Effects, encodeEnd, type EffectsHost } from '../replay/effects.ts'
+import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
-import type { Operation, Owner } from '../replay/operation.ts'
+import { effectKey, type Operation, type Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
 import { runIn, type LoadedActivation, type LoadedRun } from './loaded-run.ts'
@@ -122,7 +122,7 @@ export class EffectDispatcher implements EffectsHost {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)
     }
-    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(Effects.key(op))
+    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(effectKey(op))
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
     if (run !== undefined) this.#engine.schedule()

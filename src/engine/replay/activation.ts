@@ -345,8 +345,10 @@ export class Activation implements Owner, Verbs {
     if (this.stuck !== undefined) return undefined
     const event = claimed?.known.event ?? admitted(this.host, this, this.#identified({ ...command, address }, options))
     const operation = openOperation(this, event, claimed?.known, options)
-    if (event.op === 'step') Object.assign(operation, this.#earlier?.step(event))
-    else if (event.op === 'worker') operation.earlier = this.#earlier?.worker(event)
+    if (this.#earlier !== undefined) {
+      if (event.op === 'step') Object.assign(operation, this.#earlier.step(event))
+      else if (event.op === 'worker') operation.earlier = this.#earlier.worker(event)
+    }
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation

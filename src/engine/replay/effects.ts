@@ -36,7 +36,7 @@ import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
-import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { effectKey, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -133,6 +133,38 @@ interface Flight {
   givenUp: boolean
 }
 
+/** One attempt, as its code has it. What is seldom asked for is made when it is. */
+class Attempt implements StepIO {
+  readonly key: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly now: number
+  readonly emit: (part: Json) => void
+  protected readonly host: EffectsHost
+  protected readonly flight: Flight
+  protected offsetOf: ReturnType<typeof offsets> | undefined
+
+  constructor(host: EffectsHost, flight: Flight, attempt: number) {
+    const { op } = flight
+    this.host = host
+    this.flight = flight
+    this.key = Effects.given(op)
+    this.epoch = host.epochOf(op)
+    this.attempt = attempt
+    this.now = host.clock.now()
+    this.emit = (part) => host.part(flight.op, attempt, part, (this.offsetOf ??= offsets())(part))
+  }
+
+  get traceparent(): string {
+    const { owner, address } = this.flight.op
+    return traceparentOf(owner.id, address, this.host.callersTrace?.(this.flight.op))
+  }
+
+  get signal(): AbortSignal {
+    return (this.flight.abort ??= new AbortController()).signal
+  }
+}
+
 type EffectUse = { charge?: Charge; usage?: Usage }
 /** What a cancelled effect used. */
 const lost = (op: Operation): EffectUse => {
@@ -179,26 +211,21 @@ export class Effects {
     return count
   }
 
-  /** The key under which an effect is out. */
-  static key(op: Operation): string {
-    return `${op.owner.id}:${op.address}`
-  }
-
   /**
    * The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the
    * same work.
    */
   static given(op: Operation): string {
-    return op.key ?? Effects.key(op)
+    return op.key ?? effectKey(op)
   }
 
   has(op: Operation): boolean {
-    return this.#flights.has(Effects.key(op))
+    return this.#flights.has(effectKey(op))
   }
 
   /** Lets a step out, or joins the one that is out under the same key. */
   release(op: Operation): void {
-    const key = Effects.key(op)
+    const key = effectKey(op)
     const flight = this.#flights.get(key)
     if (flight === undefined) {
       const started: Flight = {
@@ -252,7 +279,7 @@ export class Effects {
    * instead of ending (pause).
    */
   abort(op: Operation, reason: string, requeue = false): boolean {
-    const flight = this.#flights.get(Effects.key(op))
+    const flight = this.#flights.get(effectKey(op))
     if (flight === undefined || flight.event !== undefined) return false
     if (flight.backingOff !== undefined) {
       if (requeue) this.#callBack(flight)
@@ -269,7 +296,7 @@ export class Effects {
   /** Calls back those of these effects that wait for their turn: a pause holds them. */
   recall(ops: Iterable<Operation>): void {
     for (const op of ops) {
-      const flight = this.#flights.get(Effects.key(op))
+      const flight = this.#flights.get(effectKey(op))
       if (flight?.pass?.waiting === true) this.#callBack(flight)
     }
   }
@@ -369,20 +396,7 @@ export class Effects {
     const { op } = flight
     const host = this.#host
     op.left = true
-    const offsetOf = offsets()
-    const io: StepIO = {
-      key: Effects.given(op),
-      epoch: host.epochOf(op),
-      attempt,
-      now: host.clock.now(),
-      get traceparent() {
-        return traceparentOf(op.owner.id, op.address, host.callersTrace?.(op))
-      },
-      get signal() {
-        return (flight.abort ??= new AbortController()).signal
-      },
-      emit: (part) => host.part(flight.op, attempt, part, offsetOf(part)),
-    }
+    const io = new Attempt(host, flight, attempt)
     const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
     const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
     const callOff =
