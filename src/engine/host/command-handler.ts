@@ -31,6 +31,7 @@ import {
   encode,
   endReasonShape,
   eventShape,
+  type ActivationStarted,
   type AskOpened,
   type Caller,
   type Charge,
@@ -296,6 +297,7 @@ export class CommandHandler implements Commands {
     )
   }
 
+  /** `input`: a value that nobody else has in their hands. */
   birth(
     run: LoadedRun,
     id: ActivationId,
@@ -313,7 +315,7 @@ export class CommandHandler implements Commands {
     const at = this.now()
     const { agent, version } = born
     if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.addAccount(new Account(id, born.limits))
-    const event: JournalEvent = {
+    const event: ActivationStarted = {
       type: 'activation.started',
       agent,
       version,
@@ -322,8 +324,11 @@ export class CommandHandler implements Commands {
       ...(born.path === undefined ? {} : { path: born.path }),
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
-    const text = this.#engine.options.redact(encode(event), eventShape(event))
-    const { input, earlier } = JSON.parse(text) as { input: Json; earlier?: Earlier }
+    const encoded = encode(event)
+    const text = this.#engine.options.redact(encoded, eventShape(event))
+    // what the code begins with is what is recorded (K10)
+    const isRead = text === encoded && born.earlier === undefined
+    const { input, earlier } = isRead ? event : (JSON.parse(text) as Pick<typeof event, 'input' | 'earlier'>)
     const path = born.path ?? [...born.parentPath, agent]
     const accounts = this.accountsOf(run, id)
     const activation = new LoadedActivation(this, { id, agent, version, input, path, accounts, at, earlier }, run)

@@ -269,8 +269,9 @@ export class Activation implements Owner, Verbs {
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
     const stored = this.host.append(this, event, at, text, ends?.holds)
-    // a worker's outcome was decoded when the worker recorded it
-    const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
+    // of a worker's outcome the worker has recorded what it is
+    const isRead = event.type === 'worker.settled' || stored === text
+    const recorded = isRead ? event : (JSON.parse(stored) as ArrivalEvent)
     if (ends?.reserved !== undefined && (recorded.type === 'step.settled' || recorded.type === 'worker.settled'))
       this.host.settle(this, ends.reserved, recorded.charge)
     return recorded
@@ -480,7 +481,8 @@ export class Activation implements Owner, Verbs {
     const next = segmentEvent(this, { segment: segment + 1, state, open, unread }, steps, abandoned)
     if ('status' in next) return this.fail(next)
     // what the code goes on with is what was recorded (K10)
-    const recorded = JSON.parse(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
+    const stored = this.host.append(this, next.event, this.clock, next.text)
+    const recorded = stored === next.text ? next.event : (JSON.parse(stored) as ActivationRestarted)
     this.usage = addUsage(this.usage, recorded.lost ?? [])
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'
@@ -573,7 +575,7 @@ export class Activation implements Owner, Verbs {
       const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
       const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
       this.#settleOpen(this.#openAtEnd, abandoned)
-      this.outcome = (JSON.parse(stored) as ActivationSettled).outcome
+      this.outcome = stored === text ? event.outcome : (JSON.parse(stored) as ActivationSettled).outcome
       this.usage = event.usage ?? []
     } else this.usage = this.#log.usage
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)

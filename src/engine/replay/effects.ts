@@ -16,6 +16,7 @@ import {
   FailureError,
   failureFrom,
   messageOf,
+  plainCopy,
   ReeveError,
   type ActivationId,
   type Clock,
@@ -526,21 +527,38 @@ export function withinEntry(what: string, write: () => string): string | Failure
   }
 }
 
-/** The stored text of a step's end; if the result is not JSON, or too large, the step has failed instead. */
+/**
+ * A step's end as it is recorded and read again, and its text; if the result is not JSON, or too large, the step has
+ * failed instead.
+ */
 export function encodeEnd(
   event: StepSettled,
   encode: (event: StepSettled) => string,
 ): { event: StepSettled; text: string } {
   const what = `the result of "${event.address}"`
-  const problem = event.outcome.status === 'completed' ? jsonProblem(event.outcome.output) : undefined
-  const text =
-    problem === undefined
-      ? withinEntry(what, () => encode(event))
-      : failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
-  if (typeof text === 'string') return { event, text }
+  const written = writtenAs(event, event.outcome.status === 'completed' ? event.outcome.output : undefined, what, encode)
+  if ('event' in written) return written
   // What it used was used, whatever it returned.
-  const bad: StepSettled = { ...event, outcome: failed(text) }
+  const bad: StepSettled = { ...event, outcome: failed(written) }
   return { event: bad, text: encode(bad) }
+}
+
+/**
+ * An event as it is read again, and its text; or the failure, if what a user gave is not JSON or too large to be
+ * recorded. The event shares nothing with what is in users' hands (K10).
+ */
+export function writtenAs<E extends object>(
+  event: E,
+  given: Json | undefined,
+  what: string,
+  encode: (event: E) => string,
+): { event: E; text: string } | Failure {
+  const copy = plainCopy(event)
+  const problem = copy === undefined ? jsonProblem(given) : undefined
+  if (problem !== undefined) return failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
+  const text = withinEntry(what, () => encode(copy ?? event))
+  if (typeof text !== 'string') return text
+  return { event: copy ?? (JSON.parse(text) as E), text }
 }
 
 /** Why a value cannot be written down. Its `toJSON` and its getters are the user's code, and may throw. */

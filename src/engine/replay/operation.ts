@@ -63,7 +63,10 @@ export interface Owner {
   /** Recorded arrivals are left to deliver. */
   readonly replaying: boolean
   readonly outcome: Outcome | undefined
-  /** Something came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
+  /**
+   * Something came in. `text`: its stored form, of an event that is as it is read from it; absent: not known. `row`: the
+   * inbox row that is used up by it.
+   */
   arrive(event: ArrivalEvent, text?: string, row?: string): void
 }
 

@@ -6,9 +6,11 @@
  * Counters die with the scope, so a leader with a million turns holds none of them.
  */
 import {
+  copy,
   derivedId,
   failed,
   failure,
+  plainCopy,
   ReeveError,
   runOf,
   seededRandom,
@@ -93,6 +95,14 @@ export interface Verbs extends Owner {
 export function mustBeJson(value: Json, what: string): void {
   const problem = value === undefined ? undefined : writingProblem(value)
   if (problem !== undefined) throw new ReeveError('input.not-json', `${what} is not JSON: ${problem}`)
+}
+
+/** A copy of what is given, as it is read again after it was recorded. Throws as `mustBeJson`. */
+export function asRecorded(value: Json, what: string): Json {
+  const plain = plainCopy(value)
+  if (plain !== undefined) return plain
+  mustBeJson(value, what)
+  return copy(value)
 }
 
 /** A key as stores keep it. Half a surrogate pair is no text to them: two such keys would be one. */
@@ -230,8 +240,8 @@ export class Scope implements Context {
     return operation.address
   }
 
-  start(agent: string, input: Json, options: StartWorkerOptions = {}): ActivationId {
-    mustBeJson(input, `the input of "${agent}"`)
+  start(agent: string, given: Json, options: StartWorkerOptions = {}): ActivationId {
+    const input = asRecorded(given, `the input of "${agent}"`)
     const command = {
       type: 'worker.started',
       op: 'worker',

@@ -6,7 +6,7 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
  * commit that records why; a model call whose end is never recorded is a call of unknown usage).
  */
-import { addUsage, failed, failure, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import { addUsage, failed, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import {
   encode,
   type ActivationRestarted,
@@ -15,7 +15,7 @@ import {
   type Charge,
   type StepOpened,
 } from '../../journal/index.ts'
-import { jsonProblem, withinEntry } from './effects.ts'
+import { writtenAs } from './effects.ts'
 import {
   lostCall,
   lostUsage,
@@ -28,7 +28,7 @@ import {
 } from './operation.ts'
 import type { Carried } from './recorded-log.ts'
 
-/** An event and the text that is recorded for it. */
+/** An event as it is read again, and the text that is recorded for it. */
 interface Encoded<E> {
   readonly event: E
   readonly text: string
@@ -59,11 +59,11 @@ export function endEvent(
     ...(lost.length === 0 ? {} : { lost }),
     ...(open.length === 0 ? {} : { open: open.map(({ address }) => address) }),
   }
-  const problem = outcome.status === 'completed' ? jsonProblem(outcome.output) : undefined
-  const written = withinEntry('what it returned', () =>
-    encode(problem === undefined ? event : { ...event, outcome: notJson('what it returned', problem) }),
-  )
-  return { event, text: typeof written === 'string' ? written : encode({ ...event, outcome: failed(written) }) }
+  const given = outcome.status === 'completed' ? outcome.output : undefined
+  const written = writtenAs(event, given, 'what it returned', encode)
+  if ('event' in written) return written
+  const bad = { ...event, outcome: failed(written) }
+  return { event: bad, text: encode(bad) }
 }
 
 /** The beginning of the next segment, or how the activation fails if its state cannot be recorded. */
@@ -75,15 +75,9 @@ export function segmentEvent(
 ): Encoded<ActivationRestarted> | Outcome {
   const lost = lostBy(owner, steps, abandoned)
   const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
-  const problem = jsonProblem(next.state)
-  if (problem !== undefined) return notJson('what it restarts with', problem)
-  const text = withinEntry('what it restarts with', () => encode(event))
-  return typeof text === 'string' ? { event, text } : failed(text)
+  const written = writtenAs(event, next.state, 'what it restarts with', encode)
+  return 'event' in written ? written : failed(written)
 }
-
-/** The failure of code that returned something which cannot be written down. */
-const notJson = (what: string, problem: string): Outcome =>
-  failed(failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation'))
 
 /**
  * Reserves of steps whose ends will not be recorded, with what to charge for each. An effect that certainly was not let
