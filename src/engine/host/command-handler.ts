@@ -273,7 +273,7 @@ export class CommandHandler implements Commands {
         agent,
         version,
         input,
-        parentPath: op.owner.birth.path,
+        startedBy: op,
         path: options.path,
         limits: options.limits,
         caller: undefined,
@@ -305,7 +305,7 @@ export class CommandHandler implements Commands {
       agent: string
       version: string
       input: Json
-      parentPath: readonly string[]
+      startedBy: Operation | undefined
       path?: readonly string[] | undefined
       limits: StartWorkerOptions['limits']
       caller: Caller | undefined
@@ -329,9 +329,10 @@ export class CommandHandler implements Commands {
     // what the code begins with is what is recorded (K10)
     const isRead = text === encoded && born.earlier === undefined
     const { input, earlier } = isRead ? event : (JSON.parse(text) as Pick<typeof event, 'input' | 'earlier'>)
-    const path = born.path ?? [...born.parentPath, agent]
-    const accounts = this.accountsOf(run, id)
-    const activation = new LoadedActivation(this, { id, agent, version, input, path, accounts, at, earlier }, run)
+    const { startedBy } = born
+    const path = born.path ?? [...(startedBy?.owner.birth.path ?? []), agent]
+    const accounts = accountsOf(run, id, startedBy?.owner)
+    const activation = new LoadedActivation(this, { id, agent, version, input, path, accounts, at, earlier }, run, startedBy)
     run.activations.set(id, activation)
     this.#engine.batch.acts.push(id)
     this.append(activation, event, at, text)
@@ -397,7 +398,7 @@ export class CommandHandler implements Commands {
       this.#workerEnded(op, last.outcome, last.usage ?? [])
       return 'settled'
     }
-    return this.#engine.cache.load(run, id, op.owner.birth.path)
+    return this.#engine.cache.load(run, id, op)
   }
 
   #workerEnded(op: Operation, outcome: Outcome, usage: Usage): void {
@@ -454,9 +455,9 @@ export class CommandHandler implements Commands {
       this.#engine.ends.set(run.id, { outcome, usage })
       if (!recorded) reportEnd(this.#engine, run, { outcome, usage, spent })
     } else {
-      const cut = activation.id.lastIndexOf('>')
-      const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)
-      const op = parent?.operations.get(activation.id.slice(cut + 1))
+      // the leader may have carried it over into another segment since: as another operation at the same address
+      const { owner: leader, address } = activation.startedBy!
+      const op = (leader as LoadedActivation).operations.get(address)
       if (op !== undefined && !op.endRecorded) this.#workerEnded(op, outcome, usage)
     }
     this.#engine.touch(run)
@@ -490,9 +491,6 @@ export class CommandHandler implements Commands {
   // ---- accounts and values
   // ---------------------------------------------------------------------------------------------------------
 
-  accountsOf(run: LoadedRun, id: ActivationId): Account[] {
-    return accountsOf(run, id)
-  }
   reserve(activation: Owner, charge: Charge): Failure | undefined {
     return reserve(activation, charge)
   }

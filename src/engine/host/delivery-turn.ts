@@ -11,8 +11,10 @@ import type { LoadedActivation } from './loaded-run.ts'
 export function takeTurn(ready: Set<LoadedActivation>): readonly LoadedActivation[] {
   const all = [...ready]
   ready.clear()
-  if (!all.some(({ replaying }) => replaying)) return all
+  if (!all.some(hasPast)) return all
   const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
   for (const each of all) if (!each.replaying && behind.has(each.run)) ready.add(each)
   return all.filter((each) => !ready.has(each))
 }
+
+const hasPast = ({ replaying }: LoadedActivation): boolean => replaying

@@ -408,7 +408,7 @@ export class Driver implements EngineState {
       const run = this.runs.get(id)
       if (run === undefined) continue
       for (const account of run.dirty)
-        this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
+        this.batch.accounts.push({ act: account.activation, run: id, state: account.state() })
       run.dirty.length = 0
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.commands.dispatcher.notePaused(run)
@@ -723,5 +723,6 @@ export class Driver implements EngineState {
     this.dead = true
     this.store.lease.abandon()
     this.alarm.stop()
+    this.effects.stop()
   }
 }

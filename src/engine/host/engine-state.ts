@@ -5,7 +5,6 @@
  */
 import type { ActivationId, Clock, ReeveError, RunId, Shape } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
-import type { Account } from '../replay/account.ts'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../replay/effects.ts'
 import type { Governor } from '../governor.ts'
@@ -45,7 +44,6 @@ export interface DriverOptions {
 /** The command handler, as the other parts need it. */
 export interface Commands extends ActivationHost {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
-  accountsOf(run: LoadedRun, id: ActivationId): Account[]
   unstick(run: LoadedRun): void
 }
 
@@ -56,7 +54,7 @@ export interface EngineState {
   readonly effects: Effects
   readonly commands: Commands
   readonly cache: {
-    load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): LoadedActivation | undefined
+    load(run: LoadedRun, id: ActivationId, startedBy: Operation | undefined): LoadedActivation | undefined
     unreadable(run: LoadedRun, thrown: unknown): void
     lacksCode(id: RunId): void
   }

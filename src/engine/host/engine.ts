@@ -309,7 +309,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
         agent: request.agent,
         version: request.version,
         input: request.input,
-        parentPath: [],
+        startedBy: undefined,
         limits: request.limits,
         caller: request.caller,
       })

@@ -19,10 +19,13 @@ export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human
 /** An activation of a run in memory: it knows its run, so that nobody has to look for it by an id. */
 export class LoadedActivation extends Activation {
   readonly run: LoadedRun
+  /** The operation of its leader that has started it. Undefined: it is the root. */
+  readonly startedBy: Operation | undefined
 
-  constructor(host: ActivationHost, birth: Birth, run: LoadedRun) {
+  constructor(host: ActivationHost, birth: Birth, run: LoadedRun, startedBy: Operation | undefined) {
     super(host, birth)
     this.run = run
+    this.startedBy = startedBy
   }
 }
 

@@ -158,7 +158,7 @@ function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boo
     const row = keep(runOf(act)) ? tables.activations.get(act)?.inbox.get(key) : undefined
     if (row !== undefined) tables.take(row)
   }
-  for (const { act, run, body } of batch.accounts) if (keep(run)) tables.activation(act).account = body
+  for (const { act, run, state } of batch.accounts) if (keep(run)) tables.activation(act).account = state
   for (const { run: id, state } of batch.control) {
     const run = keep(id) ? tables.runs.get(id) : undefined
     if (run !== undefined) run.control = state

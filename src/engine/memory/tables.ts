@@ -6,6 +6,7 @@
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
 import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
 import type { RunStatus } from '../port.ts'
 import { callerIn, tagsOf, tenantOf, type SummaryRow } from '../run-row.ts'
@@ -47,7 +48,7 @@ export class ActivationRecord {
   /** Absent: a stream. */
   readonly run: RunRecord | undefined
   readonly log: EntryRecord[] = []
-  account: string | undefined
+  account: AccountState | undefined
   #inbox: Map<string, MailRecord> | undefined
   #questions: HeldQuestion[] | undefined
 

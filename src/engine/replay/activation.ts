@@ -62,7 +62,7 @@ import {
 } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
-import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
+import { RestartRequested, Scope, whereaboutsOf, type Undoing, type Verbs, type Whereabouts } from './scope.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
 
@@ -88,6 +88,7 @@ export class Activation implements Owner, Verbs {
   /** How many operations were opened. */
   opened = 0
   locals = new Locals()
+  #whereabouts: Whereabouts | undefined
   readonly #log = new RecordedLog()
   readonly #waits = new PendingWaits()
   readonly #live = new InboxQueue()
@@ -170,6 +171,9 @@ export class Activation implements Owner, Verbs {
   }
   get carried(): Json | undefined {
     return this.#log.carried
+  }
+  get whereabouts(): Whereabouts {
+    return (this.#whereabouts ??= whereaboutsOf(this, this.host))
   }
 
   arrive(event: ArrivalEvent, text?: string, row?: string): void {
@@ -296,19 +300,12 @@ export class Activation implements Owner, Verbs {
     if (at > this.clock) this.clock = at
     if (event.type === 'cancel.received') return this.#cancel(event)
     if ('usage' in event && event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
-    const arrival = arrivalOf(event, this.id)
-    return 'address' in event ? this.#end(event.address, arrival) : this.#hand(arrival, true)
-  }
-
-  #end(address: string, arrival: Arrival): boolean {
-    const operation = this.operations.get(address)
+    const address = 'address' in event ? event.address : undefined
+    const operation = address === undefined ? undefined : this.operations.get(address)
     if (operation !== undefined) operation.ended = true
-    return this.#hand(arrival, operation !== undefined)
-  }
-
-  #hand(arrival: Arrival, offered: boolean): boolean {
-    if (!this.#waits.hand(arrival, offered)) return this.#settleIfDone()
-    this.operations.delete(addressOf(this, arrival.id))
+    const isOffered = address === undefined || operation !== undefined
+    if (!this.#waits.hand(arrivalOf(event, this.id, operation), isOffered)) return this.#settleIfDone()
+    if (address !== undefined) this.operations.delete(address)
     return true
   }
 

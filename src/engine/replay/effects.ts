@@ -127,6 +127,10 @@ interface Flight {
   backingOff: (() => void) | undefined
   /** Of a model call: its leave to go. */
   pass: Pass | undefined
+  /** Calls off the deadline that its options set for the attempt, or what is left of it after the deadline. */
+  deadline: (() => void) | undefined
+  /** When the attempt is given up by default. Milliseconds since 1970; `Infinity`: never. */
+  lateAt: number
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
@@ -185,6 +189,9 @@ export class Effects {
   readonly #deadlines: Required<Deadlines>
   readonly #flights = new Map<string, Flight>()
   #drained: (() => void) | undefined
+  /** When those that are given up by default are looked at next, and what calls that off. */
+  #nextLook = Infinity
+  #callOffLook: (() => void) | undefined
 
   constructor(host: EffectsHost, governor: Governor = governorOf(host.clock), deadlines: Deadlines = {}) {
     this.#host = host
@@ -237,6 +244,8 @@ export class Effects {
         event: undefined,
         backingOff: undefined,
         pass: undefined,
+        deadline: undefined,
+        lateAt: Infinity,
         grace: undefined,
         requeue: false,
         givenUp: false,
@@ -262,6 +271,11 @@ export class Effects {
     return false
   }
 
+  /** Nothing that is out is given up any more. */
+  stop(): void {
+    this.#lookAt(Infinity)
+  }
+
   /** Another process drives this run, or this activation of it: its effects here are given up. */
   forgetAll(whose: RunId | ActivationId, why = 'another process has taken this run over'): void {
     const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
@@ -269,6 +283,7 @@ export class Effects {
     for (const flight of theirs) flight.backingOff?.()
     for (const flight of theirs) {
       this.#flights.delete(flight.key)
+      this.#callOffDeadline(flight)
       flight.grace?.()
       flight.pass?.end('other')
       flight.abort?.abort(new Cancelled(why))
@@ -308,6 +323,7 @@ export class Effects {
 
   /** Calls an effect back: it is not out any more, and has not ended. */
   #callBack(flight: Flight): void {
+    this.#callOffDeadline(flight)
     flight.backingOff?.()
     flight.grace?.()
     flight.pass?.end('other')
@@ -398,41 +414,68 @@ export class Effects {
     const host = this.#host
     op.left = true
     const io = new Attempt(host, flight, attempt)
-    const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
-    const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
-    const callOff =
-      timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
+    this.#armDeadline(flight, attempt)
     let result: unknown
     try {
       result = op.run!(io)
     } catch (thrown) {
-      callOff?.()
       queueMicrotask(() => this.#failed(flight, attempt, thrown))
       return
     }
     Promise.resolve(result).then(
-      (value) => {
-        callOff?.()
-        this.#completed(flight, attempt, value)
-      },
-      (thrown: unknown) => {
-        callOff?.()
-        this.#failed(flight, attempt, thrown)
-      },
+      (value) => this.#completed(flight, attempt, value),
+      (thrown: unknown) => this.#failed(flight, attempt, thrown),
     )
   }
 
+  /**
+   * A deadline of its own runs on the host's clock. A default guards against calls that hang in real time, so it runs on
+   * the system clock, not on a test's; nearly all calls end long before, so one timer looks at all of them.
+   */
+  #armDeadline(flight: Flight, attempt: number): void {
+    const { clock } = this.#host
+    const own = flight.op.options?.timeoutMs
+    if (own !== undefined && own !== Infinity)
+      flight.deadline = clock.timer(clock.now() + own, () => this.#late(flight, attempt, own, undefined))
+    const by = own === undefined ? deadlineOf(flight.op) : undefined
+    flight.lateAt = by === undefined ? Infinity : systemClock.now() + this.#deadlines[by]
+    if (flight.lateAt < this.#nextLook) this.#lookAt(flight.lateAt)
+  }
+
+  #lookAt(moment: number): void {
+    this.#callOffLook?.()
+    this.#nextLook = moment
+    this.#callOffLook = moment === Infinity ? undefined : systemClock.timer(moment, () => this.#look())
+  }
+
+  /** Gives up what is late by default. */
+  #look(): void {
+    const now = systemClock.now()
+    let next = Infinity
+    for (const flight of this.#flights.values()) {
+      if (flight.lateAt > now) next = Math.min(next, flight.lateAt)
+      else {
+        flight.lateAt = Infinity
+        const by = deadlineOf(flight.op)!
+        this.#late(flight, flight.attempt, this.#deadlines[by], by)
+      }
+    }
+    this.#lookAt(next)
+  }
+
   /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
-  #armTimeout(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): () => void {
-    // A default guards against calls that hang in real time, so it runs on the system clock, not on a test's clock.
+  #late(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): void {
+    if (!this.#counts(flight, attempt)) return
+    const late = lateFor(flight.op, timeoutMs, by)
     const clock = by === undefined ? this.#host.clock : systemClock
-    let callOff = clock.timer(clock.now() + timeoutMs, () => {
-      const late = lateFor(flight.op, timeoutMs, by)
-      if (!this.#counts(flight, attempt)) return
-      callOff = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
-      ;(flight.abort ??= new AbortController()).abort(late)
-    })
-    return () => callOff()
+    flight.deadline = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
+    ;(flight.abort ??= new AbortController()).abort(late)
+  }
+
+  #callOffDeadline(flight: Flight): void {
+    flight.deadline?.()
+    flight.deadline = undefined
+    flight.lateAt = Infinity
   }
 
   /** Whether the end of this attempt is still wanted. */
@@ -442,6 +485,7 @@ export class Effects {
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
+    this.#callOffDeadline(flight)
     flight.pass?.end('answered')
     let told: ReportedUse
     try {
@@ -459,6 +503,7 @@ export class Effects {
 
   #failed(flight: Flight, attempt: number, thrown: unknown): void {
     if (!this.#counts(flight, attempt)) return
+    this.#callOffDeadline(flight)
     const { op } = flight
     // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
     if (this.#drained !== undefined && op.effect !== 'once') return
@@ -500,6 +545,7 @@ export class Effects {
     used: EffectUse = outcome.status === 'cancelled' ? lost(flight.op) : {},
   ): void {
     if (flight.event !== undefined) return
+    this.#callOffDeadline(flight)
     flight.backingOff?.()
     flight.backingOff = undefined
     flight.grace?.()

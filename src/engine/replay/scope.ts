@@ -54,6 +54,18 @@ export class RestartRequested extends Error {
   }
 }
 
+/** Where an activation is, whatever its scope. */
+export type Whereabouts = Omit<Place, 'version' | 'scope'>
+
+export const whereaboutsOf = (owner: Owner, host: Pick<ActivationHost, 'callerOf'>): Whereabouts => ({
+  run: rootRun(runOf(owner.id)),
+  activation: owner.id,
+  agent: owner.birth.agent,
+  path: Object.freeze([...owner.birth.path]),
+  caller: host.callerOf(owner),
+  ...(owner.birth.copied === undefined ? undefined : { forked: true as const }),
+})
+
 /** What a scope asks its activation for. */
 export interface Verbs extends Owner {
   readonly host: ActivationHost
@@ -63,6 +75,7 @@ export interface Verbs extends Owner {
   readonly seeds: Seeds | undefined
   readonly operations: ReadonlyMap<string, Operation>
   readonly locals: Locals
+  readonly whereabouts: Whereabouts
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
   /**
@@ -163,18 +176,11 @@ export class Scope implements Context {
   }
 
   get place(): Place {
-    const { id, birth, host } = this.#activation
-    this.#place ??= Object.freeze({
-      run: rootRun(runOf(id)),
-      activation: id,
-      agent: birth.agent,
+    return (this.#place ??= Object.freeze({
+      ...this.#activation.whereabouts,
       version: this.#version,
-      path: Object.freeze([...birth.path]),
-      caller: host.callerOf(this.#activation),
       scope: this.#path,
-      ...(birth.copied === undefined ? undefined : { forked: true as const }),
-    })
-    return this.#place
+    }))
   }
 
   get input(): Json {
