@@ -111,3 +111,9 @@ export function admitted(host: ActivationHost, owner: Owner, event: CommandEvent
 
 /** A command as the code gives it, before it has an address. */
 export type Command = CommandEvent extends infer E ? (E extends CommandEvent ? Omit<E, 'address'> : never) : never
+
+/** The same object, with its address: whoever gives a command gives it away. */
+export function addressed(command: Command, address: string): CommandEvent {
+  ;(command as { address?: string }).address = address
+  return command as CommandEvent
+}

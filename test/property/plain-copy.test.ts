@@ -7,7 +7,13 @@ import { expect, test } from 'vitest'
 import { plainCopy, writingProblem } from '../../src/core/index.ts'
 
 /** Anything that code may give, JSON or not. */
-const anything = fc.anything({ withDate: true, withNullPrototype: true, withSparseArray: true, withBigInt: true, maxDepth: 4 })
+const anything = fc.anything({
+  withDate: true,
+  withNullPrototype: true,
+  withSparseArray: true,
+  withBigInt: true,
+  maxDepth: 4,
+})
 
 /** All objects in a value. */
 const objectsIn = (value: unknown): object[] =>

@@ -96,14 +96,9 @@ export const pastCases: readonly StorePlay[] = [
       const w = below(act, 'w')
       await a.commit((draft) => {
         draft.begin(one).activation(w).activation(below(act, 'v'))
-        draft.batch.accounts.push(
-          { act, run: one, state: account(1) },
-          { act: w, run: one, state: account(2) },
-        )
+        draft.batch.accounts.push({ act, run: one, state: account(1) }, { act: w, run: one, state: account(2) })
       })
-      await a.commit((draft) =>
-        draft.holds(one).batch.accounts.push({ act, run: one, state: account(5) }),
-      )
+      await a.commit((draft) => draft.holds(one).batch.accounts.push({ act, run: one, state: account(5) }))
       const { accounts } = await a.take(one)
       assert.deepEqual(
         new Map(accounts),

@@ -123,8 +123,7 @@ export class CommandHandler implements Commands {
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
     if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
-    if (event.type === 'step.settled')
-      engine.recordStep(run.id, keyOf(activation as LoadedActivation, event.address))
+    if (event.type === 'step.settled') engine.recordStep(run.id, keyOf(activation as LoadedActivation, event.address))
     engine.touch(run)
     engine.schedule()
     return text
@@ -332,7 +331,12 @@ export class CommandHandler implements Commands {
     const { startedBy } = born
     const path = born.path ?? [...(startedBy?.owner.birth.path ?? []), agent]
     const accounts = accountsOf(run, id, startedBy?.owner)
-    const activation = new LoadedActivation(this, { id, agent, version, input, path, accounts, at, earlier }, run, startedBy)
+    const activation = new LoadedActivation(
+      this,
+      { id, agent, version, input, path, accounts, at, earlier },
+      run,
+      startedBy,
+    )
     run.activations.set(id, activation)
     this.#engine.batch.acts.push(id)
     this.append(activation, event, at, text)

@@ -44,7 +44,7 @@ import { RunCache, cacheCap } from './run-cache.ts'
 import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import { Placement } from './placement.ts'
 import { usageSoFar } from './run-accounts.ts'
-import { takeTurn } from './delivery-turn.ts'
+import { ReadyList } from './delivery-turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
@@ -83,6 +83,9 @@ class FollowUp {
   }
 }
 
+/** No run was refused. */
+const noneRefused = (): undefined => undefined
+
 /** Moves all of a list to the end of another one. */
 function moveAll<T>(from: T[], to: T[]): void {
   for (const each of from) to.push(each)
@@ -109,7 +112,7 @@ export class Driver implements EngineState {
   readonly placement: Placement
   readonly alarm: DeadlineAlarm
   readonly runs = new Map<RunId, LoadedRun>()
-  readonly ready = new Set<LoadedActivation>()
+  readonly ready = new ReadyList()
   registry: Registry | undefined
   batch: Batch
   readonly outbox: Operation[] = []
@@ -263,7 +266,7 @@ export class Driver implements EngineState {
    */
   #whenDrained(stage: Stage): false {
     this.#stage = stage
-    void settled.then(this.#drain)
+    settled.then(this.#drain, this.#drain)
     return false
   }
   readonly #drain = (): void => process.nextTick(this.#go)
@@ -282,7 +285,7 @@ export class Driver implements EngineState {
 
   /** One arrival to every activation whose turn it is. True if the code of one of them goes on. */
   #deliver(): boolean {
-    this.#turn = takeTurn(this.ready)
+    this.#turn = this.ready.takeTurn()
     let resumed = false
     for (const activation of this.#turn) resumed = activation.advance() || resumed
     return resumed
@@ -342,12 +345,12 @@ export class Driver implements EngineState {
     for (const run of result.fenced) this.#lose(run)
     for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
-    const refused = this.#refuse(batch, result.refused ?? [])
+    const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
     this.#carryOutStops()
-    posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
-    values.forEach(({ resolve, reject }, i) =>
-      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)),
-    )
+    for (const [i, { resolve, reject }] of posts.entries())
+      settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from))
+    for (const [i, { resolve, reject }] of values.entries())
+      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run))
     for (const { run, resolve, reject } of begun)
       settle(refused(run) === undefined ? result.existed.includes(run) : undefined, resolve, reject, refused(run))
     for (const { run, id } of gone) run.activations.delete(id)
@@ -385,7 +388,6 @@ export class Driver implements EngineState {
    * caller gets the error. Returns what was refused, by run.
    */
   #refuse(batch: Batch, refused: SplitResult['refused']): (run: RunId | undefined) => ReeveError | undefined {
-    if (refused.length === 0) return () => undefined
     const errors = new Map(refused.map(({ run, thrown }) => [run, this.store.refusedBy(thrown, run)] as const))
     for (const [run, error] of errors) {
       if (run === undefined) continue
@@ -441,7 +443,7 @@ export class Driver implements EngineState {
   }
 
   #hasReady(run: LoadedRun): boolean {
-    for (const activation of run.activations.values()) if (this.ready.has(activation)) return true
+    for (const { isReady } of run.activations.values()) if (isReady) return true
     return false
   }
 

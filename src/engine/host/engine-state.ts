@@ -13,6 +13,7 @@ import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
+import type { ReadyList } from './delivery-turn.ts'
 import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import type { Placement } from './placement.ts'
 
@@ -62,7 +63,7 @@ export interface EngineState {
   /** Runs in memory. */
   readonly runs: Map<RunId, LoadedRun>
   /** Activations that have something to deliver. */
-  readonly ready: Set<LoadedActivation>
+  readonly ready: ReadyList
   /** Undefined: this process drives nothing. */
   readonly registry: Registry | undefined
   /** What the next commit will write. */

@@ -8,7 +8,6 @@ import type { Account } from '../replay/account.ts'
 import { Activation } from '../replay/activation.ts'
 import type { Birth, Operation, Owner } from '../replay/operation.ts'
 import type { InboxRow, Past } from '../store.ts'
-import type { EngineState } from './engine-state.ts'
 
 /**
  * Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end.
@@ -21,6 +20,8 @@ export class LoadedActivation extends Activation {
   readonly run: LoadedRun
   /** The operation of its leader that has started it. Undefined: it is the root. */
   readonly startedBy: Operation | undefined
+  /** It is in the list of those that have something to deliver. */
+  isReady = false
 
   constructor(host: ActivationHost, birth: Birth, run: LoadedRun, startedBy: Operation | undefined) {
     super(host, birth)
@@ -30,7 +31,7 @@ export class LoadedActivation extends Activation {
 }
 
 /** The run of an activation as this process has it now: it may have been read again since, or be out of memory. */
-export function runIn({ runs }: Pick<EngineState, 'runs'>, owner: Owner): LoadedRun | undefined {
+export function runIn({ runs }: { readonly runs: ReadonlyMap<RunId, LoadedRun> }, owner: Owner): LoadedRun | undefined {
   const { run } = owner as LoadedActivation
   return run.isVoid ? runs.get(run.id) : run
 }

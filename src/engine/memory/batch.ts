@@ -55,6 +55,7 @@ function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
 }
 
 function existedIn(tables: MemoryTables, batch: Batch, fenced: readonly RunId[]): RunId[] {
+  if (batch.runs.length === 0) return []
   const seen = new Set<RunId>()
   return batch.runs.flatMap(({ id }) => {
     if (fenced.includes(id)) return []

@@ -48,7 +48,7 @@ import {
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
 import { awaitedWorkers, cutSegment, endEvent, openAtEnd, openReserves, segmentEvent } from './settlement.ts'
-import { admitted, type Command, type ActivationHost } from '../activation-host.ts'
+import { addressed, admitted, type Command, type ActivationHost } from '../activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
 import {
@@ -341,7 +341,8 @@ export class Activation implements Owner, Verbs {
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? admitted(this.host, this, this.#identified({ ...command, address }, options))
+    const event =
+      claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
     const operation = openOperation(this, event, claimed?.known, options)
     if (this.#earlier !== undefined) {
       if (event.op === 'step') Object.assign(operation, this.#earlier.step(event))
@@ -400,7 +401,7 @@ export class Activation implements Owner, Verbs {
 
   once(address: string, command: Command): boolean {
     if (this.#log.claim(address, command.op, '', undefined) !== undefined || this.stuck !== undefined) return false
-    this.host.append(this, { ...command, address }, this.clock)
+    this.host.append(this, addressed(command, address), this.clock)
     return true
   }
 
@@ -478,8 +479,7 @@ export class Activation implements Owner, Verbs {
     const next = segmentEvent(this, { segment: segment + 1, state, open, unread }, steps, abandoned)
     if ('status' in next) return this.fail(next)
     // what the code goes on with is what was recorded (K10)
-    const stored = this.host.append(this, next.event, this.clock, next.text)
-    const recorded = stored === next.text ? next.event : (JSON.parse(stored) as ActivationRestarted)
+    const recorded = JSON.parse(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
     this.usage = addUsage(this.usage, recorded.lost ?? [])
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'

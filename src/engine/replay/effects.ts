@@ -181,7 +181,10 @@ type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
 
 /** The rows of what a result used: one call, or several of any models. */
 const usageOf = (told: StepUsage | readonly StepUsage[]): Usage =>
-  [told].flat().reduce<Usage>((rows, { agent, model, used }) => addUsage(rows, [usageRow(agent, model, used)]), [])
+  Array.isArray(told)
+    ? (told as readonly StepUsage[]).reduce<Usage>((rows, each) => addUsage(rows, rowOf(each)), [])
+    : rowOf(told as StepUsage)
+const rowOf = ({ agent, model, used }: StepUsage): Usage => [usageRow(agent, model, used)]
 
 export class Effects {
   readonly #host: EffectsHost
@@ -494,10 +497,9 @@ export class Effects {
     } catch (thrown) {
       return this.#failed(flight, attempt, thrown)
     }
-    const used: EffectUse = {
-      ...(told?.charge === undefined ? {} : { charge: told.charge }),
-      ...(told?.usage === undefined ? {} : { usage: usageOf(told.usage) }),
-    }
+    const used: EffectUse = {}
+    if (told?.charge !== undefined) used.charge = told.charge
+    if (told?.usage !== undefined) used.usage = usageOf(told.usage)
     this.#end(flight, completed((value ?? null) as Json), attempt, used)
   }
 
@@ -581,8 +583,7 @@ export function encodeEnd(
   event: StepSettled,
   encode: (event: StepSettled) => string,
 ): { event: StepSettled; text: string } {
-  const what = `the result of "${event.address}"`
-  const written = writtenAs(event, event.outcome.status === 'completed' ? event.outcome.output : undefined, what, encode)
+  const written = writtenEnd(event, `the result of "${event.address}"`, encode)
   if ('event' in written) return written
   // What it used was used, whatever it returned.
   const bad: StepSettled = { ...event, outcome: failed(written) }
@@ -590,22 +591,26 @@ export function encodeEnd(
 }
 
 /**
- * An event as it is read again, and its text; or the failure, if what a user gave is not JSON or too large to be
- * recorded. The event shares nothing with what is in users' hands (K10).
+ * An end as it is read again, and its text; or the failure, if the output is not JSON or too large to be recorded. Its
+ * outcome shares nothing with what is in users' hands (K10).
  */
-export function writtenAs<E extends object>(
+export function writtenEnd<E extends { readonly outcome: Outcome }>(
   event: E,
-  given: Json | undefined,
   what: string,
   encode: (event: E) => string,
 ): { event: E; text: string } | Failure {
-  const copy = plainCopy(event)
-  const problem = copy === undefined ? jsonProblem(given) : undefined
-  if (problem !== undefined) return failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
-  const text = withinEntry(what, () => encode(copy ?? event))
-  if (typeof text !== 'string') return text
-  return { event: copy ?? (JSON.parse(text) as E), text }
+  const outcome = plainCopy(event.outcome)
+  const read = outcome === undefined ? undefined : { ...event, outcome }
+  const output = read === undefined && event.outcome.status === 'completed' ? event.outcome.output : undefined
+  const problem = jsonProblem(output)
+  if (problem !== undefined) return notJson(what, problem)
+  const text = withinEntry(what, () => encode(read ?? event))
+  return typeof text === 'string' ? { event: read ?? (JSON.parse(text) as E), text } : text
 }
+
+/** The failure of code that gave something which cannot be written down. */
+export const notJson = (what: string, problem: string): Failure =>
+  failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
 
 /** Why a value cannot be written down. Its `toJSON` and its getters are the user's code, and may throw. */
 export function jsonProblem(value: Json | undefined): string | undefined {

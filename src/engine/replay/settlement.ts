@@ -15,7 +15,7 @@ import {
   type Charge,
   type StepOpened,
 } from '../../journal/index.ts'
-import { writtenAs } from './effects.ts'
+import { jsonProblem, notJson, withinEntry, writtenEnd } from './effects.ts'
 import {
   lostCall,
   lostUsage,
@@ -28,7 +28,7 @@ import {
 } from './operation.ts'
 import type { Carried } from './recorded-log.ts'
 
-/** An event as it is read again, and the text that is recorded for it. */
+/** An event and the text that is recorded for it. */
 interface Encoded<E> {
   readonly event: E
   readonly text: string
@@ -42,7 +42,7 @@ export const openAtEnd = (operations: Iterable<Operation>): readonly Operation[]
 export const awaitedWorkers = (open: readonly Operation[]): Set<string> =>
   new Set(open.flatMap(({ kind, endRecorded, address }) => (kind === 'worker' && !endRecorded ? [address] : [])))
 
-/** The end of an activation. An output that is not JSON, or too long for an entry, makes it a failure. */
+/** The end of an activation, as it is read again. An output that is not JSON, or too long for an entry, makes it a failure. */
 export function endEvent(
   owner: Owner,
   outcome: Outcome,
@@ -59,8 +59,7 @@ export function endEvent(
     ...(lost.length === 0 ? {} : { lost }),
     ...(open.length === 0 ? {} : { open: open.map(({ address }) => address) }),
   }
-  const given = outcome.status === 'completed' ? outcome.output : undefined
-  const written = writtenAs(event, given, 'what it returned', encode)
+  const written = writtenEnd(event, 'what it returned', encode)
   if ('event' in written) return written
   const bad = { ...event, outcome: failed(written) }
   return { event: bad, text: encode(bad) }
@@ -75,8 +74,11 @@ export function segmentEvent(
 ): Encoded<ActivationRestarted> | Outcome {
   const lost = lostBy(owner, steps, abandoned)
   const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
-  const written = writtenAs(event, next.state, 'what it restarts with', encode)
-  return 'event' in written ? written : failed(written)
+  const what = 'what it restarts with'
+  const problem = jsonProblem(next.state)
+  if (problem !== undefined) return failed(notJson(what, problem))
+  const text = withinEntry(what, () => encode(event))
+  return typeof text === 'string' ? { event, text } : failed(text)
 }
 
 /**
