@@ -139,7 +139,7 @@ interface Flight {
 }
 
 /** One attempt, as its code has it. What is seldom asked for is made when it is. */
-class Attempt implements StepIO {
+class StepAttempt implements StepIO {
   readonly key: string
   readonly epoch: number
   readonly attempt: number
@@ -416,7 +416,7 @@ export class Effects {
     const { op } = flight
     const host = this.#host
     op.left = true
-    const io = new Attempt(host, flight, attempt)
+    const io = new StepAttempt(host, flight, attempt)
     this.#armDeadline(flight, attempt)
     let result: unknown
     try {
