@@ -11,6 +11,7 @@ export {
   own,
   present,
   saysValue,
+  plainCopy,
   writingProblem,
   type Draft,
   type Json,

@@ -133,6 +133,51 @@ function className(object: object): string {
   return typeof made === 'function' && made.name !== '' ? made.name : 'a class'
 }
 
+/** Values that nest deeper are copied by way of their text, as those are that contain themselves. */
+const deepestPlain = 64
+
+/**
+ * A copy that shares nothing with the original: what `JSON.parse(JSON.stringify(value))` gives, in a fraction of the
+ * time. Undefined where that is not known without looking further: the value is not JSON, or says itself how it is
+ * written (`toJSON`), or nests very deep. Then `writingProblem` says what is wrong, if anything.
+ */
+export function plainCopy<T>(value: T): T | undefined {
+  try {
+    return plainly(value, 0) as T | undefined
+  } catch {
+    // a getter is the user's code
+    return undefined
+  }
+}
+
+function plainly(value: unknown, depth: number): unknown {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
+  // there is no minus zero in JSON
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined
+  if (typeof value !== 'object' || depth === deepestPlain || 'toJSON' in value) return undefined
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    for (const item of value as readonly unknown[]) {
+      const kept = plainly(item, depth + 1)
+      if (kept === undefined) return undefined
+      list.push(kept)
+    }
+    return list
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return undefined
+  const members: { [name: string]: unknown } = { ...value }
+  for (const name in members) {
+    const member = members[name]
+    if (typeof member === 'string') continue
+    if (member === undefined) return Object.hasOwn(members, '__proto__') ? undefined : plainly(present(members), depth)
+    const kept = plainly(member, depth + 1)
+    if (kept === undefined) return undefined
+    members[name] = kept
+  }
+  return members
+}
+
 /**
  * The names of an object's members, sorted by UTF-16 code units. Mostly few: then this takes a fraction of the time and
  * memory of the general sort.

@@ -32,7 +32,7 @@ export interface ActivationHost {
   warn(code: 'orchestration.foreign-await', message: string): void
   orchestration(activation: Owner): Orchestration | undefined
   /** Who asked for the run; frozen, since code is given it as it is. */
-  callerOf(activation: ActivationId): Caller
+  callerOf(activation: Owner): Caller
   /**
    * Adds to the log. `encoded` is the event's text if it is known already; `result` says what the result of an
    * operation that has ended holds (K10). Returns the text that will be stored.
@@ -49,6 +49,8 @@ export interface ActivationHost {
   versionOf(agent: string, version?: string): string | undefined
   /** The activation has something to deliver. */
   ready(activation: Owner): void
+  /** A row of its inbox is used up with the next commit. */
+  useUp(activation: Owner, row: string): void
   /** Lets an effect out once the log it depends on is durable and everything recorded has been delivered (K5). */
   letOut(op: Operation): void
   /** The effect is still running in this process, for an earlier copy of the activation. */
@@ -109,3 +111,9 @@ export function admitted(host: ActivationHost, owner: Owner, event: CommandEvent
 
 /** A command as the code gives it, before it has an address. */
 export type Command = CommandEvent extends infer E ? (E extends CommandEvent ? Omit<E, 'address'> : never) : never
+
+/** The same object, with its address: whoever gives a command gives it away. */
+export function addressed(command: Command, address: string): CommandEvent {
+  ;(command as { address?: string }).address = address
+  return command as CommandEvent
+}

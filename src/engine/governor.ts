@@ -71,9 +71,27 @@ interface Lane {
   restsSince: number
 }
 
-interface QueuedCall extends Pass {
-  state: 'waiting' | 'out' | 'ended'
+/** What ends a call. */
+type Ender = (lane: Lane, call: QueuedCall, how: CallEnd, retryAfterMs: number) => void
+
+class QueuedCall implements Pass {
+  state: 'waiting' | 'out' | 'ended' = 'waiting'
   readonly go: () => void
+  readonly #lane: Lane
+  readonly #ended: Ender
+
+  constructor(lane: Lane, go: () => void, ended: Ender) {
+    this.go = go
+    this.#lane = lane
+    this.#ended = ended
+  }
+
+  get waiting(): boolean {
+    return this.state === 'waiting'
+  }
+  end(how: CallEnd, retryAfterMs = 0): void {
+    if (this.state !== 'ended') this.#ended(this.#lane, this, how, retryAfterMs)
+  }
 }
 
 /** A refusal this long ago is forgotten if the model was not called since. Milliseconds. */
@@ -100,14 +118,7 @@ export class Governor {
    */
   pass(model: string, go: () => void): Pass {
     const lane = this.#lane(model)
-    const turn: QueuedCall = {
-      state: 'waiting',
-      go,
-      get waiting() {
-        return this.state === 'waiting'
-      },
-      end: (how, retryAfterMs) => this.#ended(lane, turn, how, retryAfterMs),
-    }
+    const turn = new QueuedCall(lane, go, this.#ended)
     if (lane.queue.size > 0) this.#next(lane) // the gate may have opened just now, and who came first goes first
     if (lane.queue.size === 0 && this.#isFree(lane)) this.#leaves(lane, turn)
     else {
@@ -162,10 +173,9 @@ export class Governor {
     lane.underWay++
   }
 
-  #ended(lane: Lane, turn: QueuedCall, how: CallEnd, retryAfterMs = 0): void {
+  readonly #ended: Ender = (lane, turn, how, retryAfterMs) => {
     const was = turn.state
     turn.state = 'ended'
-    if (was === 'ended') return
     if (was === 'waiting') lane.queue.delete(turn)
     else {
       const changed = how === 'refused' ? this.#refused(lane, retryAfterMs) : how === 'answered' && answered(lane)

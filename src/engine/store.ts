@@ -133,7 +133,7 @@ export interface Batch {
   readonly closedActs: ActivationId[]
   /** `why`: of a run that did not complete, what its row says of that: an `EndReason` (run-row.ts) as JSON, redacted. */
   readonly ended: { run: RunId; status: string; at: number; usage?: RunUsage; why?: string }[]
-  readonly accounts: { act: ActivationId; run: RunId; body: string }[]
+  readonly accounts: { act: ActivationId; run: RunId; state: AccountState }[]
   /**
    * Runs that leave memory; `heard`: the last row that each was given. One that has an unread row after it stays
    * (`BatchResult.awake`). `usage`: so far; absent where it is not known anew.

@@ -285,7 +285,8 @@ const complete = new Map<string, Shape>(
 
 /** Of an event: `result` says what the result of the operation holds that has ended; default: payload. */
 export function eventShape(event: { readonly type?: unknown }, result: Shape = 'payload'): Shape {
-  if (event.type === 'step.settled') return { ...common, outcome: outcomeOf(result) }
+  // made only where something is taken out
+  if (event.type === 'step.settled') return () => ({ ...common, outcome: outcomeOf(result) })
   return (typeof event.type === 'string' ? complete.get(event.type) : undefined) ?? common
 }
 

@@ -115,6 +115,7 @@ class ListeningHost implements ActivationHost {
     return JSON.stringify(event)
   }
   ready(): void {}
+  useUp(): void {}
   letOut(op: Operation): void {
     // one that the record leaves open is stopped before the end, and would not have been released
     if (!this.open.has(op.address)) this.#not(`lets out ${op.address}`)

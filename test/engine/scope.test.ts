@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
 import type { Command } from '../../src/engine/activation-host.ts'
 import { openOperation, type Operation } from '../../src/engine/replay/operation.ts'
-import { RestartRequested, Scope, type Verbs } from '../../src/engine/replay/scope.ts'
+import { RestartRequested, Scope, whereaboutsOf, type Verbs } from '../../src/engine/replay/scope.ts'
 
 /** An activation that notes what its scopes ask for. Steps end when the test says so. */
 function activation({ recorded = [], run = 'run_1' }: { recorded?: readonly string[]; run?: string } = {}) {
@@ -31,6 +31,9 @@ function activation({ recorded = [], run = 'run_1' }: { recorded?: readonly stri
     clock: 1_000,
     host,
     operations,
+    get whereabouts() {
+      return whereaboutsOf(owner, host)
+    },
     blocked: () => state.blocked,
     open: (address: string, command: Command, scopePath: string, options: Operation['options']) => {
       asked.push({ address, command, scopePath })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { RunId } from '../../core/index.ts'
 import { noRun, type BatchResult } from '../../engine/store.ts'
 import {
+  account,
   below,
   root,
   run,
@@ -28,11 +29,10 @@ function everything(draft: BatchDraft, id: RunId, seq: number): BatchDraft {
   batch.taken.push({ act: root(id), key: 'msg:first' })
   batch.closed.push({ act: root(id), address: 'first' })
   batch.control.push({ run: id, state: 'paused' })
-  batch.accounts.push({ act: root(id), run: id, body: JSON.stringify(account(2)) })
+  batch.accounts.push({ act: root(id), run: id, state: account(2) })
   batch.ended.push({ run: id, status: 'completed', at: 5 })
   return draft
 }
-const account = (turns: number): object => ({ limits: { turns: 9 }, spent: { turns }, reserved: {}, ms: 0, unknown: 0 })
 
 /** Everything that is kept of a run, as far as a reader sees it. */
 async function picture({ store }: StoreProcess, id: RunId): Promise<unknown> {
@@ -50,7 +50,7 @@ async function picture({ store }: StoreProcess, id: RunId): Promise<unknown> {
 
 const begun = (draft: BatchDraft, id: RunId): BatchDraft => {
   draft.begin(id).ask(root(id), 'first').message(root(id), 'msg:first', { from: id })
-  draft.batch.accounts.push({ act: root(id), run: id, body: JSON.stringify(account(1)) })
+  draft.batch.accounts.push({ act: root(id), run: id, state: account(1) })
   return draft
 }
 
@@ -70,7 +70,7 @@ export const commitCases: readonly StorePlay[] = [
           .log(root(one), 1, stepped('s'), 6)
         draft.activation(below(root(one), 'w'), started('worker', '2'), 7)
         draft.ask(root(one), 'q', { until: 99, at: 8 }).message(root(one), 'msg:1', { from: one })
-        draft.batch.accounts.push({ act: root(one), run: one, body: JSON.stringify(account(1)) })
+        draft.batch.accounts.push({ act: root(one), run: one, state: account(1) })
       })
       const feed = await a.store.reader.feed(one, 0)
       assert.deepEqual(
@@ -365,7 +365,7 @@ export const commitCases: readonly StorePlay[] = [
       for (const id of names) {
         await a.commit((draft) => {
           begun(draft, id).activation(below(root(id), 'w'))
-          draft.batch.accounts.push({ act: below(root(id), 'w'), run: id, body: JSON.stringify(account(3)) })
+          draft.batch.accounts.push({ act: below(root(id), 'w'), run: id, state: account(3) })
         })
       }
       for (const id of names) {

@@ -1,17 +1,10 @@
 /** Store contract: what is read with a claim is everything of the run as it was then, and answers at once. */
 import assert from 'node:assert/strict'
 import { completed, failed, type ActivationId } from '../../core/index.ts'
-import { below, root, run, settled, started, stepped, type StorePlay } from './stage.ts'
+import { account, below, root, run, settled, started, stepped, type StorePlay } from './stage.ts'
 
 const one = run('r1')
 const act = root(one)
-const account = (turns: number): object => ({
-  limits: { turns: 9 },
-  spent: { turns, tokens: 0, usd: 0 },
-  reserved: { turns: 0, tokens: 0, usd: 0 },
-  ms: 3,
-  unknown: 0,
-})
 
 export const pastCases: readonly StorePlay[] = [
   {
@@ -103,14 +96,9 @@ export const pastCases: readonly StorePlay[] = [
       const w = below(act, 'w')
       await a.commit((draft) => {
         draft.begin(one).activation(w).activation(below(act, 'v'))
-        draft.batch.accounts.push(
-          { act, run: one, body: JSON.stringify(account(1)) },
-          { act: w, run: one, body: JSON.stringify(account(2)) },
-        )
+        draft.batch.accounts.push({ act, run: one, state: account(1) }, { act: w, run: one, state: account(2) })
       })
-      await a.commit((draft) =>
-        draft.holds(one).batch.accounts.push({ act, run: one, body: JSON.stringify(account(5)) }),
-      )
+      await a.commit((draft) => draft.holds(one).batch.accounts.push({ act, run: one, state: account(5) }))
       const { accounts } = await a.take(one)
       assert.deepEqual(
         new Map(accounts),

@@ -1,7 +1,7 @@
 /** Store contract: what is asked from outside of a run, by callers, operators and a process that looks for work. */
 import assert from 'node:assert/strict'
 import { cancelled, completed } from '../../core/index.ts'
-import { below, root, run, settled, stepped, type StorePlay } from './stage.ts'
+import { account, below, root, run, settled, stepped, type StorePlay } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
 
@@ -226,11 +226,7 @@ export const readCases: readonly StorePlay[] = [
           .activation(w)
           .message(root(one), 'msg:1')
           .ask(w, 'q')
-        draft.batch.accounts.push({
-          act: root(one),
-          run: one,
-          body: JSON.stringify({ limits: {}, spent: {}, reserved: {}, ms: 0, unknown: 0 }),
-        })
+        draft.batch.accounts.push({ act: root(one), run: one, state: account(1) })
         draft.begin(two, { input: 'x'.repeat(20_000) })
       })
       const { position } = await a.commit((draft) => draft.holds(one).log(w, 1, settled()).end(one, 1))
@@ -280,11 +276,7 @@ export const readCases: readonly StorePlay[] = [
           .log(root(one), 1, stepped('s'))
           .message(root(one), 'm1')
           .message(root(one), 'm2')
-        draft.batch.accounts.push({
-          act: root(one),
-          run: one,
-          body: JSON.stringify({ limits: { turns: 3 }, spent: {}, reserved: {}, ms: 0, unknown: 0 }),
-        })
+        draft.batch.accounts.push({ act: root(one), run: one, state: account(1) })
       })
       await a.commit((draft) => draft.holds(one).batch.taken.push({ act: root(one), key: 'm1' }))
       const { reader } = a.store
@@ -292,7 +284,7 @@ export const readCases: readonly StorePlay[] = [
       assert.deepEqual([origin?.run.agent, origin?.feed], ['clerk', await reader.feed(one, 0)])
       assert.deepEqual(
         [origin?.mail.map(({ key }) => key), origin?.accounts.get(root(one))?.limits],
-        [['m2'], { turns: 3 }],
+        [['m2'], { turns: 9 }],
       )
       assert.equal(await reader.origin(run('none'), 1, () => 'reg_x'), undefined)
     },

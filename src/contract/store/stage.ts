@@ -20,7 +20,7 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { encode, type Caller, type JournalEvent } from '../../journal/index.ts'
-import { askKey } from '../../engine/index.ts'
+import { askKey, type AccountState } from '../../engine/index.ts'
 import {
   emptyBatch,
   type Batch,
@@ -33,6 +33,15 @@ import {
   type ValueWrite,
 } from '../../engine/store.ts'
 import { manualClock, type ManualClock } from '../../testing/index.ts'
+
+/** An account of which so many turns were used. */
+export const account = (turns: number): AccountState => ({
+  limits: { turns: 9 },
+  spent: { turns, tokens: 0, usd: 0 },
+  reserved: { turns: 0, tokens: 0, usd: 0 },
+  ms: 3,
+  unknown: 0,
+})
 
 /** How a case has a store opened. */
 export interface OpenStoreOptions {

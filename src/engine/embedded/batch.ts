@@ -239,7 +239,7 @@ export class SqliteBatchWriter {
     const s = this.#sql
     const awake: RunId[] = []
     for (const t of batch.taken) if (keep(runOf(t.act))) s.take.run(t.act, t.key)
-    for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
+    for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, JSON.stringify(a.state))
     for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
     for (const x of batch.stuck) {
       if (!keep(x.run)) continue

@@ -36,5 +36,5 @@ export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): v
   batch.acts.push(act)
   batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redact(encode(event), eventShape(event)) })
   if (limits !== undefined && Object.keys(limits).length > 0)
-    batch.accounts.push({ act, run, body: JSON.stringify(new Account(act, limits).state()) })
+    batch.accounts.push({ act, run, state: new Account(act, limits).state() })
 }

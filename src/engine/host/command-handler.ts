@@ -31,6 +31,7 @@ import {
   encode,
   endReasonShape,
   eventShape,
+  type ActivationStarted,
   type AskOpened,
   type Caller,
   type Charge,
@@ -39,13 +40,12 @@ import {
   type JournalEvent,
 } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
-import { Activation } from '../replay/activation.ts'
 import { awaitsForeign, codeFor } from '../code-version.ts'
 import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
-import { notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
+import { effectKey, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
 import { endReason, runUsage } from '../run-row.ts'
 import { streamOf } from '../streams.ts'
@@ -55,7 +55,7 @@ import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { EffectDispatcher } from './effect-dispatcher.ts'
 import { commandChild, reportEnd } from './children.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import { LoadedActivation, runIn, type LoadedRun } from './loaded-run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 /** Failures of the set-up, and defects in the code of an agent. */
@@ -65,6 +65,12 @@ const unplanned: ReadonlySet<string> = new Set([
   'model.not-installed',
   'orchestration.threw',
 ])
+
+/** The key of an effect that has ended; most of them the code has asked for. */
+function keyOf({ id, operations }: LoadedActivation, address: string): string {
+  const op = operations.get(address)
+  return op === undefined ? `${id}:${address}` : effectKey(op)
+}
 
 export class CommandHandler implements Commands {
   readonly dispatcher: EffectDispatcher
@@ -98,11 +104,11 @@ export class CommandHandler implements Commands {
   warn(code: string, message: string): void {
     this.#engine.options.warn(code, message)
   }
-  #run(activation: ActivationId): LoadedRun | undefined {
-    return this.#engine.runs.get(runOf(activation))
+  #run(owner: Owner): LoadedRun | undefined {
+    return runIn(this.#engine, owner)
   }
-  callerOf(activation: ActivationId): Caller {
-    return this.#run(activation)?.caller ?? {}
+  callerOf(owner: Owner): Caller {
+    return this.#run(owner)?.caller ?? {}
   }
 
   // ---- the log
@@ -111,14 +117,13 @@ export class CommandHandler implements Commands {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
     const text = engine.options.redact(encoded ?? encode(event), eventShape(event, result))
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
     if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
-    if (event.type === 'step.settled')
-      engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
+    if (event.type === 'step.settled') engine.recordStep(run.id, keyOf(activation as LoadedActivation, event.address))
     engine.touch(run)
     engine.schedule()
     return text
@@ -144,7 +149,15 @@ export class CommandHandler implements Commands {
   }
 
   ready(activation: Owner): void {
-    this.#engine.ready.add(activation as Activation)
+    this.#engine.ready.add(activation as LoadedActivation)
+    this.#engine.schedule()
+  }
+
+  useUp(activation: Owner, row: string): void {
+    const run = this.#run(activation)
+    if (activation.discarded || run === undefined) return
+    this.#engine.batch.taken.push({ act: activation.id, key: row })
+    this.#engine.touch(run)
     this.#engine.schedule()
   }
 
@@ -152,7 +165,7 @@ export class CommandHandler implements Commands {
   // ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    if (this.#run(activation.id)?.broughtBack === 'cancel') return undefined
+    if (this.#run(activation)?.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
     const found = codeFor(this.#engine.registry, agent, activation.version)
     if ('code' in found) {
@@ -165,9 +178,9 @@ export class CommandHandler implements Commands {
     const { missing } = found
     activation.stuck = missing
     this.#stick(activation, missing)
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (run !== undefined) run.lacksCode = true
-    this.#engine.cache.lacksCode(runOf(activation.id))
+    this.#engine.cache.lacksCode((activation as LoadedActivation).run.id)
     return undefined
   }
 
@@ -179,7 +192,7 @@ export class CommandHandler implements Commands {
   }
 
   #stick(activation: Owner, reason: string): void {
-    const run = this.#run(activation.id)
+    const run = this.#run(activation)
     if (run === undefined) return
     run.stuck = reason
     this.#engine.batch.stuck.push({ run: run.id, reason })
@@ -187,7 +200,7 @@ export class CommandHandler implements Commands {
     this.#engine.schedule()
   }
 
-  foreignAwait(activation: Activation): void {
+  foreignAwait(activation: LoadedActivation): void {
     activation.leaveCode(this.#engine.clock)
     const message = awaitsForeign(activation.birth.agent)
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
@@ -224,12 +237,12 @@ export class CommandHandler implements Commands {
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined) return
     const id = op.id as ActivationId
     // it was written with the intent to start it, and its end comes as mail
     if (op.isApart && !op.fresh) return
-    let known: Activation | 'settled' | undefined
+    let known: LoadedActivation | 'settled' | undefined
     try {
       known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
     } catch (thrown) {
@@ -259,7 +272,7 @@ export class CommandHandler implements Commands {
         agent,
         version,
         input,
-        parentPath: op.owner.birth.path,
+        startedBy: op,
         path: options.path,
         limits: options.limits,
         caller: undefined,
@@ -283,6 +296,7 @@ export class CommandHandler implements Commands {
     )
   }
 
+  /** `input`: a value that nobody else has in their hands. */
   birth(
     run: LoadedRun,
     id: ActivationId,
@@ -290,17 +304,17 @@ export class CommandHandler implements Commands {
       agent: string
       version: string
       input: Json
-      parentPath: readonly string[]
+      startedBy: Operation | undefined
       path?: readonly string[] | undefined
       limits: StartWorkerOptions['limits']
       caller: Caller | undefined
       earlier?: Earlier | undefined
     },
-  ): Activation {
+  ): LoadedActivation {
     const at = this.now()
     const { agent, version } = born
     if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.addAccount(new Account(id, born.limits))
-    const event: JournalEvent = {
+    const event: ActivationStarted = {
       type: 'activation.started',
       agent,
       version,
@@ -309,18 +323,20 @@ export class CommandHandler implements Commands {
       ...(born.path === undefined ? {} : { path: born.path }),
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
-    const text = this.#engine.options.redact(encode(event), eventShape(event))
-    const { input, earlier } = JSON.parse(text) as { input: Json; earlier?: Earlier }
-    const activation = new Activation(this, {
-      id,
-      agent,
-      version,
-      input,
-      path: born.path ?? [...born.parentPath, agent],
-      accounts: this.accountsOf(run, id),
-      at,
-      earlier,
-    })
+    const encoded = encode(event)
+    const text = this.#engine.options.redact(encoded, eventShape(event))
+    // what the code begins with is what is recorded (K10)
+    const isRead = text === encoded && born.earlier === undefined
+    const { input, earlier } = isRead ? event : (JSON.parse(text) as Pick<typeof event, 'input' | 'earlier'>)
+    const { startedBy } = born
+    const path = born.path ?? [...(startedBy?.owner.birth.path ?? []), agent]
+    const accounts = accountsOf(run, id, startedBy?.owner)
+    const activation = new LoadedActivation(
+      this,
+      { id, agent, version, input, path, accounts, at, earlier },
+      run,
+      startedBy,
+    )
     run.activations.set(id, activation)
     this.#engine.batch.acts.push(id)
     this.append(activation, event, at, text)
@@ -376,7 +392,7 @@ export class CommandHandler implements Commands {
     return andThen(this.#engine.store.reader.below(worker), (written) => [...written, ...known])
   }
 
-  #settledOrLoaded(run: LoadedRun, op: Operation): Activation | 'settled' | undefined {
+  #settledOrLoaded(run: LoadedRun, op: Operation): LoadedActivation | 'settled' | undefined {
     const id = op.id as ActivationId
     const last = run.past?.lastEvent(id)
     if (last === undefined) return undefined
@@ -386,7 +402,7 @@ export class CommandHandler implements Commands {
       this.#workerEnded(op, last.outcome, last.usage ?? [])
       return 'settled'
     }
-    return this.#engine.cache.load(run, id, op.owner.birth.path)
+    return this.#engine.cache.load(run, id, op)
   }
 
   #workerEnded(op: Operation, outcome: Outcome, usage: Usage): void {
@@ -394,7 +410,7 @@ export class CommandHandler implements Commands {
   }
 
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     const id = op.id as ActivationId
     if (run?.unborn.has(id) === true) {
       run.unborn.set(id, () => this.stopWorker(op, reason, cause))
@@ -411,13 +427,13 @@ export class CommandHandler implements Commands {
   }
 
   holdsEnd(owner: Owner): boolean {
-    const run = this.#run(owner.id)
+    const run = this.#run(owner)
     return run?.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
-    const activation = owner as Activation
-    const run = this.#run(activation.id)
+    const activation = owner as LoadedActivation
+    const run = this.#run(activation)
     if (run === undefined) return
     this.#engine.forgetSettled(activation)
     for (const op of run.out) {
@@ -430,7 +446,7 @@ export class CommandHandler implements Commands {
     run.accounts.delete(activation.id)
     if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
     if (activation.asked && !recorded) this.#engine.batch.closedActs.push(activation.id)
-    if (activation.id === rootActivation(run.id)) {
+    if (activation.id === run.rootId) {
       run.ended = true
       if (!recorded)
         this.#engine.batch.ended.push({
@@ -443,9 +459,9 @@ export class CommandHandler implements Commands {
       this.#engine.ends.set(run.id, { outcome, usage })
       if (!recorded) reportEnd(this.#engine, run, { outcome, usage, spent })
     } else {
-      const cut = activation.id.lastIndexOf('>')
-      const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)
-      const op = parent?.operations.get(activation.id.slice(cut + 1))
+      // the leader may have carried it over into another segment since: as another operation at the same address
+      const { owner: leader, address } = activation.startedBy!
+      const op = (leader as LoadedActivation).operations.get(address)
       if (op !== undefined && !op.endRecorded) this.#workerEnded(op, outcome, usage)
     }
     this.#engine.touch(run)
@@ -467,7 +483,7 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
-    return this.#run(op.owner.id)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
+    return this.#run(op.owner)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)
@@ -479,9 +495,6 @@ export class CommandHandler implements Commands {
   // ---- accounts and values
   // ---------------------------------------------------------------------------------------------------------
 
-  accountsOf(run: LoadedRun, id: ActivationId): Account[] {
-    return accountsOf(run, id)
-  }
   reserve(activation: Owner, charge: Charge): Failure | undefined {
     return reserve(activation, charge)
   }
@@ -489,7 +502,7 @@ export class CommandHandler implements Commands {
     settle(activation, reserved, actual)
   }
   #stream(activation: Owner): string {
-    return streamOf(this.callerOf(activation.id), rootRun(runOf(activation.id)))
+    return streamOf(this.callerOf(activation), rootRun(runOf(activation.id)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
     const log = patiently(

@@ -1,19 +1,37 @@
 /**
- * A turn: which of the activations that are ready are given an arrival next.
+ * Turns: which of the activations that are ready are given an arrival next.
  *
+ * Owns: the list of those that are ready, each once.
  * Holds: K3: where a part of a run has a past to go through, the other parts hear nothing new until it has. Else what
  * comes in together, after a run was read again, would be heard in an order that depends on what was in memory (team
  * C18).
  */
-import { runOf } from '../../core/index.ts'
-import type { Activation } from '../replay/activation.ts'
+import type { LoadedActivation } from './loaded-run.ts'
 
-/** Takes those whose turn it is out of `ready`; the others stay. */
-export function takeTurn(ready: Set<Activation>): readonly Activation[] {
-  const all = [...ready]
-  ready.clear()
-  if (!all.some(({ replaying }) => replaying)) return all
-  const behind = new Set(all.flatMap(({ id, replaying }) => (replaying ? [runOf(id)] : [])))
-  for (const each of all) if (!each.replaying && behind.has(runOf(each.id))) ready.add(each)
-  return all.filter((each) => !ready.has(each))
+const hasPast = ({ replaying }: LoadedActivation): boolean => replaying
+
+export class ReadyList {
+  #list: LoadedActivation[] = []
+
+  get size(): number {
+    return this.#list.length
+  }
+
+  add(activation: LoadedActivation): void {
+    if (activation.isReady) return
+    activation.isReady = true
+    this.#list.push(activation)
+  }
+
+  /** Takes those whose turn it is; the others stay. */
+  takeTurn(): readonly LoadedActivation[] {
+    const all = this.#list
+    this.#list = []
+    for (const each of all) each.isReady = false
+    if (!all.some(hasPast)) return all
+    const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
+    const isLater = (each: LoadedActivation): boolean => !each.replaying && behind.has(each.run)
+    for (const each of all) if (isLater(each)) this.add(each)
+    return all.filter((each) => !isLater(each))
+  }
 }

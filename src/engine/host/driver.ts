@@ -21,7 +21,6 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { mailShape } from '../../journal/index.ts'
-import type { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../replay/effects.ts'
 import type { Operation } from '../replay/operation.ts'
@@ -42,10 +41,10 @@ import type { CrashPoint, EngineState, DriverOptions } from './engine-state.ts'
 import { CommandHandler } from './command-handler.ts'
 import { receive } from './inbox.ts'
 import { RunCache, cacheCap } from './run-cache.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import { Placement } from './placement.ts'
 import { usageSoFar } from './run-accounts.ts'
-import { takeTurn } from './delivery-turn.ts'
+import { ReadyList } from './delivery-turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
@@ -53,11 +52,45 @@ const commitCap = 2_000
 const yieldAfterMs = 5
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
-/**
- * Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any
- * I/O or timer.
- */
-const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+/** What a commit has written. Nothing was refused of a batch that was written whole. */
+type Written = Omit<SplitResult, 'refused'> & Partial<Pick<SplitResult, 'refused'>>
+
+/** What a tick does next. */
+type Stage = 'deliver' | 'delivered' | 'commit' | 'committed' | 'release' | 'released' | 'again'
+
+const settled = Promise.resolve()
+
+/** A caller that waits for what becomes of its part of a batch. */
+interface Waiter<T> {
+  readonly resolve: (result: T) => void
+  readonly reject: (error: Error) => void
+}
+
+/** What is done when a batch is written. */
+class FollowUp {
+  /** In the order of the rows of the batch, and of its values. */
+  readonly posts: Waiter<PostResult>[] = []
+  readonly values: Waiter<ValueResult>[] = []
+  /** Callers that wait for the beginning of a run. */
+  readonly begun: (Waiter<boolean> & { readonly run: RunId })[] = []
+  /** Activations that have settled: until then the store does not know that they are over. */
+  readonly gone: LoadedActivation[] = []
+  /** Keys of effects whose ends are in the batch. */
+  readonly steps: { readonly run: RunId; readonly key: string }[] = []
+
+  fail(error: Error): void {
+    for (const { reject } of [...this.posts, ...this.values, ...this.begun]) reject(error)
+  }
+}
+
+/** No run was refused. */
+const noneRefused = (): undefined => undefined
+
+/** Moves all of a list to the end of another one. */
+function moveAll<T>(from: T[], to: T[]): void {
+  for (const each of from) to.push(each)
+  from.length = 0
+}
 
 /** Settles a promise with the result of its part of a batch, or with the store's refusal. */
 function settle<T>(
@@ -79,7 +112,7 @@ export class Driver implements EngineState {
   readonly placement: Placement
   readonly alarm: DeadlineAlarm
   readonly runs = new Map<RunId, LoadedRun>()
-  readonly ready = new Set<Activation>()
+  readonly ready = new ReadyList()
   registry: Registry | undefined
   batch: Batch
   readonly outbox: Operation[] = []
@@ -104,15 +137,16 @@ export class Driver implements EngineState {
   commits = 0
   /** Ends of runs that are in the batch. */
   readonly ends = new Map<RunId, RunEnd>()
-  #posts: { resolve: (result: PostResult) => void; reject: (error: Error) => void }[] = []
-  /** Keys of effects whose ends are in the batch. */
-  recordedSteps: { run: RunId; key: string }[] = []
-  #values: { resolve: (result: ValueResult) => void; reject: (error: Error) => void }[] = []
-  #durable: { run: RunId; resolve: (existed: boolean) => void; reject: (error: Error) => void }[] = []
+  #followUp = new FollowUp()
   #touched = new Set<RunId>()
-  #gone: Activation[] = []
+  /** A tick is under way. */
   #pumping = false
   #scheduled = false
+  #stage: Stage = 'deliver'
+  /** Who was given something in this delivery. */
+  #turn: readonly LoadedActivation[] = []
+  /** When the tick lets other work of the process have its turn. */
+  #until = 0
   #failures = 0
   /** Runs that could not be written or read: they are tried again later. */
   readonly #owed = new Set<RunId>()
@@ -152,10 +186,16 @@ export class Driver implements EngineState {
   schedule(): void {
     if (this.#scheduled || this.#pumping || this.dead || this.closing) return
     this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      if (!this.closing) this.#pump().catch((thrown: unknown) => this.onStoreFailure(this.store.errorOf(thrown), []))
-    })
+    setImmediate(this.#begin)
+  }
+
+  readonly #begin = (): void => {
+    this.#scheduled = false
+    if (this.closing) return
+    this.#pumping = true
+    this.#until = performance.now() + yieldAfterMs
+    this.#stage = 'deliver'
+    this.#go()
   }
 
   /** True while something is left to do without the outside. */
@@ -164,40 +204,96 @@ export class Driver implements EngineState {
     return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || leaving > 0
   }
 
-  async #pump(): Promise<void> {
-    this.#pumping = true
-    const until = performance.now() + yieldAfterMs
+  /**
+   * Goes on with the tick until it is over, or has to wait: then it is called again. No async function, because between
+   * two commits a tick waits for nothing but the microtask queue.
+   */
+  readonly #go = (): void => {
     try {
-      do {
-        while (this.ready.size > 0 && this.batch.log.length < commitCap && !this.dead) await this.#deliver()
-        if (this.dead) return
-        if (!(await this.#commit())) return
-        if (this.#awaited.length > 0) await this.#awaitedDone()
-        const released = this.#release()
-        if (released instanceof Promise) await released
-        if (this.outbox.length === 0 && this.ready.size === 0) await drained()
-      } while (this.busy && !this.closing && !this.#blind && performance.now() < until && !this.dead)
-    } finally {
-      this.#pumping = false
-      if (this.#blind ? this.ready.size > 0 || !isEmpty(this.batch) : this.busy) this.schedule()
+      while (this.#step());
+    } catch (thrown) {
+      this.#broken(thrown)
     }
   }
 
-  /** One arrival to every activation that is ready, then one drain for all of them. */
-  async #deliver(): Promise<void> {
-    const turn = takeTurn(this.ready)
-    let resumed = false
-    for (const activation of turn) resumed = activation.advance() || resumed
-    if (!resumed) return
-    await drained()
-    for (const activation of turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
-    // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one
-    // transaction.
-    if (this.#awaited.length > 0) await this.#awaitedDone()
+  /** True if the next step can be done at once. */
+  #step(): boolean {
+    switch (this.#stage) {
+      case 'deliver':
+        if (this.dead) return this.#rest()
+        if (this.ready.size === 0 || this.batch.log.length >= commitCap) return this.#then('commit')
+        return this.#deliver() ? this.#whenDrained('delivered') : true
+      case 'delivered':
+        for (const activation of this.#turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
+        // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one
+        // transaction.
+        return this.#after(this.#awaitedDone(), 'deliver')
+      case 'commit':
+        return this.#after(this.#commit(), 'committed')
+      case 'committed':
+        return this.#after(this.#awaitedDone(), 'release')
+      case 'release':
+        return this.#after(this.#release(), 'released')
+      case 'released':
+        return this.outbox.length === 0 && this.ready.size === 0 ? this.#whenDrained('again') : this.#then('again')
+      case 'again':
+        return this.busy && !this.closing && !this.#blind && performance.now() < this.#until
+          ? this.#then('deliver')
+          : this.#rest()
+    }
   }
 
-  async #awaitedDone(): Promise<void> {
-    while (this.#awaited.length > 0) await Promise.all(this.#awaited.splice(0))
+  #then(stage: Stage): true {
+    this.#stage = stage
+    return true
+  }
+
+  /** Goes on after this: at once if the answer is there. Is it no, the tick is over. */
+  #after(answer: Now<unknown>, stage: Stage): boolean {
+    if (!(answer instanceof Promise)) return answer === false ? this.#rest() : this.#then(stage)
+    answer.then(
+      (later) => {
+        if (this.#after(later, stage)) this.#go()
+      },
+      (thrown: unknown) => this.#broken(thrown),
+    )
+    return false
+  }
+
+  /**
+   * Goes on when the microtask queue has run dry: what is queued with `nextTick` from a microtask runs after all of
+   * them and before any I/O or timer.
+   */
+  #whenDrained(stage: Stage): false {
+    this.#stage = stage
+    settled.then(this.#drain, this.#drain)
+    return false
+  }
+  readonly #drain = (): void => process.nextTick(this.#go)
+
+  /** The tick is over. */
+  #rest(): false {
+    this.#pumping = false
+    if (this.#blind ? this.ready.size > 0 || !isEmpty(this.batch) : this.busy) this.schedule()
+    return false
+  }
+
+  #broken(thrown: unknown): void {
+    this.#rest()
+    this.onStoreFailure(this.store.errorOf(thrown), [])
+  }
+
+  /** One arrival to every activation whose turn it is. True if the code of one of them goes on. */
+  #deliver(): boolean {
+    this.#turn = this.ready.takeTurn()
+    let resumed = false
+    for (const activation of this.#turn) resumed = activation.advance() || resumed
+    return resumed
+  }
+
+  #awaitedDone(): Now<unknown> {
+    if (this.#awaited.length === 0) return undefined
+    return Promise.all(this.#awaited.splice(0)).then(() => this.#awaitedDone())
   }
 
   await(work: Promise<void>): void {
@@ -210,13 +306,13 @@ export class Driver implements EngineState {
   }
 
   /** True if the process may go on (nothing to write, or written). */
-  async #commit(): Promise<boolean> {
+  #commit(): Now<boolean> {
     this.#prepare()
     const batch = this.batch
     const touched = this.#touched
     // What comes into the outbox while a commit is on its way depends on the next commit, not on this one.
-    this.#sealed.push(...this.outbox.splice(0))
-    this.#sealedStops.push(...this.#stops.splice(0))
+    moveAll(this.outbox, this.#sealed)
+    moveAll(this.#stops, this.#sealedStops)
     if (isEmpty(batch)) {
       touched.clear()
       this.#carryOutStops()
@@ -226,52 +322,55 @@ export class Driver implements EngineState {
     if (this.#crash('commit.before')) return false
     this.batch = emptyBatch(this.store.lease.id)
     this.#touched = new Set()
-    const posts = this.#posts.splice(0)
-    const values = this.#values.splice(0)
-    const durable = this.#durable.splice(0)
-    const gone = this.#gone.splice(0)
-    const recordedSteps = this.recordedSteps.splice(0)
-    let result: SplitResult
-    try {
-      result = await this.#write(batch)
-    } catch (thrown) {
-      this.#commitFailed(this.store.errorOf(thrown), batch, [...posts, ...values, ...durable])
-      return false
-    }
+    const followUp = this.#followUp
+    this.#followUp = new FollowUp()
+    const failed = (thrown: unknown): undefined => this.#commitFailed(this.store.errorOf(thrown), batch, followUp)
+    return andThen(
+      caught<Written | undefined>(() => this.#write(batch), failed),
+      (written) => written !== undefined && this.#written(batch, touched, followUp, written),
+    )
+  }
+
+  /** The batch is written. False: the process is dead. */
+  #written(batch: Batch, touched: ReadonlySet<RunId>, followUp: FollowUp, result: Written): boolean {
+    const { posts, values, begun, gone, steps } = followUp
     this.#failures = 0
     this.commits++
     this.onWritten()
-    for (const { run, key } of recordedSteps) {
+    for (const { run, key } of steps) {
       this.effects.forget(key)
       this.cache.moved(run)
     }
     if (this.#crash('commit.after')) return false
-    for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
+    for (const run of result.fenced) this.#lose(run)
+    for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
-    const refused = this.#refuse(batch, result.refused)
+    const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
     this.#carryOutStops()
-    posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
-    values.forEach(({ resolve, reject }, i) =>
-      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)),
-    )
-    for (const { run, resolve, reject } of durable)
+    for (const [i, { resolve, reject }] of posts.entries())
+      settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from))
+    for (const [i, { resolve, reject }] of values.entries())
+      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run))
+    for (const { run, resolve, reject } of begun)
       settle(refused(run) === undefined ? result.existed.includes(run) : undefined, resolve, reject, refused(run))
-    for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
+    for (const { run, id } of gone) run.activations.delete(id)
     this.#afterCommit(batch, touched, result)
     return true
   }
 
   /**
    * Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is
-   * one transaction). Throws if the store itself has failed.
+   * one transaction). Throws or rejects if the store itself has failed.
    */
-  async #write(batch: Batch): Promise<SplitResult> {
-    try {
-      const done = this.store.commit(batch)
-      return { ...(done instanceof Promise ? await done : done), refused: [] }
-    } catch (thrown) {
-      if (!this.store.isRefusal(thrown)) throw thrown
-    }
+  #write(batch: Batch): Now<Written> {
+    return caught<Written>(
+      () => this.store.commit(batch),
+      (thrown) => this.#writeParts(batch, thrown),
+    )
+  }
+
+  async #writeParts(batch: Batch, refusal: unknown): Promise<SplitResult> {
+    if (!this.store.isRefusal(refusal)) throw refusal
     const parts: { part: Part; done: BatchResult | { thrown: unknown } }[] = []
     for (const part of split(batch)) {
       try {
@@ -307,26 +406,15 @@ export class Driver implements EngineState {
   }
 
   #prepare(): void {
-    let writes: ReadonlySet<RunId> | undefined
     for (const id of this.#touched) {
       const run = this.runs.get(id)
       if (run === undefined) continue
-      for (const activation of run.activations.values()) {
-        if (activation.taken.length === 0) continue
-        for (const key of activation.taken) this.batch.taken.push({ act: activation.id, key })
-        activation.taken = []
-      }
-      for (const account of run.dirty.splice(0))
-        this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
+      for (const account of run.dirty)
+        this.batch.accounts.push({ act: account.activation, run: id, state: account.state() })
+      run.dirty.length = 0
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.commands.dispatcher.notePaused(run)
-      if (
-        !this.#mayPark(
-          run,
-          (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : [])))),
-        )
-      )
-        continue
+      if (!this.#mayPark(run)) continue
       this.batch.parked.push({ run: id, heard: run.lastRow, ...present({ usage: usageSoFar(run) }) })
       this.batch.epochs.set(id, run.epoch)
     }
@@ -336,13 +424,13 @@ export class Driver implements EngineState {
    * A quiet run parks in the transaction that makes it quiet if it waits for the outside; otherwise after a while,
    * because the clock may wake it soon.
    */
-  #mayPark(run: LoadedRun, writesToItself: ReadonlySet<RunId>): boolean {
+  #mayPark(run: LoadedRun): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
       return false
     }
     // What it writes to itself in this commit sets it going again.
-    const isQuiet = !writesToItself.has(run.id)
+    const isQuiet = !this.batch.rows.some(({ act, from }) => from === run.id && from === runOf(act))
     run.quietSince = (isQuiet ? run.quietSince : undefined) ?? this.clock.now()
     if (!isQuiet) return false
     return (
@@ -355,7 +443,7 @@ export class Driver implements EngineState {
   }
 
   #hasReady(run: LoadedRun): boolean {
-    for (const activation of run.activations.values()) if (this.ready.has(activation)) return true
+    for (const { isReady } of run.activations.values()) if (isReady) return true
     return false
   }
 
@@ -373,10 +461,10 @@ export class Driver implements EngineState {
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
   ): void {
-    const awake = new Set(result.awake)
+    const { awake } = result
     const roused: RunId[] = []
     for (const { run, heard } of batch.parked) {
-      if (awake.has(run)) continue
+      if (awake.includes(run)) continue
       // What came in while the commit was on its way was given to a memory that is gone now.
       const isRoused = (this.runs.get(run)?.lastRow ?? 0) > heard
       if (isRoused) roused.push(run)
@@ -394,11 +482,11 @@ export class Driver implements EngineState {
         roused.push(id)
       }
     }
-    this.cache.wake(roused)
+    if (roused.length > 0) this.cache.wake(roused)
     const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
     for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.offer(id)
     this.#wakeElsewhere(batch)
-    const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#unreadMail() : undefined
+    const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
     if (result.moved) this.#othersHaveWritten('all')
@@ -409,9 +497,9 @@ export class Driver implements EngineState {
   }
 
   /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
-  #commitFailed(error: ReeveError, batch: Batch, waiting: readonly { reject: (error: Error) => void }[]): void {
+  #commitFailed(error: ReeveError, batch: Batch, followUp: FollowUp): undefined {
     const runs = [...batch.epochs.keys()]
-    for (const { reject } of waiting) reject(error)
+    followUp.fail(error)
     for (const run of runs) this.cache.drop(run)
     this.onStoreFailure(error, runs)
     this.retryLater(runs)
@@ -503,7 +591,7 @@ export class Driver implements EngineState {
   post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
       this.batch.rows.push({ ...row, at: this.store.time(), body: this.options.redact(row.body, mailShape) })
-      this.#posts.push({ resolve, reject })
+      this.#followUp.posts.push({ resolve, reject })
       this.schedule()
     })
   }
@@ -513,14 +601,14 @@ export class Driver implements EngineState {
       const run = write.by === undefined ? undefined : this.runs.get(write.by.run)
       if (run !== undefined) this.batch.epochs.set(run.id, run.epoch)
       this.batch.values.push(write)
-      this.#values.push({ resolve, reject })
+      this.#followUp.values.push({ resolve, reject })
       this.schedule()
     })
   }
 
   /** Resolves when the run's first entry is durable; true if it existed already. */
   durable(run: RunId): Promise<boolean> {
-    return new Promise((resolve, reject) => this.#durable.push({ run, resolve, reject }))
+    return new Promise((resolve, reject) => this.#followUp.begun.push({ run, resolve, reject }))
   }
 
   /**
@@ -534,14 +622,22 @@ export class Driver implements EngineState {
     const error = new ReeveError('store.unavailable', `the run "${id}" was not begun: the store failed`, {
       retryable: true,
     })
-    const told = this.#durable.filter(({ run }) => run === id)
-    this.#durable = this.#durable.filter(({ run }) => run !== id)
+    const { begun } = this.#followUp
+    const told = begun.filter(({ run }) => run === id)
+    moveAll(
+      begun.splice(0).filter(({ run }) => run !== id),
+      begun,
+    )
     for (const { reject } of told) reject(error)
   }
 
+  recordStep(run: RunId, key: string): void {
+    this.#followUp.steps.push({ run, key })
+  }
+
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
-  forgetSettled(activation: Activation): void {
-    this.#gone.push(activation)
+  forgetSettled(activation: LoadedActivation): void {
+    this.#followUp.gone.push(activation)
   }
 
   // ---- news and time
@@ -620,8 +716,8 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
-    for (const { reject } of [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0)])
-      reject(error)
+    this.#followUp.fail(error)
+    this.#followUp = new FollowUp()
     for (const run of this.runs.keys()) this.#lose(run, error.message)
   }
 
@@ -629,5 +725,6 @@ export class Driver implements EngineState {
     this.dead = true
     this.store.lease.abandon()
     this.alarm.stop()
+    this.effects.stop()
   }
 }

@@ -6,14 +6,14 @@
  * effect (../replay/effect-gate.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
-import { runOf, type ActivationId, type Clock, type Failure, type Json } from '../../core/index.ts'
+import type { Clock, Failure, Json } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
-import { Effects, encodeEnd, type EffectsHost } from '../replay/effects.ts'
+import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
-import type { Operation } from '../replay/operation.ts'
+import { effectKey, type Operation, type Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import { runIn, type LoadedActivation, type LoadedRun } from './loaded-run.ts'
 
 export class EffectDispatcher implements EffectsHost {
   readonly #engine: EngineState
@@ -25,12 +25,12 @@ export class EffectDispatcher implements EffectsHost {
   get clock(): Clock {
     return this.#engine.clock
   }
-  #run(activation: ActivationId): LoadedRun | undefined {
-    return this.#engine.runs.get(runOf(activation))
+  #run(owner: Owner): LoadedRun | undefined {
+    return runIn(this.#engine, owner)
   }
 
   letOut(op: Operation): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined) return
     run.out.add(op)
     enter(this.#engine, op.owner)
@@ -40,7 +40,7 @@ export class EffectDispatcher implements EffectsHost {
 
   /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
   release(op: Operation): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined || !run.out.has(op)) return
     const engine = this.#engine
     // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
@@ -68,7 +68,7 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   abort(op: Operation): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined || op.endRecorded) return
     const held = run.held.indexOf(op)
     if (held < 0 && op.doubt === undefined) return this.#engine.callOff(op)
@@ -79,11 +79,11 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   epochOf(op: Operation): number {
-    return this.#run(op.owner.id)?.epoch ?? 0
+    return this.#run(op.owner)?.epoch ?? 0
   }
 
   callersTrace(op: Operation): string | undefined {
-    return this.#run(op.owner.id)?.caller.traceparent
+    return this.#run(op.owner)?.caller.traceparent
   }
 
   attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
@@ -92,20 +92,20 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   mayRetry(op: Operation): boolean {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     return (
       run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
     )
   }
 
   waits(op: Operation, waiting: boolean): void {
-    if (this.#run(op.owner.id)?.out.has(op) !== true) return
+    if (this.#run(op.owner)?.out.has(op) !== true) return
     if (waiting) leave(this.#engine, op.owner)
     else enter(this.#engine, op.owner)
   }
 
   calledBack(op: Operation): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run === undefined || op.owner.discarded) return
     if (run.holds(op)) return this.#hold(run, op)
     this.#engine.outbox.push(op)
@@ -117,12 +117,12 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   #arrived(op: Operation, event: StepSettled): void {
-    const run = this.#run(op.owner.id)
+    const run = this.#run(op.owner)
     if (run?.out.delete(op) === true) {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)
     }
-    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(Effects.key(op))
+    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(effectKey(op))
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
     if (run !== undefined) this.#engine.schedule()
@@ -133,7 +133,7 @@ export class EffectDispatcher implements EffectsHost {
     const epoch = this.epochOf(op)
     const { id: activation } = owner
     this.#engine.onPart(
-      runOf(activation),
+      (owner as LoadedActivation).run.id,
       offset === undefined
         ? { activation, address, epoch, attempt, part }
         : { activation, address, epoch, attempt, offset, part },

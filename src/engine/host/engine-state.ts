@@ -5,8 +5,6 @@
  */
 import type { ActivationId, Clock, ReeveError, RunId, Shape } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
-import type { Account } from '../replay/account.ts'
-import type { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../replay/effects.ts'
 import type { Governor } from '../governor.ts'
@@ -15,7 +13,8 @@ import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import type { ReadyList } from './delivery-turn.ts'
+import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import type { Placement } from './placement.ts'
 
 /** Where tests can let a process die (K6). */
@@ -46,7 +45,6 @@ export interface DriverOptions {
 /** The command handler, as the other parts need it. */
 export interface Commands extends ActivationHost {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
-  accountsOf(run: LoadedRun, id: ActivationId): Account[]
   unstick(run: LoadedRun): void
 }
 
@@ -57,7 +55,7 @@ export interface EngineState {
   readonly effects: Effects
   readonly commands: Commands
   readonly cache: {
-    load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined
+    load(run: LoadedRun, id: ActivationId, startedBy: Operation | undefined): LoadedActivation | undefined
     unreadable(run: LoadedRun, thrown: unknown): void
     lacksCode(id: RunId): void
   }
@@ -65,7 +63,7 @@ export interface EngineState {
   /** Runs in memory. */
   readonly runs: Map<RunId, LoadedRun>
   /** Activations that have something to deliver. */
-  readonly ready: Set<Activation>
+  readonly ready: ReadyList
   /** Undefined: this process drives nothing. */
   readonly registry: Registry | undefined
   /** What the next commit will write. */
@@ -76,8 +74,6 @@ export interface EngineState {
   readonly dead: boolean
   /** Nothing is woken any more. */
   readonly closing: boolean
-  /** Keys of effects whose ends are in the batch. */
-  readonly recordedSteps: { run: RunId; key: string }[]
   /** Ends of runs that are in the batch. */
   readonly ends: Map<RunId, RunEnd>
   onPart: (run: RunId, part: LivePart, author: PartAuthor) => void
@@ -97,8 +93,10 @@ export interface EngineState {
   retryLater(runs: readonly RunId[]): void
   post(row: Omit<NewRow, 'at'>): Promise<PostResult>
   writeValue(write: ValueWrite): Promise<ValueResult>
+  /** The end of an effect of this key is in the batch. */
+  recordStep(run: RunId, key: string): void
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
-  forgetSettled(activation: Activation): void
+  forgetSettled(activation: LoadedActivation): void
   /** An append that tests can let die. True: the process is dead. */
   crashAtAppend(): boolean
 }

@@ -32,7 +32,7 @@ import {
 import { decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
-import { mustBeJson } from '../replay/scope.ts'
+import { asRecorded } from '../replay/scope.ts'
 import { streamFromOutside } from '../streams.ts'
 import {
   addressOfPost,
@@ -280,9 +280,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.mustHaveRules()
     const { run: id } = request
     if (this.#starting.has(id) || this.driver.runs.has(id)) return await this.#again(request)
-    mustBeJson(request.input, `the input of run ${id}`)
+    const input = asRecorded(request.input, `the input of run ${id}`)
     mustHoldNoSecret(this.#options.redact, request)
-    const begun = this.#begin(request)
+    const begun = this.#begin({ ...request, input })
     this.#starting.set(id, begun)
     try {
       if (await begun) return await this.#again(request)
@@ -311,7 +311,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
         agent: request.agent,
         version: request.version,
         input: request.input,
-        parentPath: [],
+        startedBy: undefined,
         limits: request.limits,
         caller: request.caller,
       })

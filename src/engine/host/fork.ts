@@ -93,8 +93,7 @@ function write(driver: Driver, plan: ForkPlan): void {
     const text = options.redact(encode(event), copiedShape(event))
     batch.log.push({ act: activation, run, seq, at: then, body: text })
   }
-  for (const { activation, state } of plan.accounts)
-    batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
+  for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })
   for (const { activation, at: asked, record } of plan.questions)
     batch.questions.push({
       ...record,

@@ -5,13 +5,12 @@
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
 import { parentOf, type ActivationId } from '../../core/index.ts'
-import type { Activation } from '../replay/activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type InboxMail } from '../mail.ts'
 import { happenedAs } from '../fork/origin.ts'
 import { divergedKey } from '../question-record.ts'
 import type { InboxRow } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
-import type { LoadedRun } from './loaded-run.ts'
+import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import { commandChildren } from './children.ts'
 
 /** Gives an unread row to its activation; keeps it if the activation is not in memory yet. */
@@ -23,15 +22,15 @@ export function receive(engine: EngineState, run: LoadedRun, row: InboxRow): voi
     case 'cancel':
       return cancel(engine, run, activation, row.key, mail)
     case 'pause':
-      use(engine, run, activation, row.key)
+      engine.commands.useUp(activation, row.key)
       return pause(engine, run, activation, mail, row.key)
     case 'resume':
-      use(engine, run, activation, row.key)
+      engine.commands.useUp(activation, row.key)
       return resume(engine, run, activation, mail, row.key)
     case 'settle-doubt':
       return settleDoubt(engine, run, activation, row.key, mail)
     case 'settle-divergence':
-      use(engine, run, activation, row.key)
+      engine.commands.useUp(activation, row.key)
       return settleDivergence(engine, run, activation, row.key, mail)
     default:
       return activation.arrive(arrivalOfMail(mail)!, undefined, row.key)
@@ -62,18 +61,11 @@ function isOver(run: LoadedRun, id: ActivationId): boolean {
   return run.past?.lastEvent(id)?.type === 'activation.settled'
 }
 
-/** The row is used up with the next commit. */
-function use(engine: EngineState, run: LoadedRun, activation: Activation, key: string): void {
-  activation.taken.push(key)
-  engine.touch(run)
-  engine.schedule()
-}
-
 /** Records why a command changes nothing (team C65). True if it changes nothing. */
 function ignores(
   engine: EngineState,
   run: LoadedRun,
-  root: Activation,
+  root: LoadedActivation,
   mail: Extract<InboxMail, { type: 'pause' | 'resume' }>,
 ): boolean {
   // a resume brings a run back that was set aside
@@ -86,7 +78,7 @@ function ignores(
 function cancel(
   engine: EngineState,
   run: LoadedRun,
-  activation: Activation,
+  activation: LoadedActivation,
   key: string,
   mail: Extract<InboxMail, { type: 'cancel' }>,
 ): void {
@@ -99,7 +91,7 @@ function cancel(
 function pause(
   engine: EngineState,
   run: LoadedRun,
-  root: Activation,
+  root: LoadedActivation,
   mail: Extract<InboxMail, { type: 'pause' }>,
   key: string,
 ): void {
@@ -170,7 +162,7 @@ function letGo(engine: EngineState, run: LoadedRun): void {
 function resume(
   engine: EngineState,
   run: LoadedRun,
-  root: Activation,
+  root: LoadedActivation,
   mail: Extract<InboxMail, { type: 'resume' }>,
   key: string,
 ): void {
@@ -186,14 +178,14 @@ function resume(
 function settleDoubt(
   engine: EngineState,
   run: LoadedRun,
-  activation: Activation,
+  activation: LoadedActivation,
   key: string,
   mail: Extract<InboxMail, { type: 'settle-doubt' }>,
 ): void {
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
     const over = op === undefined ? activation.isOver(mail.address) : op.endRecorded || op.stopped !== undefined
-    if (over) return use(engine, run, activation, key)
+    if (over) return engine.commands.useUp(activation, key)
     // The code has not come to this step yet: it will ask.
     run.doubts.set(`${activation.id}:${key}`, () => settleDoubt(engine, run, activation, key, mail))
     return
@@ -206,7 +198,7 @@ function settleDoubt(
       undefined,
       key,
     )
-  use(engine, run, activation, key)
+  engine.commands.useUp(activation, key)
   engine.commands.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, engine.clock.now())
   engine.commands.letOut(op)
 }
@@ -214,7 +206,7 @@ function settleDoubt(
 function settleDivergence(
   engine: EngineState,
   run: LoadedRun,
-  activation: Activation,
+  activation: LoadedActivation,
   key: string,
   mail: Extract<InboxMail, { type: 'settle-divergence' }>,
 ): void {

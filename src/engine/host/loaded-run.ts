@@ -3,9 +3,10 @@
  */
 import { copy, deepFreeze, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
+import type { ActivationHost } from '../activation-host.ts'
 import type { Account } from '../replay/account.ts'
-import type { Activation } from '../replay/activation.ts'
-import type { Operation } from '../replay/operation.ts'
+import { Activation } from '../replay/activation.ts'
+import type { Birth, Operation, Owner } from '../replay/operation.ts'
 import type { InboxRow, Past } from '../store.ts'
 
 /**
@@ -14,16 +15,40 @@ import type { InboxRow, Past } from '../store.ts'
  */
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
 
+/** An activation of a run in memory: it knows its run, so that nobody has to look for it by an id. */
+export class LoadedActivation extends Activation {
+  readonly run: LoadedRun
+  /** The operation of its leader that has started it. Undefined: it is the root. */
+  readonly startedBy: Operation | undefined
+  /** It is in the list of those that have something to deliver. */
+  isReady = false
+
+  constructor(host: ActivationHost, birth: Birth, run: LoadedRun, startedBy: Operation | undefined) {
+    super(host, birth)
+    this.run = run
+    this.startedBy = startedBy
+  }
+}
+
+/** The run of an activation as this process has it now: it may have been read again since, or be out of memory. */
+export function runIn({ runs }: { readonly runs: ReadonlyMap<RunId, LoadedRun> }, owner: Owner): LoadedRun | undefined {
+  const { run } = owner as LoadedActivation
+  return run.isVoid ? runs.get(run.id) : run
+}
+
 /** What one process holds of a run that it drives. */
 export class LoadedRun {
   readonly id: RunId
+  readonly rootId: ActivationId
   readonly caller: Caller
   epoch: number
-  readonly activations = new Map<ActivationId, Activation>()
+  /** It was dropped: what this process knows of the run, if anything, is another one of these. */
+  isVoid = false
+  readonly activations = new Map<ActivationId, LoadedActivation>()
   /** Of activations that have not settled. */
   readonly accounts = new Map<ActivationId, Account>()
   /** Accounts that have changed since they were last written. */
-  dirty: Account[] = []
+  readonly dirty: Account[] = []
   /** Effects let out or about to be, whose end is not known yet. */
   readonly out = new Set<Operation>()
   /** Effects held back by a pause. */
@@ -57,6 +82,7 @@ export class LoadedRun {
 
   constructor(id: RunId, epoch: number, caller: Caller, past?: Past) {
     this.id = id
+    this.rootId = rootActivation(id)
     this.past = past
     this.epoch = epoch
     this.caller = deepFreeze(copy(caller as Json)) as Caller
@@ -68,8 +94,8 @@ export class LoadedRun {
     if (account.dirty) this.dirty.push(account)
   }
 
-  get root(): Activation | undefined {
-    return this.activations.get(rootActivation(this.id))
+  get root(): LoadedActivation | undefined {
+    return this.activations.get(this.rootId)
   }
 
   /** Whether this effect has to wait now. */
@@ -90,6 +116,7 @@ export class LoadedRun {
 
   /** Makes memory void: whatever its code still does has no effect. */
   discard(): void {
+    this.isVoid = true
     for (const activation of this.activations.values()) activation.discarded = true
     for (const account of this.accounts.values()) account.callOff?.()
     this.pause?.callOff?.()

@@ -2,16 +2,17 @@
  * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the
  * entries that open and end them.
  */
-import { present, runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
+import { present, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import { questionShape, type AskOpened } from '../../journal/index.ts'
 import { Effects } from '../replay/effects.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import { doneIn } from '../fork/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
 import type { EngineState } from './engine-state.ts'
+import { runIn, type LoadedActivation } from './loaded-run.ts'
 
 function putQuestion(engine: EngineState, owner: Owner, question: QuestionRecord): void {
-  const run = engine.runs.get(runOf(owner.id))
+  const run = runIn(engine, owner)
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
   engine.batch.questions.push({
@@ -39,7 +40,7 @@ export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): vo
     )
     putQuestion(engine, owner, question)
   }
-  engine.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()
+  runIn(engine, owner)?.doubts.get(`${owner.id}:${question.key}`)?.()
 }
 
 /**
@@ -48,13 +49,13 @@ export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): vo
  */
 export function putDivergence(engine: EngineState, owner: Owner, address: string, unclaimed: readonly string[]): void {
   const question = divergenceQuestion(owner, address, unclaimed)
-  if (engine.runs.get(runOf(owner.id))?.past?.asked(question.id) === true) return
+  if (runIn(engine, owner)?.past?.asked(question.id) === true) return
   engine.commands.append(owner, { type: 'replay.diverged', address, unclaimed }, engine.clock.now())
   putQuestion(engine, owner, question)
 }
 
 export function dropQuestion(engine: EngineState, op: Operation): void {
-  const run = engine.runs.get(runOf(op.owner.id))
+  const run = runIn(engine, op.owner)
   if (run === undefined || op.owner.discarded) return
   if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
   engine.batch.closed.push({ act: op.owner.id, address: op.address })
@@ -68,7 +69,7 @@ export function putMessage(engine: EngineState, from: Owner, to: ActivationId, i
   if (from.discarded) return
   const row = { type: 'message', id, from: from.id, body }
   const text = JSON.stringify(row)
-  const sender = { refusalTo: from.id, from: runOf(from.id) }
+  const sender = { refusalTo: from.id, from: (from as LoadedActivation).run.id }
   engine
     .post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text })
     .catch(() => undefined)

@@ -14,16 +14,11 @@ import { runUsage } from '../run-row.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './loaded-run.ts'
 
-/** The accounts that an activation's charges count on: its own and those of the leaders above it. */
-export function accountsOf(run: LoadedRun, id: ActivationId): Account[] {
-  const found: Account[] = []
-  if (run.accounts.size === 0) return found
-  // from the root downwards: each leader's id is the beginning of its workers'
-  for (let cut = id.indexOf('>'); ; cut = id.indexOf('>', cut + 1)) {
-    const account = run.accounts.get((cut < 0 ? id : id.slice(0, cut)) as ActivationId)
-    if (account !== undefined) found.push(account)
-    if (cut < 0) return found
-  }
+/** The accounts that an activation's charges count on: those of its leader, and its own if it has one. */
+export function accountsOf(run: LoadedRun, id: ActivationId, leader: Owner | undefined): readonly Account[] {
+  const above = leader?.birth.accounts ?? []
+  const own = run.accounts.get(id)
+  return own === undefined ? above : [...above, own]
 }
 
 /** Reserves a charge on all accounts above, or on none; then returns the limit that refuses it. */
@@ -42,6 +37,7 @@ export function settle(owner: Owner, reserved: Charge, actual: Charge | undefine
 export function enter(engine: EngineState, owner: Owner): void {
   if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) {
+    if (account.limits.minutes === undefined) continue
     const until = account.enter(engine.clock.now())
     if (until !== undefined) account.callOff = engine.clock.timer(until, () => endMinutes(engine, account))
   }
@@ -49,7 +45,8 @@ export function enter(engine: EngineState, owner: Owner): void {
 
 export function leave(engine: EngineState, owner: Owner): void {
   if (isNotice(owner.birth.agent)) return
-  for (const account of owner.birth.accounts) account.leave(engine.clock.now())
+  for (const account of owner.birth.accounts)
+    if (account.limits.minutes !== undefined) account.leave(engine.clock.now())
 }
 
 function endMinutes(engine: EngineState, account: Account): void {

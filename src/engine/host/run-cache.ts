@@ -11,7 +11,6 @@ import {
   detached,
   jitter,
   ReeveError,
-  rootActivation,
   runOf,
   isChildRun,
   type ActivationId,
@@ -21,7 +20,7 @@ import {
 } from '../../core/index.ts'
 import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
-import { Activation } from '../replay/activation.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { Registry } from '../context.ts'
 import { doneBy } from '../fork/origin.ts'
 import type { Moved } from '../mover.ts'
@@ -36,7 +35,8 @@ import {
 } from '../store.ts'
 import type { EngineState } from './engine-state.ts'
 import { receive, restorePause } from './inbox.ts'
-import { LoadedRun } from './loaded-run.ts'
+import { LoadedActivation, LoadedRun } from './loaded-run.ts'
+import { accountsOf } from './run-accounts.ts'
 import { CrashLoopGuard } from './crash-loop-guard.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
@@ -342,7 +342,7 @@ export class RunCache {
     for (const child of children) run.children.add(child)
     this.#engine.runs.set(id, run)
     try {
-      this.load(run, rootActivation(id), [])
+      this.load(run, run.rootId, undefined)
     } catch (thrown) {
       return this.unreadable(run, thrown)
     }
@@ -413,8 +413,8 @@ export class RunCache {
   }
 
   /** Reads an activation into memory. Undefined if the log does not have it. */
-  load(run: LoadedRun, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
-    let activation: Activation | undefined
+  load(run: LoadedRun, id: ActivationId, startedBy: Operation | undefined): LoadedActivation | undefined {
+    let activation: LoadedActivation | undefined
     for (const { seq, at, event } of run.past?.activation(id) ?? []) {
       if (activation === undefined) {
         if (seq !== 0 || event.type !== 'activation.started')
@@ -422,17 +422,10 @@ export class RunCache {
             hint: 'Restore the store from a backup; other runs are not touched.',
           })
         const { agent, version, input, earlier } = event
-        activation = new Activation(this.#engine.commands, {
-          id,
-          agent,
-          version,
-          input,
-          path: pathOf(event, parentPath),
-          accounts: this.#engine.commands.accountsOf(run, id),
-          at,
-          copied: event.copied,
-          earlier,
-        })
+        const path = pathOf(event, startedBy?.owner.birth.path ?? [])
+        const accounts = accountsOf(run, id, startedBy?.owner)
+        const birth = { id, agent, version, input, path, accounts, at, copied: event.copied, earlier }
+        activation = new LoadedActivation(this.#engine.commands, birth, run, startedBy)
         activation.seq = 1
       } else {
         activation.restore(seq, at, event)

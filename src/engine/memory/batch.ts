@@ -21,7 +21,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
   const fenced = fencedIn(tables, batch)
   const existed = existedIn(tables, batch, fenced)
   const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
-  const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
+  const keep = lost.size === 0 ? all : (run: RunId): boolean => !lost.has(run)
   mustBePossible(tables, batch, keep)
   for (const run of batch.runs) if (keep(run.id)) tables.addRun(run)
   const position = writeLog(tables, batch, keep)
@@ -38,6 +38,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
 }
 
 const none: ReadonlySet<RunId> = new Set()
+const all = (): boolean => true
 
 function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
   const fenced: RunId[] = []
@@ -54,6 +55,7 @@ function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
 }
 
 function existedIn(tables: MemoryTables, batch: Batch, fenced: readonly RunId[]): RunId[] {
+  if (batch.runs.length === 0) return []
   const seen = new Set<RunId>()
   return batch.runs.flatMap(({ id }) => {
     if (fenced.includes(id)) return []
@@ -157,7 +159,7 @@ function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boo
     const row = keep(runOf(act)) ? tables.activations.get(act)?.inbox.get(key) : undefined
     if (row !== undefined) tables.take(row)
   }
-  for (const { act, run, body } of batch.accounts) if (keep(run)) tables.activation(act).account = body
+  for (const { act, run, state } of batch.accounts) if (keep(run)) tables.activation(act).account = state
   for (const { run: id, state } of batch.control) {
     const run = keep(id) ? tables.runs.get(id) : undefined
     if (run !== undefined) run.control = state

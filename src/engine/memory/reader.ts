@@ -334,7 +334,7 @@ export class MemoryReader implements StoreReader, Past {
   accounts(run: RunId): Map<ActivationId, AccountState> {
     const found = new Map<ActivationId, AccountState>()
     for (const { id, account } of this.#tables.runs.get(run)?.activations ?? [])
-      if (account !== undefined) found.set(id, JSON.parse(account) as AccountState)
+      if (account !== undefined) found.set(id, account)
     return found
   }
 

@@ -58,7 +58,8 @@ export class MemoryStore implements Store {
     return this.#id
   }
   commit(batch: Batch): BatchResult {
-    const { ends, ...result } = apply(this.#tables, batch)
+    const result = apply(this.#tables, batch)
+    const { ends } = result
     if (ends.length === 0) return result
     this.reader.heard(ends)
     if (!this.#keepsAll) this.#removeOldest(new Set(ends.map(({ id }) => id)))

@@ -6,6 +6,7 @@
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
 import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
 import type { RunStatus } from '../port.ts'
 import { callerIn, tagsOf, tenantOf, type SummaryRow } from '../run-row.ts'
@@ -47,7 +48,7 @@ export class ActivationRecord {
   /** Absent: a stream. */
   readonly run: RunRecord | undefined
   readonly log: EntryRecord[] = []
-  account: string | undefined
+  account: AccountState | undefined
   #inbox: Map<string, MailRecord> | undefined
   #questions: HeldQuestion[] | undefined
 
@@ -228,9 +229,10 @@ export class MemoryTables {
   }
 
   /** An activation, which begins now if there is none. */
-  activation(id: ActivationId, run = this.runs.get(runOf(id))): ActivationRecord {
+  activation(id: ActivationId): ActivationRecord {
     const found = this.activations.get(id)
     if (found !== undefined) return found
+    const run = this.runs.get(runOf(id))
     const made = new ActivationRecord(id, ++this.#activations, run)
     this.activations.set(id, made)
     run?.activations.push(made)

@@ -200,7 +200,7 @@ export function addRun(batch: Batch, old: OldRun): void {
     batch.accounts.push({
       act,
       run,
-      body: JSON.stringify(since === null ? state : stopped(state, since, act, activations)),
+      state: since === null ? state : stopped(state, since, act, activations),
     })
   if (row.ended !== null) {
     const { usage, why } = oldRunRow({ ...row, ended: row.ended }, () =>

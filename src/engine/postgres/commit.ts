@@ -274,7 +274,7 @@ export class PostgresBatchWriter {
     if (accounts.length > 0)
       this.#sql.accounts.send(
         p,
-        accounts.flatMap(({ act, run, body }) => [act, run, body]),
+        accounts.flatMap(({ act, run, state }) => [act, run, JSON.stringify(state)]),
       )
     const control = lastOf(
       batch.control.filter(({ run }) => keep(run)),

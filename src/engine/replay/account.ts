@@ -43,7 +43,8 @@ export class Account {
 
   constructor(activation: ActivationId, limits: AccountLimits, state?: AccountState) {
     this.activation = activation
-    this.limits = limits
+    // what is stored shares nothing with the options of a caller
+    this.limits = { ...limits }
     this.#spent = { turns: 0, tokens: 0, usd: 0, ...state?.spent }
     this.#reserved = { turns: 0, tokens: 0, usd: 0, ...state?.reserved }
     this.#ms = state?.ms ?? 0
@@ -52,7 +53,8 @@ export class Account {
 
   /** The first limit that a charge does not fit into any more. */
   refusal(charge: Charge): Dimension | undefined {
-    return dimensions.find((d) => this.#isOver(d, charge, this.#reserved[d]))
+    for (const d of dimensions) if (this.#isOver(d, charge, this.#reserved[d])) return d
+    return undefined
   }
 
   /**

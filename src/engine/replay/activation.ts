@@ -48,7 +48,7 @@ import {
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
 import { awaitedWorkers, cutSegment, endEvent, openAtEnd, openReserves, segmentEvent } from './settlement.ts'
-import { admitted, type Command, type ActivationHost } from '../activation-host.ts'
+import { addressed, admitted, type Command, type ActivationHost } from '../activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
 import {
@@ -62,7 +62,7 @@ import {
 } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
-import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
+import { RestartRequested, Scope, whereaboutsOf, type Undoing, type Verbs, type Whereabouts } from './scope.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
 
@@ -88,8 +88,7 @@ export class Activation implements Owner, Verbs {
   /** How many operations were opened. */
   opened = 0
   locals = new Locals()
-  /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
-  taken: string[] = []
+  #whereabouts: Whereabouts | undefined
   readonly #log = new RecordedLog()
   readonly #waits = new PendingWaits()
   readonly #live = new InboxQueue()
@@ -173,6 +172,9 @@ export class Activation implements Owner, Verbs {
   get carried(): Json | undefined {
     return this.#log.carried
   }
+  get whereabouts(): Whereabouts {
+    return (this.#whereabouts ??= whereaboutsOf(this, this.host))
+  }
 
   arrive(event: ArrivalEvent, text?: string, row?: string): void {
     if (this.discarded) return
@@ -180,7 +182,7 @@ export class Activation implements Owner, Verbs {
     if (event.type === 'cancel.received') {
       this.stuck = undefined
       if (this.#log.cancelled) {
-        if (row !== undefined) this.taken.push(row)
+        if (row !== undefined) this.host.useUp(this, row)
         return
       }
       this.#log.cancelled = true
@@ -267,12 +269,13 @@ export class Activation implements Owner, Verbs {
 
   /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
   #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
-    if (row !== undefined) this.taken.push(row)
+    if (row !== undefined) this.host.useUp(this, row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
     const stored = this.host.append(this, event, at, text, ends?.holds)
-    // a worker's outcome was decoded when the worker recorded it
-    const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
+    // of a worker's outcome the worker has recorded what it is
+    const isRead = event.type === 'worker.settled' || stored === text
+    const recorded = isRead ? event : (JSON.parse(stored) as ArrivalEvent)
     if (ends?.reserved !== undefined && (recorded.type === 'step.settled' || recorded.type === 'worker.settled'))
       this.host.settle(this, ends.reserved, recorded.charge)
     return recorded
@@ -297,19 +300,12 @@ export class Activation implements Owner, Verbs {
     if (at > this.clock) this.clock = at
     if (event.type === 'cancel.received') return this.#cancel(event)
     if ('usage' in event && event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
-    const arrival = arrivalOf(event, this.id)
-    return 'address' in event ? this.#end(event.address, arrival) : this.#hand(arrival, true)
-  }
-
-  #end(address: string, arrival: Arrival): boolean {
-    const operation = this.operations.get(address)
+    const address = 'address' in event ? event.address : undefined
+    const operation = address === undefined ? undefined : this.operations.get(address)
     if (operation !== undefined) operation.ended = true
-    return this.#hand(arrival, operation !== undefined)
-  }
-
-  #hand(arrival: Arrival, offered: boolean): boolean {
-    if (!this.#waits.hand(arrival, offered)) return this.#settleIfDone()
-    this.operations.delete(addressOf(this, arrival.id))
+    const isOffered = address === undefined || operation !== undefined
+    if (!this.#waits.hand(arrivalOf(event, this.id, operation), isOffered)) return this.#settleIfDone()
+    if (address !== undefined) this.operations.delete(address)
     return true
   }
 
@@ -345,10 +341,13 @@ export class Activation implements Owner, Verbs {
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? admitted(this.host, this, this.#identified({ ...command, address }, options))
+    const event =
+      claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
     const operation = openOperation(this, event, claimed?.known, options)
-    if (event.op === 'step') Object.assign(operation, this.#earlier?.step(event))
-    else if (event.op === 'worker') operation.earlier = this.#earlier?.worker(event)
+    if (this.#earlier !== undefined) {
+      if (event.op === 'step') Object.assign(operation, this.#earlier.step(event))
+      else if (event.op === 'worker') operation.earlier = this.#earlier.worker(event)
+    }
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
@@ -402,7 +401,7 @@ export class Activation implements Owner, Verbs {
 
   once(address: string, command: Command): boolean {
     if (this.#log.claim(address, command.op, '', undefined) !== undefined || this.stuck !== undefined) return false
-    this.host.append(this, { ...command, address }, this.clock)
+    this.host.append(this, addressed(command, address), this.clock)
     return true
   }
 
@@ -546,7 +545,7 @@ export class Activation implements Owner, Verbs {
    * theirs (K7).
    */
   #afterEnd(event: ArrivalEvent, row: string | undefined): void {
-    if (row !== undefined) this.taken.push(row)
+    if (row !== undefined) this.host.useUp(this, row)
     if (this.over || event.type !== 'worker.settled' || this.#awaited?.delete(event.address) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     this.#settleApart(event)
@@ -573,7 +572,7 @@ export class Activation implements Owner, Verbs {
       const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
       const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
       this.#settleOpen(this.#openAtEnd, abandoned)
-      this.outcome = (JSON.parse(stored) as ActivationSettled).outcome
+      this.outcome = stored === text ? event.outcome : (JSON.parse(stored) as ActivationSettled).outcome
       this.usage = event.usage ?? []
     } else this.usage = this.#log.usage
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)

@@ -16,6 +16,7 @@ import {
   FailureError,
   failureFrom,
   messageOf,
+  plainCopy,
   ReeveError,
   type ActivationId,
   type Clock,
@@ -36,7 +37,7 @@ import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
-import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { effectKey, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -126,11 +127,47 @@ interface Flight {
   backingOff: (() => void) | undefined
   /** Of a model call: its leave to go. */
   pass: Pass | undefined
+  /** Calls off the deadline that its options set for the attempt, or what is left of it after the deadline. */
+  deadline: (() => void) | undefined
+  /** When the attempt is given up by default. Milliseconds since 1970; `Infinity`: never. */
+  lateAt: number
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
   /** The closing engine waits for its end no longer: whether it happened stays unknown. */
   givenUp: boolean
+}
+
+/** One attempt, as its code has it. What is seldom asked for is made when it is. */
+class StepAttempt implements StepIO {
+  readonly key: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly now: number
+  readonly emit: (part: Json) => void
+  protected readonly host: EffectsHost
+  protected readonly flight: Flight
+  protected offsetOf: ReturnType<typeof offsets> | undefined
+
+  constructor(host: EffectsHost, flight: Flight, attempt: number) {
+    const { op } = flight
+    this.host = host
+    this.flight = flight
+    this.key = Effects.given(op)
+    this.epoch = host.epochOf(op)
+    this.attempt = attempt
+    this.now = host.clock.now()
+    this.emit = (part) => host.part(flight.op, attempt, part, (this.offsetOf ??= offsets())(part))
+  }
+
+  get traceparent(): string {
+    const { owner, address } = this.flight.op
+    return traceparentOf(owner.id, address, this.host.callersTrace?.(this.flight.op))
+  }
+
+  get signal(): AbortSignal {
+    return (this.flight.abort ??= new AbortController()).signal
+  }
 }
 
 type EffectUse = { charge?: Charge; usage?: Usage }
@@ -144,7 +181,10 @@ type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
 
 /** The rows of what a result used: one call, or several of any models. */
 const usageOf = (told: StepUsage | readonly StepUsage[]): Usage =>
-  [told].flat().reduce<Usage>((rows, { agent, model, used }) => addUsage(rows, [usageRow(agent, model, used)]), [])
+  Array.isArray(told)
+    ? (told as readonly StepUsage[]).reduce<Usage>((rows, each) => addUsage(rows, rowOf(each)), [])
+    : rowOf(told as StepUsage)
+const rowOf = ({ agent, model, used }: StepUsage): Usage => [usageRow(agent, model, used)]
 
 export class Effects {
   readonly #host: EffectsHost
@@ -152,6 +192,9 @@ export class Effects {
   readonly #deadlines: Required<Deadlines>
   readonly #flights = new Map<string, Flight>()
   #drained: (() => void) | undefined
+  /** When those that are given up by default are looked at next, and what calls that off. */
+  #nextLook = Infinity
+  #callOffLook: (() => void) | undefined
 
   constructor(host: EffectsHost, governor: Governor = governorOf(host.clock), deadlines: Deadlines = {}) {
     this.#host = host
@@ -179,26 +222,21 @@ export class Effects {
     return count
   }
 
-  /** The key under which an effect is out. */
-  static key(op: Operation): string {
-    return `${op.owner.id}:${op.address}`
-  }
-
   /**
    * The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the
    * same work.
    */
   static given(op: Operation): string {
-    return op.key ?? Effects.key(op)
+    return op.key ?? effectKey(op)
   }
 
   has(op: Operation): boolean {
-    return this.#flights.has(Effects.key(op))
+    return this.#flights.has(effectKey(op))
   }
 
   /** Lets a step out, or joins the one that is out under the same key. */
   release(op: Operation): void {
-    const key = Effects.key(op)
+    const key = effectKey(op)
     const flight = this.#flights.get(key)
     if (flight === undefined) {
       const started: Flight = {
@@ -209,6 +247,8 @@ export class Effects {
         event: undefined,
         backingOff: undefined,
         pass: undefined,
+        deadline: undefined,
+        lateAt: Infinity,
         grace: undefined,
         requeue: false,
         givenUp: false,
@@ -234,6 +274,11 @@ export class Effects {
     return false
   }
 
+  /** Nothing that is out is given up any more. */
+  stop(): void {
+    this.#lookAt(Infinity)
+  }
+
   /** Another process drives this run, or this activation of it: its effects here are given up. */
   forgetAll(whose: RunId | ActivationId, why = 'another process has taken this run over'): void {
     const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
@@ -241,6 +286,7 @@ export class Effects {
     for (const flight of theirs) flight.backingOff?.()
     for (const flight of theirs) {
       this.#flights.delete(flight.key)
+      this.#callOffDeadline(flight)
       flight.grace?.()
       flight.pass?.end('other')
       flight.abort?.abort(new Cancelled(why))
@@ -252,7 +298,7 @@ export class Effects {
    * instead of ending (pause).
    */
   abort(op: Operation, reason: string, requeue = false): boolean {
-    const flight = this.#flights.get(Effects.key(op))
+    const flight = this.#flights.get(effectKey(op))
     if (flight === undefined || flight.event !== undefined) return false
     if (flight.backingOff !== undefined) {
       if (requeue) this.#callBack(flight)
@@ -269,7 +315,7 @@ export class Effects {
   /** Calls back those of these effects that wait for their turn: a pause holds them. */
   recall(ops: Iterable<Operation>): void {
     for (const op of ops) {
-      const flight = this.#flights.get(Effects.key(op))
+      const flight = this.#flights.get(effectKey(op))
       if (flight?.pass?.waiting === true) this.#callBack(flight)
     }
   }
@@ -280,6 +326,7 @@ export class Effects {
 
   /** Calls an effect back: it is not out any more, and has not ended. */
   #callBack(flight: Flight): void {
+    this.#callOffDeadline(flight)
     flight.backingOff?.()
     flight.grace?.()
     flight.pass?.end('other')
@@ -369,55 +416,69 @@ export class Effects {
     const { op } = flight
     const host = this.#host
     op.left = true
-    const offsetOf = offsets()
-    const io: StepIO = {
-      key: Effects.given(op),
-      epoch: host.epochOf(op),
-      attempt,
-      now: host.clock.now(),
-      get traceparent() {
-        return traceparentOf(op.owner.id, op.address, host.callersTrace?.(op))
-      },
-      get signal() {
-        return (flight.abort ??= new AbortController()).signal
-      },
-      emit: (part) => host.part(flight.op, attempt, part, offsetOf(part)),
-    }
-    const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
-    const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
-    const callOff =
-      timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
+    const io = new StepAttempt(host, flight, attempt)
+    this.#armDeadline(flight, attempt)
     let result: unknown
     try {
       result = op.run!(io)
     } catch (thrown) {
-      callOff?.()
       queueMicrotask(() => this.#failed(flight, attempt, thrown))
       return
     }
     Promise.resolve(result).then(
-      (value) => {
-        callOff?.()
-        this.#completed(flight, attempt, value)
-      },
-      (thrown: unknown) => {
-        callOff?.()
-        this.#failed(flight, attempt, thrown)
-      },
+      (value) => this.#completed(flight, attempt, value),
+      (thrown: unknown) => this.#failed(flight, attempt, thrown),
     )
   }
 
+  /**
+   * A deadline of its own runs on the host's clock. A default guards against calls that hang in real time, so it runs on
+   * the system clock, not on a test's; nearly all calls end long before, so one timer looks at all of them.
+   */
+  #armDeadline(flight: Flight, attempt: number): void {
+    const { clock } = this.#host
+    const own = flight.op.options?.timeoutMs
+    if (own !== undefined && own !== Infinity)
+      flight.deadline = clock.timer(clock.now() + own, () => this.#late(flight, attempt, own, undefined))
+    const by = own === undefined ? deadlineOf(flight.op) : undefined
+    flight.lateAt = by === undefined ? Infinity : systemClock.now() + this.#deadlines[by]
+    if (flight.lateAt < this.#nextLook) this.#lookAt(flight.lateAt)
+  }
+
+  #lookAt(moment: number): void {
+    this.#callOffLook?.()
+    this.#nextLook = moment
+    this.#callOffLook = moment === Infinity ? undefined : systemClock.timer(moment, () => this.#look())
+  }
+
+  /** Gives up what is late by default. */
+  #look(): void {
+    const now = systemClock.now()
+    let next = Infinity
+    for (const flight of this.#flights.values()) {
+      if (flight.lateAt > now) next = Math.min(next, flight.lateAt)
+      else {
+        flight.lateAt = Infinity
+        const by = deadlineOf(flight.op)!
+        this.#late(flight, flight.attempt, this.#deadlines[by], by)
+      }
+    }
+    this.#lookAt(next)
+  }
+
   /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
-  #armTimeout(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): () => void {
-    // A default guards against calls that hang in real time, so it runs on the system clock, not on a test's clock.
+  #late(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): void {
+    if (!this.#counts(flight, attempt)) return
+    const late = lateFor(flight.op, timeoutMs, by)
     const clock = by === undefined ? this.#host.clock : systemClock
-    let callOff = clock.timer(clock.now() + timeoutMs, () => {
-      const late = lateFor(flight.op, timeoutMs, by)
-      if (!this.#counts(flight, attempt)) return
-      callOff = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
-      ;(flight.abort ??= new AbortController()).abort(late)
-    })
-    return () => callOff()
+    flight.deadline = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
+    ;(flight.abort ??= new AbortController()).abort(late)
+  }
+
+  #callOffDeadline(flight: Flight): void {
+    flight.deadline?.()
+    flight.deadline = undefined
+    flight.lateAt = Infinity
   }
 
   /** Whether the end of this attempt is still wanted. */
@@ -427,6 +488,7 @@ export class Effects {
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
+    this.#callOffDeadline(flight)
     flight.pass?.end('answered')
     let told: ReportedUse
     try {
@@ -435,15 +497,15 @@ export class Effects {
     } catch (thrown) {
       return this.#failed(flight, attempt, thrown)
     }
-    const used: EffectUse = {
-      ...(told?.charge === undefined ? {} : { charge: told.charge }),
-      ...(told?.usage === undefined ? {} : { usage: usageOf(told.usage) }),
-    }
+    const used: EffectUse = {}
+    if (told?.charge !== undefined) used.charge = told.charge
+    if (told?.usage !== undefined) used.usage = usageOf(told.usage)
     this.#end(flight, completed((value ?? null) as Json), attempt, used)
   }
 
   #failed(flight: Flight, attempt: number, thrown: unknown): void {
     if (!this.#counts(flight, attempt)) return
+    this.#callOffDeadline(flight)
     const { op } = flight
     // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
     if (this.#drained !== undefined && op.effect !== 'once') return
@@ -485,6 +547,7 @@ export class Effects {
     used: EffectUse = outcome.status === 'cancelled' ? lost(flight.op) : {},
   ): void {
     if (flight.event !== undefined) return
+    this.#callOffDeadline(flight)
     flight.backingOff?.()
     flight.backingOff = undefined
     flight.grace?.()
@@ -512,22 +575,42 @@ export function withinEntry(what: string, write: () => string): string | Failure
   }
 }
 
-/** The stored text of a step's end; if the result is not JSON, or too large, the step has failed instead. */
+/**
+ * A step's end as it is recorded and read again, and its text; if the result is not JSON, or too large, the step has
+ * failed instead.
+ */
 export function encodeEnd(
   event: StepSettled,
   encode: (event: StepSettled) => string,
 ): { event: StepSettled; text: string } {
-  const what = `the result of "${event.address}"`
-  const problem = event.outcome.status === 'completed' ? jsonProblem(event.outcome.output) : undefined
-  const text =
-    problem === undefined
-      ? withinEntry(what, () => encode(event))
-      : failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
-  if (typeof text === 'string') return { event, text }
+  const written = writtenEnd(event, `the result of "${event.address}"`, encode)
+  if ('event' in written) return written
   // What it used was used, whatever it returned.
-  const bad: StepSettled = { ...event, outcome: failed(text) }
+  const bad: StepSettled = { ...event, outcome: failed(written) }
   return { event: bad, text: encode(bad) }
 }
+
+/**
+ * An end as it is read again, and its text; or the failure, if the output is not JSON or too large to be recorded. Its
+ * outcome shares nothing with what is in users' hands (K10).
+ */
+export function writtenEnd<E extends { readonly outcome: Outcome }>(
+  event: E,
+  what: string,
+  encode: (event: E) => string,
+): { event: E; text: string } | Failure {
+  const outcome = plainCopy(event.outcome)
+  const read = outcome === undefined ? undefined : { ...event, outcome }
+  const output = read === undefined && event.outcome.status === 'completed' ? event.outcome.output : undefined
+  const problem = jsonProblem(output)
+  if (problem !== undefined) return notJson(what, problem)
+  const text = withinEntry(what, () => encode(read ?? event))
+  return typeof text === 'string' ? { event: read ?? (JSON.parse(text) as E), text } : text
+}
+
+/** The failure of code that gave something which cannot be written down. */
+export const notJson = (what: string, problem: string): Failure =>
+  failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
 
 /** Why a value cannot be written down. Its `toJSON` and its getters are the user's code, and may throw. */
 export function jsonProblem(value: Json | undefined): string | undefined {

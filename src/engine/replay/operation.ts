@@ -63,7 +63,10 @@ export interface Owner {
   /** Recorded arrivals are left to deliver. */
   readonly replaying: boolean
   readonly outcome: Outcome | undefined
-  /** Something came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
+  /**
+   * Something came in. `text`: its stored form, of an event that is as it is read from it; absent: not known. `row`: the
+   * inbox row that is used up by it.
+   */
   arrive(event: ArrivalEvent, text?: string, row?: string): void
 }
 
@@ -105,13 +108,15 @@ export interface Operation {
   /** How often it has been in doubt so far. */
   rounds: number
   /** Of a forked run: its origin has made this effect. Of another attempt: an earlier one has, or may have. */
-  done?: DoneElsewhere
+  done: DoneElsewhere | undefined
   /** Of another attempt: an earlier one has made this `once` effect, and it ended so. */
-  made?: { readonly by: ActivationId; readonly outcome: Outcome }
+  made: { readonly by: ActivationId; readonly outcome: Outcome } | undefined
   /** Of another attempt: the idempotency key that this effect had in the first one. */
-  key?: string
+  key: string | undefined
   /** Of a worker, in another attempt at its leader's work: what was done for its own before. */
-  earlier?: Earlier | undefined
+  earlier: Earlier | undefined
+  /** Under which it is out (`effectKey`), once it was asked for. */
+  ownKey: string | undefined
 }
 
 /** A command found in the log that the code has not asked for yet. */
@@ -158,8 +163,17 @@ export function openOperation(
     held: known?.held ?? false,
     doubt: known?.doubt,
     rounds: known?.rounds ?? 0,
+    // one form for all of them, whatever is added later
+    done: undefined,
+    made: undefined,
+    key: undefined,
+    earlier: undefined,
+    ownKey: undefined,
   }
 }
+
+/** The key under which an effect is out in this process, and which it is given if no earlier attempt has another one. */
+export const effectKey = (op: Operation): string => (op.ownKey ??= `${op.owner.id}:${op.address}`)
 
 /** An operation's address, from what the code holds of it. */
 export function addressOf({ id: owner }: Owner, id: string): string {

@@ -34,6 +34,8 @@ const newKnown = (event: CommandEvent): RecordedCommand => ({
   rounds: 0,
 })
 
+const none: readonly string[] = []
+
 /** Why an activation is stuck at an address. */
 export const divergence = (address: string, obstacles: readonly string[]): string =>
   obstacles.includes(address)
@@ -258,8 +260,8 @@ export class RecordedLog {
   obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
     if (this.#conflicts(address, command.op)) return [address]
     // After a cancel a new effect is stopped before it is let out: the unclaimed effects need no decision.
-    if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return []
-    if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return []
+    if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return none
+    if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return none
     for (const [address, { action }] of this.#resolutions ?? []) {
       const dropped = action === 'drop' ? this.#take(address) : undefined
       if (dropped !== undefined) this.#dropped.push(dropped)

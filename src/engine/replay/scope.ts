@@ -6,9 +6,11 @@
  * Counters die with the scope, so a leader with a million turns holds none of them.
  */
 import {
+  copy,
   derivedId,
   failed,
   failure,
+  plainCopy,
   ReeveError,
   runOf,
   seededRandom,
@@ -52,6 +54,18 @@ export class RestartRequested extends Error {
   }
 }
 
+/** Where an activation is, whatever its scope. */
+export type Whereabouts = Omit<Place, 'version' | 'scope'>
+
+export const whereaboutsOf = (owner: Owner, host: Pick<ActivationHost, 'callerOf'>): Whereabouts => ({
+  run: rootRun(runOf(owner.id)),
+  activation: owner.id,
+  agent: owner.birth.agent,
+  path: Object.freeze([...owner.birth.path]),
+  caller: host.callerOf(owner),
+  ...(owner.birth.copied === undefined ? undefined : { forked: true as const }),
+})
+
 /** What a scope asks its activation for. */
 export interface Verbs extends Owner {
   readonly host: ActivationHost
@@ -61,6 +75,7 @@ export interface Verbs extends Owner {
   readonly seeds: Seeds | undefined
   readonly operations: ReadonlyMap<string, Operation>
   readonly locals: Locals
+  readonly whereabouts: Whereabouts
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
   /**
@@ -93,6 +108,14 @@ export interface Verbs extends Owner {
 export function mustBeJson(value: Json, what: string): void {
   const problem = value === undefined ? undefined : writingProblem(value)
   if (problem !== undefined) throw new ReeveError('input.not-json', `${what} is not JSON: ${problem}`)
+}
+
+/** A copy of what is given, as it is read again after it was recorded. Throws as `mustBeJson`. */
+export function asRecorded(value: Json, what: string): Json {
+  const plain = plainCopy(value)
+  if (plain !== undefined) return plain
+  mustBeJson(value, what)
+  return copy(value)
 }
 
 /** A key as stores keep it. Half a surrogate pair is no text to them: two such keys would be one. */
@@ -153,18 +176,11 @@ export class Scope implements Context {
   }
 
   get place(): Place {
-    const { id, birth, host } = this.#activation
-    this.#place ??= Object.freeze({
-      run: rootRun(runOf(id)),
-      activation: id,
-      agent: birth.agent,
+    return (this.#place ??= Object.freeze({
+      ...this.#activation.whereabouts,
       version: this.#version,
-      path: Object.freeze([...birth.path]),
-      caller: host.callerOf(id),
       scope: this.#path,
-      ...(birth.copied === undefined ? undefined : { forked: true as const }),
-    })
-    return this.#place
+    }))
   }
 
   get input(): Json {
@@ -230,8 +246,8 @@ export class Scope implements Context {
     return operation.address
   }
 
-  start(agent: string, input: Json, options: StartWorkerOptions = {}): ActivationId {
-    mustBeJson(input, `the input of "${agent}"`)
+  start(agent: string, given: Json, options: StartWorkerOptions = {}): ActivationId {
+    const input = asRecorded(given, `the input of "${agent}"`)
     const command = {
       type: 'worker.started',
       op: 'worker',

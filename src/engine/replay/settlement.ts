@@ -6,7 +6,7 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
  * commit that records why; a model call whose end is never recorded is a call of unknown usage).
  */
-import { addUsage, failed, failure, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import { addUsage, failed, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import {
   encode,
   type ActivationRestarted,
@@ -15,7 +15,7 @@ import {
   type Charge,
   type StepOpened,
 } from '../../journal/index.ts'
-import { jsonProblem, withinEntry } from './effects.ts'
+import { jsonProblem, notJson, withinEntry, writtenEnd } from './effects.ts'
 import {
   lostCall,
   lostUsage,
@@ -42,7 +42,7 @@ export const openAtEnd = (operations: Iterable<Operation>): readonly Operation[]
 export const awaitedWorkers = (open: readonly Operation[]): Set<string> =>
   new Set(open.flatMap(({ kind, endRecorded, address }) => (kind === 'worker' && !endRecorded ? [address] : [])))
 
-/** The end of an activation. An output that is not JSON, or too long for an entry, makes it a failure. */
+/** The end of an activation, as it is read again. An output that is not JSON, or too long for an entry, makes it a failure. */
 export function endEvent(
   owner: Owner,
   outcome: Outcome,
@@ -59,11 +59,10 @@ export function endEvent(
     ...(lost.length === 0 ? {} : { lost }),
     ...(open.length === 0 ? {} : { open: open.map(({ address }) => address) }),
   }
-  const problem = outcome.status === 'completed' ? jsonProblem(outcome.output) : undefined
-  const written = withinEntry('what it returned', () =>
-    encode(problem === undefined ? event : { ...event, outcome: notJson('what it returned', problem) }),
-  )
-  return { event, text: typeof written === 'string' ? written : encode({ ...event, outcome: failed(written) }) }
+  const written = writtenEnd(event, 'what it returned', encode)
+  if ('event' in written) return written
+  const bad = { ...event, outcome: failed(written) }
+  return { event: bad, text: encode(bad) }
 }
 
 /** The beginning of the next segment, or how the activation fails if its state cannot be recorded. */
@@ -75,15 +74,12 @@ export function segmentEvent(
 ): Encoded<ActivationRestarted> | Outcome {
   const lost = lostBy(owner, steps, abandoned)
   const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
+  const what = 'what it restarts with'
   const problem = jsonProblem(next.state)
-  if (problem !== undefined) return notJson('what it restarts with', problem)
-  const text = withinEntry('what it restarts with', () => encode(event))
+  if (problem !== undefined) return failed(notJson(what, problem))
+  const text = withinEntry(what, () => encode(event))
   return typeof text === 'string' ? { event, text } : failed(text)
 }
-
-/** The failure of code that returned something which cannot be written down. */
-const notJson = (what: string, problem: string): Outcome =>
-  failed(failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation'))
 
 /**
  * Reserves of steps whose ends will not be recorded, with what to charge for each. An effect that certainly was not let

@@ -7,6 +7,7 @@
 import { childActivation, parentOf, ReeveError, type ActivationId, type OpId } from '../../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
+import type { Operation } from './operation.ts'
 
 interface PendingWait {
   readonly match: Exclude<Matcher, string> | undefined
@@ -16,8 +17,12 @@ interface PendingWait {
 
 const waitOnce = 'Wait once for each id and share what came. To wait for a message from outside, give a predicate.'
 
-/** The arrival that the code receives for a recorded event. */
-export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: ActivationId): Arrival {
+/** The arrival that the code receives for a recorded event. `operation`: whose end it is, if the code has begun it. */
+export function arrivalOf(
+  event: Exclude<ArrivalEvent, CancelReceived>,
+  owner: ActivationId,
+  operation: Operation | undefined,
+): Arrival {
   switch (event.type) {
     case 'message.received':
       return { type: 'message', id: event.id, from: event.from, body: event.body }
@@ -26,7 +31,7 @@ export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: A
     case 'worker.settled':
       return {
         type: event.type,
-        id: childActivation(owner, event.address, event.apart),
+        id: (operation?.id as ActivationId | undefined) ?? childActivation(owner, event.address, event.apart),
         outcome: event.outcome,
         usage: event.usage ?? [],
       }
