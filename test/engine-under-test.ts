@@ -30,7 +30,7 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
 
 /** The same options; what is for files alone is left out. */
 async function onPostgres(options: RuntimeOptions): Promise<Runtime> {
-  const { store = ':memory:', durability: _durability, busyMs: _busyMs, writer: _writer, ...others } = options
+  const { store = ':memory:', durability: _durability, busyMs: _busyMs, ...others } = options
   return createRuntime({
     onWarning: () => {},
     ...others,
@@ -66,7 +66,6 @@ async function onRestate(options: RuntimeOptions): Promise<Runtime> {
     store = ':memory:',
     durability: _durability,
     busyMs: _busyMs,
-    writer: _writer,
     engine: _engine,
     ...others
   } = options
