@@ -260,8 +260,9 @@ export class Driver implements EngineState {
     this.#failures = 0
     this.commits++
     this.onWritten()
+    let isDone = false
     for (const { run, key } of recordedSteps) {
-      this.effects.forget(key)
+      isDone = this.effects.forget(key) || isDone
       this.cache.moved(run)
     }
     if (this.#crash('commit.after')) return false
@@ -288,19 +289,19 @@ export class Driver implements EngineState {
     }
     for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
     this.#afterCommit(batch, touched, result, notices)
-    this.#clear(notices)
+    this.#clear(notices, isDone)
     return true
   }
 
   /**
    * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
-   * disk (K5).
+   * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
    */
-  #clear(notices: readonly Notice[]): void {
+  #clear(notices: readonly Notice[], isDone = false): void {
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
-    const isSeen = notices.length + stops.length > 0 || sealed.some(hasConsequences)
-    const synced = isSeen ? caught(() => this.store.synced(), (thrown) => Promise.reject(thrown as Error)) : undefined
+    const isUrgent = isDone || notices.length + stops.length > 0 || sealed.some(hasConsequences)
+    const synced = isUrgent ? caught(() => this.store.synced(), (thrown) => Promise.reject(thrown as Error)) : undefined
     const told = (): void => {
       this.#carryOut(stops)
       for (const { tell } of notices) tell()
@@ -318,7 +319,7 @@ export class Driver implements EngineState {
         if (!this.#unsynced.delete(waiting) || this.dead) return
         this.#cleared.push(...effects)
         told()
-        this.schedule()
+        if (effects.length > 0) this.schedule()
       },
       (thrown: unknown) => {
         if (this.#unsynced.has(waiting)) this.onStoreFailure(this.store.errorOf(thrown), [])

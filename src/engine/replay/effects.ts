@@ -36,7 +36,7 @@ import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
-import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -223,9 +223,11 @@ export class Effects {
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
   }
 
-  /** The end of a step is durable: its record here is dropped. */
-  forget(key: string): void {
+  /** The end of a step is committed: its record here is dropped. True if it had consequences. */
+  forget(key: string): boolean {
+    const op = this.#flights.get(key)?.op
     this.#flights.delete(key)
+    return op !== undefined && hasConsequences(op)
   }
 
   /** Whether an activation has anything out here. */
