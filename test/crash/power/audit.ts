@@ -2,7 +2,7 @@
  * After the power has failed: nothing that an outside has seen is missing from the store, and the runs go on to the same
  * ends, with nothing done twice.
  */
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { decode } from '../../../src/journal/index.ts'
@@ -47,9 +47,8 @@ export async function audit(
   const place = mkdtempSync(join(folder, 'after-'))
   for (const [path, bytes] of files) writeFileSync(join(place, basename(path)), bytes)
   const [store, witness] = [join(place, 'store.db'), join(place, 'witness')]
-  writeFileSync(witness, seen.map((each) => `${JSON.stringify(each)}\n`).join(''))
   const problems = lost(store, seen)
-  const player = new Player({ store, witness, part: 'after' })
+  const player = new Player({ store, witness, part: 'after' }, seen)
   const late = setTimeout(() => {
     console.error(`not at an end within 60 s: ${place}`)
     process.exit(1)
@@ -57,7 +56,8 @@ export async function audit(
   await player.play()
   clearTimeout(late)
   await player.close()
-  const all = readFileSync(witness, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line) as Seen)
+  const all = player.seen
+  rmSync(place, { recursive: true, force: true })
   problems.push(...wrong(all, reference))
   return {
     problems,
@@ -89,7 +89,7 @@ function lost(store: string, seen: readonly Seen[]): string[] {
         case 'cancelled':
           return has("SELECT 1 FROM inbox WHERE act = ? AND key = '!cancel'", `act_${each.run}`)
         case 'posted':
-          return has("SELECT 1 FROM inbox WHERE act = 'act_hearer' AND key = 'm1'")
+          return has("SELECT 1 FROM inbox WHERE act = 'act_hearer' AND key = 'msg:m1'")
         case 'decided':
         case 'settled':
           return !has("SELECT 1 FROM question WHERE act || ':' || address = ? AND id NOT IN (SELECT q.id FROM question q JOIN inbox i ON i.act = q.act AND i.key = q.key)", each.question)

@@ -45,7 +45,12 @@ if (what === 'watch') {
     }
     const player = new Player({ store: join(folder, 'store.db'), witness, part: name, ...rest })
     arm()
+    const late = setTimeout(() => {
+      console.error(`${name} (${fault}) is not at an end`)
+      process.exit(1)
+    }, 30_000)
     await player.play()
+    clearTimeout(late)
     player.see({ saw: 'the end' })
     cpSync(folder, join(kept, name), { recursive: true, filter: (path) => !path.endsWith('-shm') })
     await player.close().catch(() => undefined)

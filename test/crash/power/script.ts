@@ -3,7 +3,7 @@
  * that is cancelled and undoes its work), an approver, mail from outside, a shared value, watchers of the feed. What the
  * outside sees of it stands in the witness, which loses nothing.
  */
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { completed, ReeveError, rootActivation, type Json, type RunId } from '../../../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import type { Durability } from '../../../src/engine/embedded/store.ts'
@@ -61,15 +61,18 @@ export class Player {
   #runtime!: Runtime
   readonly #open = new Set<string>(runs)
   readonly #left = new AbortController()
-  readonly #known: readonly Seen[]
+  /** What has been seen of this store, now or before. */
+  readonly seen: Seen[]
 
-  constructor(play: Play) {
+  constructor(play: Play, before: readonly Seen[] = []) {
     this.#play = play
-    this.#known = seenIn(readFileSync(play.witness, 'utf8'))
+    this.seen = [...before]
   }
 
   see(sight: Sight): void {
-    appendFileSync(this.#play.witness, `${JSON.stringify({ part: this.#play.part, ...sight })}\n`)
+    const seen = { part: this.#play.part, ...sight } as Seen
+    appendFileSync(this.#play.witness, `${JSON.stringify(seen)}\n`)
+    this.seen.push(seen)
   }
 
   readonly #reach: Reach = async (io, kind, what) => {
@@ -132,7 +135,7 @@ export class Player {
   }
 
   async #post(): Promise<void> {
-    if (this.#known.some(({ saw }) => saw === 'posted')) return
+    if (this.seen.some(({ saw }) => saw === 'posted')) return
     await this.#until(() => this.#engine.read('hearer' as RunId, 0, 1).then((feed) => feed.length > 0))
     await this.#say({ type: 'message', activation: rootActivation('hearer' as RunId), id: mail as never, body: 'hello' })
     this.see({ saw: 'posted' })
@@ -174,8 +177,7 @@ export class Player {
   /** Looks at what has happened, and says so. */
   async #settle({ activation, address }: Question): Promise<void> {
     const key = `${activation}:${address}`
-    const seen = seenIn(readFileSync(this.#play.witness, 'utf8'))
-    const deed = seen.find((each) => each.saw === 'effect' && each.key === key)
+    const deed = this.seen.find((each) => each.saw === 'effect' && each.key === key)
     const word = { type: 'settle-doubt', activation, address, by: 'operator' } as const
     await this.#say(
       deed?.saw === 'effect' ? { ...word, happened: true, value: deed.what } : { ...word, happened: false },
