@@ -6,7 +6,7 @@
 import { appendFileSync } from 'node:fs'
 import { completed, ReeveError, rootActivation, type Json, type RunId } from '../../../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import type { Durability } from '../../../src/engine/embedded/store.ts'
+import { SqliteStore, type Durability } from '../../../src/engine/embedded/store.ts'
 import type { Post, Question } from '../../../src/engine/index.ts'
 import type { Recorded } from '../../../src/journal/index.ts'
 import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
@@ -35,6 +35,7 @@ export const seenIn = (text: string): Seen[] =>
 
 export const runs = ['team', 'leader', 'traveller', 'hearer'] as const
 const values = 3
+const checkpointPages = 60
 const mail = 'm1'
 const stream = 'ses_outside'
 
@@ -90,6 +91,9 @@ export class Player {
         onWarning: () => undefined,
         ...(this.#play.durability && { durability: this.#play.durability }),
       })
+      // so short a play would end before the first checkpoint
+      if (this.#engine.store instanceof SqliteStore)
+        this.#engine.store.db.exec(`PRAGMA wal_autocheckpoint=${checkpointPages}`)
       this.#engine.drive(everything(this.#reach, { hearer }))
       this.#runtime = await createRuntime({ engine: this.#engine, drive: false, agents: [team(this.#reach)] })
       await Promise.all([...runs.map((run) => this.#follow(run)), this.#post(), this.#count(), this.#operate()])
