@@ -62,13 +62,7 @@ async function newSchema(): Promise<string> {
 
 /** The same options, to the engine instead; what is for files alone is left out. */
 async function onRestate(options: RuntimeOptions): Promise<Runtime> {
-  const {
-    store = ':memory:',
-    durability: _durability,
-    busyMs: _busyMs,
-    engine: _engine,
-    ...others
-  } = options
+  const { store = ':memory:', durability: _durability, busyMs: _busyMs, engine: _engine, ...others } = options
   const {
     agents,
     earlier,

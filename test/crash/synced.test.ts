@@ -35,7 +35,8 @@ function release(error: NodeJS.ErrnoException | null = null): void {
   for (const told of waiting?.splice(0) ?? []) told(error)
   waiting = undefined
 }
-const failing = (code: string): NodeJS.ErrnoException => Object.assign(new Error(`${code}: i/o error, fdatasync`), { code })
+const failing = (code: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(`${code}: i/o error, fdatasync`), { code })
 
 /** Whether a promise has an answer by now. */
 function noted<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly isDone: () => boolean } {
@@ -167,7 +168,11 @@ test.each(['EIO', 'ENOSPC'])(
     const read = errorOf(() => engine.read('r' as RunId))
     release(failing(code))
     for (const error of [...(await Promise.all(calls)), await read])
-      expect(error).toMatchObject({ code: 'store.unsynced', retryable: false, message: expect.stringContaining(code) as string })
+      expect(error).toMatchObject({
+        code: 'store.unsynced',
+        retryable: false,
+        message: expect.stringContaining(code) as string,
+      })
     // a second sync would succeed: it is not asked for
     expect(await errorOf(() => begin(engine, 'later', 'quick'))).toMatchObject({ code: 'store.unsynced' })
     expect(engine.warnings).toContain('store.unsynced')
@@ -227,6 +232,8 @@ test('relaxed: nothing waits for the disk', async () => {
 test('a durability that there is not is refused, with the one that was meant', async () => {
   expect(await errorOf(() => createRuntime({ durability: 'strickt' as never }))).toMatchObject({
     code: 'config.invalid',
-    message: expect.stringMatching(/durability is the text "strickt", expected "full", "strict" or "relaxed": did you mean "strict"\?/) as string,
+    message: expect.stringMatching(
+      /durability is the text "strickt", expected "full", "strict" or "relaxed": did you mean "strict"\?/,
+    ) as string,
   })
 })

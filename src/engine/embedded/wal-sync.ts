@@ -106,10 +106,14 @@ export class WalSync {
    * Only who reads the file anew sees what of it is left.
    */
   #unsynced(thrown: unknown): ReeveError {
-    return new ReeveError('store.unsynced', `${this.#file}: the disk did not take what was written: ${messageOf(thrown)}`, {
-      hint: 'This process has stopped: of what it did last, nothing was told or let out. Check the device and its free space, then start the process again.',
-      cause: thrown,
-    })
+    return new ReeveError(
+      'store.unsynced',
+      `${this.#file}: the disk did not take what was written: ${messageOf(thrown)}`,
+      {
+        hint: 'This process has stopped: of what it did last, nothing was told or let out. Check the device and its free space, then start the process again.',
+        cause: thrown,
+      },
+    )
   }
 
   /** Waits for what is under way, and lets the file go. */

@@ -301,7 +301,12 @@ export class Driver implements EngineState {
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
     const isUrgent = isDone || notices.length + stops.length > 0 || sealed.some(hasConsequences)
-    const synced = isUrgent ? caught(() => this.store.synced(), (thrown) => Promise.reject(thrown as Error)) : undefined
+    const synced = isUrgent
+      ? caught(
+          () => this.store.synced(),
+          (thrown) => Promise.reject(thrown as Error),
+        )
+      : undefined
     const told = (): void => {
       this.#carryOut(stops)
       for (const { tell } of notices) tell()

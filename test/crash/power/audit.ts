@@ -31,7 +31,9 @@ const effectsIn = (seen: readonly Seen[], kind: Effect['kind']): Effect[] =>
 export function referenceOf(seen: readonly Seen[]): Reference {
   const keys = (kind: Effect['kind']): Set<string> => new Set(effectsIn(seen, kind).map(({ key }) => key))
   return {
-    outcomes: new Map(seen.flatMap((each) => (each.saw === 'outcome' ? [[each.run, JSON.stringify(each.outcome)]] : []))),
+    outcomes: new Map(
+      seen.flatMap((each) => (each.saw === 'outcome' ? [[each.run, JSON.stringify(each.outcome)]] : [])),
+    ),
     keys: { model: keys('model'), tool: keys('tool'), once: keys('once') },
     models: effectsIn(seen, 'model').length,
   }
@@ -97,13 +99,23 @@ function lost(store: string, seen: readonly Seen[]): string[] {
           return has("SELECT 1 FROM inbox WHERE act = 'act_hearer' AND key = 'msg:m1'")
         case 'decided':
         case 'settled':
-          return !has("SELECT 1 FROM question WHERE act || ':' || address = ? AND id NOT IN (SELECT q.id FROM question q JOIN inbox i ON i.act = q.act AND i.key = q.key)", each.question)
+          return !has(
+            "SELECT 1 FROM question WHERE act || ':' || address = ? AND id NOT IN (SELECT q.id FROM question q JOIN inbox i ON i.act = q.act AND i.key = q.key)",
+            each.question,
+          )
         case 'value':
-          return has("SELECT 1 FROM value WHERE stream = 'ses_outside' AND key = 'count' AND CAST(body AS INTEGER) >= CAST(? AS INTEGER)", String(each.value))
+          return has(
+            "SELECT 1 FROM value WHERE stream = 'ses_outside' AND key = 'count' AND CAST(body AS INTEGER) >= CAST(? AS INTEGER)",
+            String(each.value),
+          )
         case 'event': {
           const { position, activation, seq, event } = each.event
           const entry = log.find((one) => one.position === position)
-          return entry?.id === activation && entry.seq === seq && JSON.stringify(decode(entry.body)) === JSON.stringify(event)
+          return (
+            entry?.id === activation &&
+            entry.seq === seq &&
+            JSON.stringify(decode(entry.body)) === JSON.stringify(event)
+          )
         }
         case 'outcome':
           return has('SELECT 1 FROM run WHERE id = ? AND ended IS NOT NULL', each.run)
@@ -125,7 +137,9 @@ function wrong(all: readonly Seen[], { outcomes, keys }: Reference): string[] {
     each.saw === 'gave up' && each.part === 'after' ? [`gave up after the restart: ${each.code} ${each.message}`] : [],
   )
   for (const run of runs) {
-    const ends = all.flatMap((each) => (each.saw === 'outcome' && each.run === run ? [JSON.stringify(each.outcome)] : []))
+    const ends = all.flatMap((each) =>
+      each.saw === 'outcome' && each.run === run ? [JSON.stringify(each.outcome)] : [],
+    )
     const others = ends.filter((end) => end !== outcomes.get(run))
     if (ends.length === 0 || others.length > 0) problems.push(`${run} ended with ${others[0] ?? 'nothing'}`)
   }

@@ -29,7 +29,7 @@ if (what === 'watch') {
   process.send!('ready')
   for (const run of runs) {
     while (!(await has(run))) await new Promise((resolve) => setTimeout(resolve, 1))
-    void watch(engine, run as RunId, see, never)
+    watch(engine, run as RunId, see, never)
   }
 } else {
   for (const { name, fault, ...rest } of JSON.parse(what) as Part[]) {

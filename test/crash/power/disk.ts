@@ -54,7 +54,10 @@ export function* stepsOf(trace: Buffer): Iterable<Step> {
 
 /** A file after these changes. */
 function changed(content: Buffer, changes: readonly Change[]): Buffer {
-  const most = changes.reduce((length, { offset, bytes }) => Math.max(length, offset + (bytes?.length ?? 0)), content.length)
+  const most = changes.reduce(
+    (length, { offset, bytes }) => Math.max(length, offset + (bytes?.length ?? 0)),
+    content.length,
+  )
   const next = Buffer.alloc(most)
   content.copy(next)
   let length = content.length
@@ -67,9 +70,10 @@ function changed(content: Buffer, changes: readonly Change[]): Buffer {
 
 /** Some sectors of a write. */
 function* torn({ nth, offset, bytes }: Change, dice: Dice): Iterable<Change> {
-  if (bytes === undefined) return yield { nth, offset }
-  for (let from = 0; from < bytes.length; from += sectorBytes)
-    if (dice.next() < 0.5) yield { nth, offset: offset + from, bytes: bytes.subarray(from, from + sectorBytes) }
+  if (bytes === undefined) yield { nth, offset }
+  else
+    for (let from = 0; from < bytes.length; from += sectorBytes)
+      if (dice.next() < 0.5) yield { nth, offset: offset + from, bytes: bytes.subarray(from, from + sectorBytes) }
 }
 
 export class Disk {
@@ -111,7 +115,8 @@ export class Disk {
     // what is no file is the folder
     if (file === undefined) {
       if (what === 'failed') return
-      for (const { path, file: named } of this.#renames.filter(({ nth }) => nth < before)) this.#name(this.#names, path, named)
+      for (const { path, file: named } of this.#renames.filter(({ nth }) => nth < before))
+        this.#name(this.#names, path, named)
       this.#renames = this.#renames.filter(({ nth }) => nth >= before)
       return
     }

@@ -11,9 +11,19 @@
  */
 import { execFileSync, fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Durability } from '../../../src/engine/embedded/store.ts'
 import { Dice } from '../kill/random.ts'
@@ -39,8 +49,9 @@ const memory = '/dev/shm'
 const folder = realpathSync(mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'reeve-power-')))
 process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'cache')
 const shim = join(folder, 'shim.so')
-const here = (file: string): string => join(import.meta.dirname, file)
-execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', shim, here('shim.c'), '-ldl', '-lpthread'])
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+const shimSource = join(import.meta.dirname, 'shim.c')
+execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', shim, shimSource, '-ldl', '-lpthread'])
 
 /** What was traced of a process, and where. */
 interface Traced {
@@ -70,10 +81,8 @@ async function traced(parts: readonly Part[], isWatchedFromElsewhere = false): P
     POWER_SYNC_US: '3000',
   }
   const run = (...argv: string[]): ChildProcess =>
-    fork(here('child.ts'), argv, { env, execArgv: ['--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const watcher = isWatchedFromElsewhere
-    ? run(disk, witness, 'watch', parts[0]!.name)
-    : undefined
+    fork(childFile, argv, { env, execArgv: ['--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const watcher = isWatchedFromElsewhere ? run(disk, witness, 'watch', parts[0]!.name) : undefined
   const child = run(disk, witness, JSON.stringify(parts), kept)
   const [code] = (await once(child, 'exit')) as [number | null]
   if (watcher !== undefined) {
@@ -124,9 +133,12 @@ const dice = new Dice(seed)
 /** The power fails just before and just after each sync, and after each thing that was seen. */
 async function powerLoss(name: string, { steps }: Traced, reference: Reference): Promise<number> {
   const seenAt = (upTo: number): Seen[] =>
-    seenIn(steps.slice(0, upTo).flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : [])).join('')).filter(
-      ({ saw }) => saw !== 'the end',
-    )
+    seenIn(
+      steps
+        .slice(0, upTo)
+        .flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : []))
+        .join(''),
+    ).filter(({ saw }) => saw !== 'the end')
   const end = steps.findIndex(({ what, bytes }) => what === 'seen' && bytes.includes('"the end"'))
   const moments = steps
     .slice(0, end)
@@ -166,7 +178,9 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
       most,
     )
     for (let from = 0; from < nths.length; from += batch) {
-      const parts = nths.slice(from, from + batch).map((nth): Part => ({ name: `${what}${nth}`, fault: `${what}:${nth}:${errno}`, durability }))
+      const parts = nths
+        .slice(from, from + batch)
+        .map((nth): Part => ({ name: `${what}${nth}`, fault: `${what}:${nth}:${errno}`, durability }))
       const { steps, kept } = await traced(parts)
       const disk = new Disk()
       const seen = new Map<string, Seen[]>(parts.map((part) => [part.name, []]))
@@ -177,7 +191,8 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
         for (const each of seenIn(step.bytes.toString())) {
           if (each.saw === 'gave up') {
             codes.set(each.code, (codes.get(each.code) ?? 0) + 1)
-            if (!each.code.startsWith('store.')) died.problems.push(`${each.part}: no clear error: ${each.code} ${each.message}`)
+            if (!each.code.startsWith('store.'))
+              died.problems.push(`${each.part}: no clear error: ${each.code} ${each.message}`)
           }
           if (each.saw !== 'the end') seen.get(each.part)!.push(each)
           else {
@@ -194,7 +209,9 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
       }
       rmSync(join(kept, '..'), { recursive: true, force: true })
     }
-    console.log(`${name} at a ${what}: ${nths.length} of ${count}; given up with ${[...codes].map(([code, n]) => `${code} ${n}`).join(', ') || 'nothing'}`)
+    console.log(
+      `${name} at a ${what}: ${nths.length} of ${count}; given up with ${[...codes].map(([code, n]) => `${code} ${n}`).join(', ') || 'nothing'}`,
+    )
     tell(died)
     tell(cut)
   }
@@ -202,7 +219,9 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
 
 const began = performance.now()
 const undisturbed = await traced([{ name: 'undisturbed', durability }])
-const reference = referenceOf(seenIn(undisturbed.steps.flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : [])).join('')))
+const reference = referenceOf(
+  seenIn(undisturbed.steps.flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : [])).join('')),
+)
 const wants = (what: string): boolean => args.only === undefined || args.only === what
 if (wants('loss')) {
   const watched = await traced([{ name: 'watched', durability, isWatched: true }], true)

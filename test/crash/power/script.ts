@@ -128,7 +128,7 @@ export class Player {
         : this.#engine.start({ run: id, agent: run, version: '1', input: null }),
     )
     this.see({ saw: 'started', run })
-    if (this.#play.isWatched === true) void watch(this.#engine, id, (sight) => this.see(sight), this.#left.signal)
+    if (this.#play.isWatched === true) watch(this.#engine, id, (sight) => this.see(sight), this.#left.signal)
     const { outcome } = await this.#patiently(() => this.#engine.outcome(id))
     this.see({ saw: 'outcome', run, outcome: outcome as unknown as Json })
     this.#open.delete(run)
@@ -141,14 +141,21 @@ export class Player {
   async #post(): Promise<void> {
     if (this.seen.some(({ saw }) => saw === 'posted')) return
     await this.#until(() => this.#engine.read('hearer' as RunId, 0, 1).then((feed) => feed.length > 0))
-    await this.#say({ type: 'message', activation: rootActivation('hearer' as RunId), id: mail as never, body: 'hello' })
+    await this.#say({
+      type: 'message',
+      activation: rootActivation('hearer' as RunId),
+      id: mail,
+      body: 'hello',
+    })
     this.see({ saw: 'posted' })
   }
 
   async #count(): Promise<void> {
     const mine = this.#engine.stream(stream)
     for (let now = (await this.#patiently(() => mine.get('count'))) as number | null; (now ?? 0) < values;) {
-      now = (await this.#patiently(() => mine.update('count', (before) => ((before as number | null) ?? 0) + 1))) as number
+      now = (await this.#patiently(() =>
+        mine.update('count', (before) => ((before as number | null) ?? 0) + 1),
+      )) as number
       this.see({ saw: 'value', value: now })
     }
   }
@@ -196,14 +203,9 @@ export class Player {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Shows a run's feed as it grows. */
-export async function watch(
-  engine: EmbeddedEngine,
-  run: RunId,
-  see: (sight: Sight) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
+/** Shows a run's feed as it grows, until the store is given up. */
+export function watch(engine: EmbeddedEngine, run: RunId, see: (sight: Sight) => void, signal: AbortSignal): void {
+  const show = async (): Promise<void> => {
     for (let from = 0; !signal.aborted;) {
       for (const event of await engine.read(run, from)) {
         see({ saw: 'event', run, event })
@@ -211,7 +213,6 @@ export async function watch(
       }
       await engine.changed(run, from, signal)
     }
-  } catch {
-    // the store was given up: it shows nothing more
   }
+  show().catch(() => undefined)
 }
