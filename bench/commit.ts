@@ -1,14 +1,12 @@
 /**
- * The bottom: commits and appends per second of the writer, inline and in its thread, beside SQLite alone on the same
- * disk.
+ * The bottom: commits and appends per second of a store, with one sync at the end and with one for each, beside SQLite
+ * alone on the same disk.
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../src/core/index.ts'
 import { emptyBatch, type Batch } from '../src/engine/store.ts'
-import { Identity } from '../src/engine/embedded/identity.ts'
-import { openStore, type OpenOptions } from '../src/engine/embedded/schema.ts'
-import { Writer } from '../src/engine/embedded/writer.ts'
+import { SqliteStore, type Durability } from '../src/engine/embedded/store.ts'
 import { inFolder, type Row } from './measure.ts'
 
 const run0 = 'run_bench' as RunId
@@ -23,16 +21,15 @@ function batchOf(entries: number, from: number): Batch {
 }
 
 /** Commits per second of batches of that size. */
-async function commits(file: string, mode: 'inline' | 'thread', entries: number, count: number): Promise<number> {
-  const options: OpenOptions = { file, durability: 'full', busyMs: 1_000 }
-  const db = openStore(options)
-  const writer = new Writer(db, new Identity(db, file), options, mode)
-  await writer.commit(batchOf(1, 0))
+async function commits(file: string, durability: Durability, entries: number, count: number): Promise<number> {
+  const store = new SqliteStore({ file, durability })
+  await store.commit(batchOf(1, 0))
   const begun = performance.now()
-  for (let i = 0; i < count; i++) await writer.commit(batchOf(entries, 1 + i * entries))
+  for (let i = 0; i < count; i++) await store.commit(batchOf(entries, 1 + i * entries))
+  await store.synced()
   const perSecond = (count * 1000) / (performance.now() - begun)
-  await writer.close()
-  db.close()
+  await store.stop()
+  store.close()
   return perSecond
 }
 
@@ -51,7 +48,7 @@ export const run = (): Promise<Row[]> =>
   inFolder(async (folder) => {
     const side = { what: 'SQLite alone, one row each', value: bare(join(folder, 'bare.db'), 1_000) }
     const rows: Row[] = []
-    for (const mode of ['inline', 'thread'] as const) {
+    for (const mode of ['full', 'strict'] as const) {
       rows.push({
         figure: `commits of 4 entries, ${mode}`,
         value: await commits(join(folder, `${mode}-4.db`), mode, 4, 1_000),

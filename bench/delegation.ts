@@ -66,12 +66,12 @@ export const run = (): Promise<Row[]> =>
   inFolder(async (folder) => {
     const leader = longTeam(count)
     const each = (ms: number): number => (ms * 1000) / count
-    const file = (writer: 'inline' | 'thread') => async (): Promise<number> =>
-      each(await runOnce(leader, { store: join(folder, `${writer}-${performance.now()}.db`), writer }))
+    const file = (durability: 'full' | 'strict') => async (): Promise<number> =>
+      each(await runOnce(leader, { store: join(folder, `${durability}-${performance.now()}.db`), durability }))
     await using runtime = await createRuntime({ agents: [leader] })
     const memory = await inTurns(15, { ours: async () => each(await timedRun(runtime, leader)), bare })
     const cpu = await inTurns(15, { ours: () => cpuOf(() => timedRun(runtime, leader)) })
-    const disk = await inTurns(9, { inline: file('inline'), thread: file('thread'), bare: () => bareDurable(folder) })
+    const disk = await inTurns(9, { full: file('full'), strict: file('strict'), bare: () => bareDurable(folder) })
     const [ten, thousand] = [longTeam(10), longTeam(1_000)]
     const growth = await inTurns(9, { ten: () => runOnce(ten), thousand: () => runOnce(thousand) })
     return [
@@ -84,15 +84,15 @@ export const run = (): Promise<Row[]> =>
       },
       { figure: 'delegation in memory, warm, CPU time', value: cpu.ours, unit: 'µs' },
       {
-        figure: 'delegation durable, writer inline',
-        value: disk.inline,
+        figure: 'delegation durable',
+        value: disk.full,
         unit: 'µs',
         side: { what: 'two bare fsynced commits', value: disk.bare },
         budget: { atMost: 1.25, of: 'ratio' },
       },
       {
-        figure: 'delegation durable, writer thread',
-        value: disk.thread,
+        figure: 'delegation durable, strict',
+        value: disk.strict,
         unit: 'µs',
         side: { what: 'two bare fsynced commits', value: disk.bare },
         budget: { atMost: 1.5, of: 'ratio' },

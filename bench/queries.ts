@@ -160,7 +160,7 @@ const close = async (store: Store): Promise<void> => {
 for (const mix of mixes)
   await inFolder(async (folder) => {
     const file = join(folder, 'reeve.db')
-    const store = new SqliteStore({ file, clock: systemClock, durability: 'relaxed', writer: 'inline' })
+    const store = new SqliteStore({ file, clock: systemClock, durability: 'relaxed' })
     store.lease.beat()
     await measure('SQLite', store, mix)
     await close(store)

@@ -24,7 +24,6 @@ const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
 /** Files that are loaded by their place, not imported. */
 const alone = [
   'engine/embedded/heartbeat-thread',
-  'engine/embedded/writer-thread',
   'engine/postgres/heartbeat-thread',
   'demo/survey/thread',
   'adapters/temporal/workflow',

@@ -104,6 +104,7 @@ export const errorCodes = [
   'store.refused',
   'store.replaced',
   'store.unavailable',
+  'store.unsynced',
   'task.dependency-failed',
   'task.dependency-timeout',
   'task.rejected',

@@ -7,8 +7,8 @@
  * Holds: no password in any message.
  */
 import { hostChecks } from './host/engine.ts'
-import { hasNames, ReeveError, required, unchecked, wholeNumber, type Check, type Checks } from '../core/index.ts'
-import type { SqliteOptions } from './embedded/store.ts'
+import { hasNames, ReeveError, required, unchecked, wholeNumber, word, type Check, type Checks } from '../core/index.ts'
+import type { Durability, SqliteOptions } from './embedded/store.ts'
 import type { HostOptions } from './host/index.ts'
 import type { PostgresOptions } from './postgres/index.ts'
 
@@ -30,11 +30,13 @@ export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'po
 }
 
 /** Options for files alone: beside a database they would have no effect. */
-export const forFiles = ['durability', 'busyMs', 'writer'] as const
+export const forFiles = ['durability', 'busyMs'] as const
+
+/** What a power failure may take. */
+export const durabilityCheck = word<Durability>({ full: true, strict: true, relaxed: true })
 
 /**
- * What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `writer` are for a
- * file.
+ * What is said of a store besides its name. `poolSize` is for a database, `durability` and `busyMs` are for a file.
  */
 export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
 
@@ -57,8 +59,7 @@ export const storeAndHostChecks: Checks<{ store: unknown } & NamedStoreOptions &
   ...hostChecks,
   store: required(storeCheck),
   poolSize: wholeNumber(1),
-  durability: unchecked,
+  durability: durabilityCheck,
   busyMs: unchecked,
-  writer: unchecked,
   leaseMs: wholeNumber(1),
 }

@@ -33,6 +33,9 @@ import type {
   StoredProcess,
 } from './port.ts'
 
+/** What a process is told by that can do nothing more with its store: the engine stops. */
+export const isLost = ({ code }: ReeveError): boolean => code === 'store.replaced' || code === 'store.unsynced'
+
 // ---- what is written
 // -----------------------------------------------------------------------------------------------------------------
 
@@ -524,6 +527,12 @@ export interface Store {
    */
   commit(batch: Batch): Now<BatchResult>
   /**
+   * Everything that was committed before this call, by any process, survives a power failure (K5): at once where a
+   * commit always does, else as soon as it is so. Throws or rejects with `store.unsynced` where that cannot be known
+   * any more: then this process has nothing more to tell of this store, and its next commit fails, too.
+   */
+  synced(): Now<void>
+  /**
    * Makes runs this process's own (K2), and reads what is needed to go on with them: all of them or, if it throws,
    * none. `admits` is asked for each, once, before it is claimed. Left out are runs that have ended, that another
    * process holds or is faster with, and that are not there. One that this process holds already gets a new epoch.
@@ -550,7 +559,10 @@ export interface Store {
   isRefusal(thrown: unknown): boolean
   /** The error for content that the store refuses; `run`: the run that wrote it. */
   refusedBy(thrown: unknown, run: string | undefined): ReeveError
-  /** Why this is not the store any more that was opened (`store.replaced`), if so. */
+  /**
+   * Why this process can do nothing more with the store, if so: it is not the one any more that was opened
+   * (`store.replaced`), or it is not known what of it is on disk (`store.unsynced`).
+   */
   changed(): Now<ReeveError | undefined>
   /** Throws `store.redacted` where another process takes out what this one would record, as far as is known here. */
   mustHaveRules(): void

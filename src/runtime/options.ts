@@ -19,7 +19,7 @@ import {
 import { limitsCheck, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import { forFiles } from '../engine/store-name.ts'
+import { durabilityCheck, forFiles } from '../engine/store-name.ts'
 import { channelsCheck, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './operator/decisions.ts'
 import { registeredCheck, type Hooks } from './hooks.ts'
@@ -114,10 +114,9 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   trust: trustPresetsCheck,
   onUnknownVersion: choice('warn', 'refuse'),
   limits: limitsCheck,
-  durability: unchecked,
+  durability: durabilityCheck,
   leaseMs: unchecked,
   busyMs: unchecked,
-  writer: unchecked,
 }
 
 /** Throws what is wrong with the options as such. */

@@ -107,6 +107,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'store.refused': 500,
   'store.replaced': 500,
   'store.unavailable': 503,
+  'store.unsynced': 500,
   'task.dependency-failed': 409,
   'task.dependency-timeout': 409,
   'task.rejected': 409,

@@ -163,7 +163,6 @@ async function live(
     clock,
     strict: true,
     durability: 'relaxed',
-    writer: 'inline',
     pollMs: 2,
     crash,
     onWarning: () => {},
@@ -201,7 +200,7 @@ async function dying(dead: () => boolean): Promise<void> {
 }
 
 async function readOnce(file: string, scenario: Scenario): Promise<readonly Recorded[]> {
-  const engine = createEmbeddedEngine({ file, durability: 'relaxed', writer: 'inline' })
+  const engine = createEmbeddedEngine({ file, durability: 'relaxed' })
   const events = await engine.read(scenario.start.run)
   await engine.close()
   return events

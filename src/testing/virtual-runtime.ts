@@ -97,7 +97,6 @@ export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promi
   }
   const engine = createEmbeddedEngine({
     strict: true,
-    writer: 'inline',
     durability: 'relaxed',
     onWarning: () => {},
     ...rest,

@@ -66,8 +66,8 @@ describe('options', () => {
   })
 
   test('options that have no effect on the store are refused', () => {
-    expect(() => temporal({ store: 'postgres://h/d', writer: 'inline' })).toThrow(
-      /^temporal: writer is for a store in a file/,
+    expect(() => temporal({ store: 'postgres://h/d', durability: 'strict' })).toThrow(
+      /^temporal: durability is for a store in a file/,
     )
     expect(() => temporal({ store: 'mysql://u:secret@h/d' })).toThrow(/^temporal: store is an address \(mysql:/)
   })

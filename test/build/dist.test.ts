@@ -90,13 +90,13 @@ console.log(typeof scripted)
   expect(said).toBe('true\ntrue\nfunction\n')
 })
 
-test('a team runs on a file whose writer is a thread, with the threads that are built', () => {
+test('a team runs on a file, with the threads that are built', () => {
   const said = run(`
 import { agent, createRuntime, supervisor } from 'reeve'
 const worker = agent({ name: 'worker', description: 'Works.', model: () => 'done' })
 const lead = supervisor({ name: 'lead', workers: [worker], model: ({ messages }) => messages.at(-1).role === 'tool'
   ? 'all done' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'go' } }] } })
-await using runtime = await createRuntime({ store: 'team.db', writer: 'thread', agents: [lead] })
+await using runtime = await createRuntime({ store: 'team.db', agents: [lead] })
 console.log((await runtime.run(lead, 'go')).output)
 `)
   expect(said).toBe('all done\n')

@@ -1,4 +1,4 @@
-/** The embedded engine as the contract suite needs it: over a file, with either writer, or in memory. */
+/** The embedded engine as the contract suite needs it: over a file or in memory. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { Bench, EngineSubject } from '../../src/contract/engine/stage.ts'
 
 export function embedded(
   name: string,
-  options: Pick<EmbeddedOptions, 'writer' | 'durability'> & { memory?: boolean } = {},
+  options: Pick<EmbeddedOptions, 'durability'> & { memory?: boolean } = {},
 ): EngineSubject & { durable: boolean } {
   const { memory = false, ...rest } = options
   return {

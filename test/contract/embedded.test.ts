@@ -2,6 +2,6 @@
 import { bindContract } from './bind.ts'
 import { embedded } from './embedded-bench.ts'
 
-bindContract('embedded engine', embedded('a file, inline writer', { writer: 'inline' }))
-bindContract('embedded engine', embedded('a file, writer thread', { writer: 'thread' }))
+bindContract('embedded engine', embedded('a file'))
+bindContract('embedded engine', embedded('a file, strict', { durability: 'strict' }))
 bindContract('embedded engine', embedded('memory', { memory: true }))

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { completed, runId, type Json, type RunId } from '../../src/core/index.ts'
-import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { SqliteStore, type Durability } from '../../src/engine/embedded/store.ts'
 import type { Context, Orchestration } from '../../src/engine/index.ts'
 import type { Mover } from '../../src/engine/mover.ts'
 import { badMover, WakeUps } from '../../src/contract/adversarial/mover.ts'
@@ -65,9 +65,9 @@ class Process {
   readonly engine: AdversarialEngine
   readonly #file: string
 
-  constructor(file: string, seed: string, weather: Weather, writer: 'inline' | 'thread', mover?: Mover) {
+  constructor(file: string, seed: string, weather: Weather, durability: Durability, mover?: Mover) {
     this.#file = file
-    this.store = new SqliteStore({ file, durability: 'relaxed', writer, onWarning: () => {} })
+    this.store = new SqliteStore({ file, durability, onWarning: () => {} })
     this.engine = adversarialEngine({
       seed,
       weather,
@@ -119,7 +119,7 @@ test.each([
         join(folder, 'reeve.db'),
         `${seed}:${nth}`,
         weather,
-        nth++ % 2 === 0 ? 'inline' : 'thread',
+        nth++ % 2 === 0 ? 'relaxed' : 'strict',
         weatherName.includes('mover') ? wakeUps.mover() : undefined,
       )
       await process.engine.drive(registry)

@@ -37,10 +37,10 @@ const takenAway = (file: string, run: string): void =>
     db.prepare("UPDATE run SET owner = 'prc_other', epoch = epoch + 1 WHERE id = ?").run(run)
   })
 
-describe.each(['inline', 'thread'] as const)('a process that has lost a run, writer %s', (writer) => {
+describe.each(['full', 'strict'] as const)('a process that has lost a run, durability %s', (durability) => {
   test('K2: reports no end, sends no message and writes no value of it', async () => {
     const file = inFolder()
-    const engine = open(file, { leaseMs: 60_000, writer })
+    const engine = open(file, { leaseMs: 60_000, durability })
     const work = gate()
     engine.drive(
       registry({

@@ -107,7 +107,7 @@ const stateOf = (file: string) => ({
 
 test('no page more for the file: nothing is lost, released early or repeated', async () => {
   const file = inFolder()
-  const engine = open(file, { writer: 'inline' })
+  const engine = open(file)
   const { db } = sqliteOf(engine)
   await throughFullDisk(engine, () => {
     const { page_count } = db.prepare('PRAGMA page_count').get() as { page_count: number }
@@ -152,12 +152,12 @@ function fillUp(disk: string): () => void {
   return () => rmSync(filler)
 }
 
-describe.each(['inline', 'thread'] as const)('a full file system, writer %s', (writer) => {
+describe.each(['full', 'strict'] as const)('a full file system, durability %s', (durability) => {
   test('nothing is lost, released early or repeated', async ({ skip }) => {
     const disk = smallDisk()
     if (disk === undefined) return skip('needs the right to mount a small file system')
     const file = join(disk, 'store.db')
-    const engine = open(file, { writer })
+    const engine = open(file, { durability })
     await throughFullDisk(engine, () => fillUp(disk))
     await engine.close()
     expect(stateOf(file)).toEqual(whole)

@@ -2,7 +2,7 @@
  * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done
  * again, no `once` is repeated.
  *
- *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--writer auto|inline|thread] [--durability full|relaxed] [--freezes 0.12] [--keep]
+ *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--durability full|strict|relaxed] [--freezes 0.12] [--keep]
  *
  * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. Prints
  * figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
@@ -23,7 +23,6 @@ const { values: args } = parseArgs({
     runs: { type: 'string', default: '12' },
     workers: { type: 'string', default: '2' },
     patience: { type: 'string', default: '20' },
-    writer: { type: 'string', default: 'auto' },
     durability: { type: 'string', default: 'full' },
     freezes: { type: 'string', default: '0.12' },
     keep: { type: 'boolean', default: false },
@@ -39,7 +38,6 @@ const plan: Plan = {
   blockMs: 0,
   freezes: Number(args.freezes),
   durability: args.durability as Plan['durability'],
-  writer: args.writer as Plan['writer'],
   tortureMs: 6_000,
   patienceMs: Number(args.patience) * 1_000,
 }

@@ -1,5 +1,4 @@
 /** Several processes on one file, dead ones, frozen ones: who may write, who takes over, and when (K2, K6). */
-import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { systemClock, type Clock, type Json, type RunId } from '../../src/core/index.ts'
 import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
@@ -17,7 +16,6 @@ import {
   until,
   type Agent,
 } from './hand.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
 
 const quick = registry({ quick: async (ctx) => step(ctx, 'one', () => 1) })
 
@@ -212,63 +210,6 @@ describe('a process that lost a run while it stood still', () => {
     expect(await outcome(b, 'r')).toEqual({ status: 'completed', output: 'fresh' })
     expect(frozen.made).toHaveLength(1)
   })
-})
-
-test('with the writer thread, an effect waits for the commit that it depends on, not for the one before it', async () => {
-  const file = inFolder()
-  const { child, line, gone } = launch('hold', file, 'once')
-  await line('working')
-  child.kill('SIGKILL')
-  await gone
-  const recorded = (what: string): boolean =>
-    behind(file, (db) => db.prepare('SELECT 1 FROM log WHERE body LIKE ?').get(`%${what}%`) !== undefined)
-  const cleared: boolean[] = []
-  const calls = new Calls()
-  const holder: Agent = async (ctx) => {
-    const work = ctx.begin('work', () => (cleared.push(recorded('effect.cleared')), 'done'), { effect: 'once' })
-    // Something else stays out, so that the run stays in memory.
-    const other = calls.agent()(ctx.scope('other'), null)
-    await ctx.next(work)
-    return other
-  }
-  const engine = open(file, { writer: 'thread', pollMs: 400, leaseMs: 3_600_000 })
-  engine.drive(registry({ holder, quick: (ctx) => step(ctx, 'one', () => 1) }))
-  await until(
-    'it asks, and works on',
-    async () => calls.made.length === 1 && (await engine.questions()).length === 1,
-    4_000,
-  )
-  const operator = open(file)
-  const [question] = await operator.questions()
-  expect(
-    await operator.post({ type: 'settle-doubt', activation: question!.activation, address: 'work', happened: false }),
-  ).toBe('accepted')
-  // Another run's commit is under way and waits for the file when the answer is heard.
-  const gate = new DatabaseSync(file)
-  gate.exec('BEGIN IMMEDIATE')
-  const started = begin(engine, 'another', 'quick')
-  await until(
-    'the answer has been heard',
-    () => engine.driver.batch.log.some(({ body }) => body.includes('effect.cleared')),
-    3_000,
-  )
-  expect(recorded('act_another')).toBe(false)
-  gate.exec('COMMIT')
-  gate.close()
-  await started
-  await until('the effect was let out', () => cleared.length === 1)
-  calls.made[0]!.end('done')
-  expect(await outcome(engine, 'held')).toEqual({ status: 'completed', output: 'done' })
-  expect(cleared).toEqual([true])
-}, 20_000)
-
-test.each([
-  ['full', 2],
-  ['relaxed', 1],
-] as const)('durability %s is what the file is opened with', (durability, synchronous) => {
-  const engine = open(inFolder(), { durability })
-  expect(sqliteOf(engine).db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous })
-  expect(sqliteOf(engine).db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
 })
 
 test('a run that does not exist is unknown to every verb', async () => {

@@ -51,10 +51,10 @@ test('K1: a run removed and begun again by another process never writes into its
   expect(await types(other, 'r2')).toEqual(waited)
 })
 
-test.each(['inline', 'thread'] as const)(
-  'K1: the same in one process, and for the values of a run, writer %s',
-  async (writer) => {
-    const engine = open(inFolder(), { writer })
+test.each(['full', 'strict'] as const)(
+  'K1: the same in one process, and for the values of a run, durability %s',
+  async (durability) => {
+    const engine = open(inFolder(), { durability })
     engine.drive(agents)
     await begin(engine, 'r1', 'counter')
     expect(await outcome(engine, 'r1')).toEqual({ status: 'completed', output: 1 })

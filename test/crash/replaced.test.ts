@@ -6,6 +6,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { describe, expect, test, vi } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
+import type { Durability } from '../../src/engine/embedded/store.ts'
 import type { StepIO } from '../../src/engine/index.ts'
 import { begin, behind, errorOf, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
@@ -60,10 +61,10 @@ function held(): { readonly effect: (io: StepIO) => Promise<never>; calledOff: b
 }
 
 async function working(
-  writer: 'inline' | 'thread',
+  durability: Durability,
 ): Promise<{ file: string; copy: string; engine: Opened; work: ReturnType<typeof held> }> {
   const file = inFolder()
-  const engine = open(file, { writer })
+  const engine = open(file, { durability })
   const work = held()
   engine.drive(
     registry({ worker: async (ctx) => step(ctx, 'work', work.effect), quick: (ctx) => step(ctx, 'one', () => 1) }),
@@ -76,9 +77,9 @@ async function working(
   return { file, copy, engine, work }
 }
 
-describe.each(['inline', 'thread'] as const)('a store under a process that drives, writer %s', (writer) => {
+describe.each(['full', 'strict'] as const)('a store under a process that drives, durability %s', (durability) => {
   test.each(harms)('$what: the process stops with store.replaced and says so to every caller', async ({ harm }) => {
-    const { file, copy, engine, work } = await working(writer)
+    const { file, copy, engine, work } = await working(durability)
     const end = errorOf(() => outcome(engine, 'r'))
     await harm(file, copy)
     expect(await end).toMatchObject({
@@ -94,7 +95,7 @@ describe.each(['inline', 'thread'] as const)('a store under a process that drive
   })
 
   test('removed just before a start: the start is not acknowledged', async () => {
-    const { file, engine } = await working(writer)
+    const { file, engine } = await working(durability)
     remove(file)
     expect(await errorOf(() => begin(engine, 'late', 'quick'))).toMatchObject({ code: 'store.replaced' })
   })
@@ -111,7 +112,7 @@ test('a process that only decides is not told that its answer counts, where the 
 })
 
 test('a process that closes after its file was replaced does no harm to the new store', async () => {
-  const { file, engine } = await working('inline')
+  const { file, engine } = await working('full')
   remove(file)
   const other = open(file)
   other.drive(registry({ quick: (ctx) => step(ctx, 'one', () => 1) }))

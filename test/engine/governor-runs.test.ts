@@ -89,7 +89,6 @@ function stage(model: (clock: ManualClock) => Model, own = true): Stage {
         file,
         clock,
         strict: true,
-        writer: 'inline',
         durability: 'relaxed',
         onWarning: () => {},
         ...(own ? { governor } : {}),

@@ -81,7 +81,6 @@ async function lives(
     store: file,
     agents: [root],
     crash,
-    writer: 'inline',
     strict: true,
     onWarning: () => {},
   })

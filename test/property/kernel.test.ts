@@ -163,7 +163,6 @@ describe('lease', () => {
               file,
               strict: true,
               durability: 'relaxed',
-              writer: 'inline',
               pollMs: 2,
               onWarning: () => {},
             })

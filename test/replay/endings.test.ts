@@ -21,7 +21,7 @@ describe('K6: what is in doubt', () => {
     let ran = 0
     const agents = { lead: async (ctx: Context) => step(ctx, 'pay', () => ++ran, { effect: 'once' }) }
     for (let turn = 0; turn < 6; turn++) {
-      const first = bench.engine(agents, { writer: 'thread' })
+      const first = bench.engine(agents, { durability: 'strict' })
       const before = ran
       start(first).catch(() => undefined)
       for (let i = 0; i <= turn; i++) await new Promise((resolve) => setImmediate(resolve))

@@ -13,8 +13,8 @@ import { registryOf } from './scenarios.ts'
 const run = runId('run_fenced')
 const leaseMs = 3_000
 
-for (const writer of ['inline', 'thread'] as const) {
-  test(`K2: results that reach a fenced process are not recorded, and it releases no effect (${writer} writer)`, async () => {
+for (const durability of ['full', 'strict'] as const) {
+  test(`K2: results that reach a fenced process are not recorded, and it releases no effect (${durability} durability)`, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'reeve-fencing-'))
     const file = join(dir, 'reeve.db')
     const clock = manualClock()
@@ -39,7 +39,7 @@ for (const writer of ['inline', 'thread'] as const) {
       },
     })
     const open = (): EmbeddedEngine =>
-      createEmbeddedEngine({ file, clock, leaseMs, writer, strict: true, pollMs: 2, onWarning: () => {} })
+      createEmbeddedEngine({ file, clock, leaseMs, durability, strict: true, pollMs: 2, onWarning: () => {} })
     const frozen = open()
     const other = open()
     try {

@@ -47,7 +47,7 @@ export function goldens(): readonly Golden[] {
 
 /** A store as it was after the n-th commit, its process dead. */
 export async function plant(file: string, commits: readonly Commit[]): Promise<void> {
-  await createEmbeddedEngine({ file, writer: 'inline' }).close()
+  await createEmbeddedEngine({ file }).close()
   const db = new DatabaseSync(file)
   const insert = (table: string, row: Cells): void => {
     const names = Object.keys(row)
@@ -70,7 +70,6 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
   const place = mkdtempSync(join(tmpdir(), 'reeve-golden-'))
   const engine = createEmbeddedEngine({
     file: join(place, 'reeve.db'),
-    writer: 'inline',
     durability: 'relaxed',
     clock,
     strict: true,

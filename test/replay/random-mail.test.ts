@@ -57,7 +57,6 @@ async function dies(
     clock,
     strict: true,
     durability: 'relaxed',
-    writer: 'inline',
     crash,
     onWarning: () => {},
   })

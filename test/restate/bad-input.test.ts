@@ -124,7 +124,7 @@ describe('options', () => {
     [{ store: 'x.db', sweepMs: 1 }, /sweepMs is not an option any more/],
     [{ store: 'x.db', ingres: 'http://x' }, /no option "ingres": did you mean "ingress"/],
     [{ store: 'x.db', poolSize: 3 }, /poolSize is for PostgreSQL/],
-    [{ store: 'postgres://db/x', writer: 'thread' }, /writer is for a store in a file/],
+    [{ store: 'postgres://db/x', durability: 'strict' }, /durability is for a store in a file/],
     [{ store: 'x.db', ingress: 'localhost:8080' }, /ingress is the text "localhost:8080"/],
     [{ store: 'x.db', ingress: 'http://ann:secret@r:8080' }, /give tokens instead/],
     [{ store: 'x.db', admin: 'ann:secret@r:9070' }, /admin is a text/],

@@ -46,7 +46,7 @@ function late(subject: StoreSubject): StoreSubject {
   }
 }
 
-bindStoreContract(late(sqlite('SQLite, a file', { writer: 'inline' })))
+bindStoreContract(late(sqlite('SQLite, a file', { durability: 'full' })))
 
 test('in a storm everything happens that may', async () => {
   const wanted = [

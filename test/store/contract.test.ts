@@ -3,8 +3,8 @@ import { bindStoreContract } from './bind.ts'
 import { MemoryStore } from '../../src/engine/memory/store.ts'
 import { sqlite } from './sqlite-place.ts'
 
-bindStoreContract(sqlite('SQLite, a file, inline writer', { writer: 'inline' }))
-bindStoreContract(sqlite('SQLite, a file, writer thread', { writer: 'thread' }))
+bindStoreContract(sqlite('SQLite, a file', { durability: 'full' }))
+bindStoreContract(sqlite('SQLite, a file, strict', { durability: 'strict' }))
 bindStoreContract({
   name: 'in memory',
   isPrivate: true,

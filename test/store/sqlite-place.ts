@@ -1,4 +1,4 @@
-/** SQLite as the store contract needs it: over a file, with either writer. */
+/** SQLite as the store contract needs it: over a file. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { StoreSubject } from '../../src/contract/index.ts'
 
 const leaseMs = 3_000
 
-export function sqlite(name: string, options: Pick<SqliteOptions, 'writer' | 'durability'> = {}): StoreSubject {
+export function sqlite(name: string, options: Pick<SqliteOptions, 'durability'> = {}): StoreSubject {
   return {
     name,
     create({ clock }) {

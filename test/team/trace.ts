@@ -44,7 +44,6 @@ export async function staged(root: Agent, input: Json = 'Go', file = ':memory:')
     file,
     clock,
     strict: true,
-    writer: 'inline',
     durability: 'relaxed',
     onWarning: () => {},
   })

@@ -28,12 +28,12 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
 }
 
 /**
- * Resolves when the store file of this worker was replaced or removed. A process supervisor then starts a new worker.
+ * Resolves when this worker can do nothing more with its store. A process supervisor then starts a new worker.
  */
 const storeLost = (): Promise<'lost'> =>
   new Promise((resolve) => {
     process.on('warning', (warning: Error & { readonly code?: string }) => {
-      if (warning.code === 'store.replaced') resolve('lost')
+      if (warning.code === 'store.replaced' || warning.code === 'store.unsynced') resolve('lost')
     })
   })
 

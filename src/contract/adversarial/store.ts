@@ -251,6 +251,12 @@ export class AdversarialStore implements Store {
   // ---- writing and news
   // ------------------------------------------------------------------------------------------------------------
 
+  /** It fails never: a process whose store has is over. */
+  async synced(): Promise<void> {
+    await this.below.synced()
+    await this.#rest('synced')
+  }
+
   commit(batch: Batch): Promise<BatchResult> {
     const { slow, stolen, doubled } = this.#weather
     // As a server is sent it: what becomes of the batch in memory does not change it any more.

@@ -5,7 +5,7 @@
  * how a store is opened (schema.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
+import { andThen, runOf, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { admittedRuns } from '../admission.ts'
 import type { Batch, BatchResult, ClaimCandidate, Claimed, InboxRow, Store, Unread, ClaimFilter } from '../store.ts'
@@ -17,7 +17,8 @@ import { RedactedStore } from './redacted.ts'
 import { removeRun } from './remove.ts'
 import { isRefusal, openStore, storeError, type OpenOptions } from './schema.ts'
 import { shrink } from './maintenance.ts'
-import { Writer, type WriterMode } from './writer.ts'
+import { SqliteBatchWriter } from './batch.ts'
+import { WalSync } from './wal-sync.ts'
 
 /** How a file is kept. Of what the host is told, it has to know these. */
 export interface SqliteOptions extends Pick<
@@ -26,8 +27,13 @@ export interface SqliteOptions extends Pick<
 > {
   /** Path of the store. Created if it does not exist. */
   readonly file: string
-  /** `full` (default): what is committed survives power loss. `relaxed`: it survives a killed process only. */
-  readonly durability?: 'full' | 'relaxed'
+  /**
+   * What a power failure may take. A killed process loses nothing, whatever stands here. `full` (default): answers of
+   * models and what was read, of the last moments; they are asked for again. Everything else leaves, is told or is
+   * shown only when what it depends on is on disk. `strict`: nothing; every commit waits for the disk, before a model is
+   * asked, too. `relaxed`: the last moments, whatever was told of them.
+   */
+  readonly durability?: Durability
   /**
    * After this long without a heartbeat a process counts as dead on other hosts (other containers, too). A thread of
    * its own writes the heartbeat, so code that blocks the event loop does not stop it, for ten minutes. On one host a
@@ -37,8 +43,10 @@ export interface SqliteOptions extends Pick<
   readonly leaseMs?: number
   /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
   readonly busyMs?: number
-  readonly writer?: WriterMode
 }
+
+/** What a power failure may take (`SqliteOptions.durability`). */
+export type Durability = 'full' | 'strict' | 'relaxed'
 
 export class SqliteStore implements Store {
   readonly name: string
@@ -48,7 +56,10 @@ export class SqliteStore implements Store {
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
-  readonly #writer: Writer
+  readonly #writer: SqliteBatchWriter
+  /** Undefined: nothing waits for the disk. */
+  readonly #sync: WalSync | undefined
+  readonly #isStrict: boolean
   readonly #identity: Identity
   readonly #redacted: RedactedStore
   readonly #clock: Clock
@@ -60,9 +71,9 @@ export class SqliteStore implements Store {
   /** Throws `store.*`. */
   constructor(options: SqliteOptions) {
     const { file } = options
+    const { durability = 'full' } = options
     const open: OpenOptions = {
       file,
-      durability: options.durability ?? 'full',
       busyMs: options.busyMs ?? 5_000,
       shrinks: options.retentionMs !== undefined,
     }
@@ -73,7 +84,9 @@ export class SqliteStore implements Store {
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
-    this.#writer = new Writer(this.db, this.#identity, open, options.writer ?? 'auto')
+    this.#writer = new SqliteBatchWriter(this.db)
+    this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file)
+    this.#isStrict = durability === 'strict'
     this.lease = new SqliteLease(this.db, this.#clock, {
       file,
       leaseMs: options.leaseMs ?? 3_000,
@@ -85,8 +98,27 @@ export class SqliteStore implements Store {
   id(): string {
     return this.#identity.id
   }
-  commit(batch: Batch): BatchResult | Promise<BatchResult> {
-    return this.#writer.commit(batch)
+  /**
+   * Throws or rejects with what SQLite says; then nothing was written. What was written to a file that is not the store
+   * any more counts as not written: it will not be read.
+   */
+  commit(batch: Batch): Now<BatchResult> {
+    if (this.#sync?.failed !== undefined) throw this.#sync.failed
+    let result: BatchResult
+    try {
+      result = this.#writer.apply(batch)
+    } catch (thrown) {
+      throw this.#identity.fileChanged ?? thrown
+    }
+    const changed = this.#identity.fileChanged
+    if (changed !== undefined) throw changed
+    this.#identity.reached(result.position)
+    if (this.#isStrict) return andThen(this.synced(), () => result)
+    this.#sync?.soon()
+    return result
+  }
+  synced(): Now<void> {
+    return this.#sync?.synced()
   }
   /** One transaction for all of them: a claim each with its own `fsync` would be ten times as slow. */
   claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Claimed[] {
@@ -145,7 +177,7 @@ export class SqliteStore implements Store {
     return refusedBy(thrown, this.name, run)
   }
   changed(): ReeveError | undefined {
-    return this.#identity.changed
+    return this.#sync?.failed ?? this.#identity.changed
   }
   mustHaveRules(): void {
     this.#redacted.mustHaveRules()
@@ -168,7 +200,7 @@ export class SqliteStore implements Store {
     // the answer of a file is never lost
   }
   async stop(): Promise<void> {
-    await this.#writer.close()
+    await this.#sync?.close()
     await this.lease.stop()
   }
   release(): void {

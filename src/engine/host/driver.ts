@@ -1,11 +1,13 @@
 /**
  * The driver: moves runs forward. Per tick it delivers arrivals, commits everything learned and intended in one
- * transaction, and only then lets effects out.
+ * transaction, and only then lets effects out: model calls and reads at once, all others, and whatever else an outside
+ * can see, as soon as the store has it on disk.
  *
  * Owns: the tick, the commit and what follows from it, waking and parking runs.
  * Does not own: what activations ask for (command-handler.ts), the outside's verbs (engine.ts), how the store does it
  * (../store.ts).
- * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
+ * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit and output sync, group commit), K6 (effects join what
+ * is in flight).
  */
 import {
   andThen,
@@ -23,7 +25,7 @@ import {
 import { mailShape } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../replay/effects.ts'
-import type { Operation } from '../replay/operation.ts'
+import { hasConsequences, type Operation } from '../replay/operation.ts'
 import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,
@@ -103,6 +105,19 @@ function settle<T>(
   else resolve(done)
 }
 
+/** What an outside is told of a commit; `reject`: it cannot be told. */
+interface Notice {
+  readonly tell: () => void
+  readonly reject?: (error: Error) => void
+}
+
+/** What waits until a commit is on disk. */
+interface Unsynced {
+  readonly effects: readonly Operation[]
+  readonly notices: readonly Notice[]
+  readonly synced: Promise<void>
+}
+
 export class Driver implements EngineState {
   readonly options: DriverOptions
   readonly store: Store
@@ -124,6 +139,9 @@ export class Driver implements EngineState {
    */
   readonly #stops: Operation[] = []
   #sealedStops: Operation[] = []
+  /** Effects that nothing keeps any more: they leave now. */
+  readonly #cleared: Operation[] = []
+  readonly #unsynced = new Set<Unsynced>()
   dead = false
   /** Nothing is delivered, let out or woken any more; what is known is still recorded. */
   closing = false
@@ -201,6 +219,7 @@ export class Driver implements EngineState {
   /** True while something is left to do without the outside. */
   get busy(): boolean {
     const leaving = this.outbox.length + this.#sealed.length + this.#stops.length + this.#sealedStops.length
+    if (this.#cleared.length > 0) return true
     return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || leaving > 0
   }
 
@@ -315,7 +334,7 @@ export class Driver implements EngineState {
     moveAll(this.#stops, this.#sealedStops)
     if (isEmpty(batch)) {
       touched.clear()
-      this.#carryOutStops()
+      this.#clear([])
       this.checkNews()
       return true
     }
@@ -337,8 +356,9 @@ export class Driver implements EngineState {
     this.#failures = 0
     this.commits++
     this.onWritten()
+    let isDone = false
     for (const { run, key } of steps) {
-      this.effects.forget(key)
+      isDone = this.effects.forget(key) || isDone
       this.cache.moved(run)
     }
     if (this.#crash('commit.after')) return false
@@ -346,16 +366,64 @@ export class Driver implements EngineState {
     for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
-    this.#carryOutStops()
-    for (const [i, { resolve, reject }] of posts.entries())
-      settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from))
-    for (const [i, { resolve, reject }] of values.entries())
-      settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run))
-    for (const { run, resolve, reject } of begun)
-      settle(refused(run) === undefined ? result.existed.includes(run) : undefined, resolve, reject, refused(run))
+    const notices: Notice[] = []
+    /** A run hears at once: what it does then depends on this commit and is written after it. */
+    const answer = (from: RunId | undefined, notice: Notice): void => {
+      if (from === undefined) notices.push(notice)
+      else notice.tell()
+    }
+    for (const [i, { resolve, reject }] of posts.entries()) {
+      const { from } = batch.rows[i]!
+      answer(from, { tell: () => settle(result.posts[i], resolve, reject, refused(from)), reject })
+    }
+    for (const [i, { resolve, reject }] of values.entries()) {
+      const from = batch.values[i]!.by?.run
+      answer(from, { tell: () => settle(result.values[i], resolve, reject, refused(from)), reject })
+    }
+    for (const { run, resolve, reject } of begun) {
+      const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
+      notices.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
+    }
     for (const { run, id } of gone) run.activations.delete(id)
-    this.#afterCommit(batch, touched, result)
+    this.#afterCommit(batch, touched, result, notices)
+    this.#clear(notices, isDone)
     return true
+  }
+
+  /**
+   * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
+   * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
+   */
+  #clear(notices: readonly Notice[], isDone = false): void {
+    const isUrgent =
+      isDone || notices.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
+    if (!isUrgent) return moveAll(this.#sealed, this.#cleared)
+    const sealed = this.#sealed.splice(0)
+    const stops = this.#sealedStops.splice(0)
+    const told = (): void => {
+      this.#carryOut(stops)
+      for (const { tell } of notices) tell()
+    }
+    const synced = caught(() => this.store.synced(), (thrown) => Promise.reject(thrown as Error))
+    if (!(synced instanceof Promise)) {
+      moveAll(sealed, this.#cleared)
+      return told()
+    }
+    const effects: Operation[] = []
+    for (const op of sealed) (hasConsequences(op) ? effects : this.#cleared).push(op)
+    const waiting: Unsynced = { effects, notices, synced }
+    this.#unsynced.add(waiting)
+    synced.then(
+      () => {
+        if (!this.#unsynced.delete(waiting) || this.dead) return
+        this.#cleared.push(...effects)
+        told()
+        if (effects.length > 0) this.schedule()
+      },
+      (thrown: unknown) => {
+        if (this.#unsynced.has(waiting)) this.onStoreFailure(this.store.errorOf(thrown), [])
+      },
+    )
   }
 
   /**
@@ -460,6 +528,7 @@ export class Driver implements EngineState {
     batch: Batch,
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
+    notices: Notice[],
   ): void {
     const { awake } = result
     const roused: RunId[] = []
@@ -473,7 +542,7 @@ export class Driver implements EngineState {
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
       this.cache.drop(run, 'ended')
-      if (end !== undefined) this.onEnd(run, end)
+      if (end !== undefined) notices.push({ tell: () => this.onEnd(run, end) })
     }
     for (const id of touched) {
       const run = this.runs.get(id)
@@ -484,8 +553,9 @@ export class Driver implements EngineState {
     }
     if (roused.length > 0) this.cache.wake(roused)
     const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
-    for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.offer(id)
-    this.#wakeElsewhere(batch)
+    for (const { id, from } of batch.runs)
+      if (from !== undefined && !isLost(from) && !isLost(id)) notices.push({ tell: () => this.cache.offer(id) })
+    if (this.placement.hasMover) notices.push({ tell: () => this.#wakeElsewhere(batch) })
     const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
@@ -539,13 +609,12 @@ export class Driver implements EngineState {
   }
 
   /** What stops them is durable. */
-  #carryOutStops(): void {
-    for (const op of this.#sealedStops.splice(0))
-      if (!op.owner.discarded) this.effects.abort(op, op.stopped ?? 'stopped')
+  #carryOut(stops: readonly Operation[]): void {
+    for (const op of stops) if (!op.owner.discarded) this.effects.abort(op, op.stopped ?? 'stopped')
   }
 
   #release(): Now<void> {
-    if (this.#sealed.length === 0 || this.closing || this.#blind) return
+    if (this.#cleared.length === 0 || this.closing || this.#blind) return
     if (this.store.lease.fresh) return this.#letOut()
     return andThen(this.#recheckLease(), (sees) => {
       if (sees && !this.closing) this.#letOut()
@@ -553,7 +622,7 @@ export class Driver implements EngineState {
   }
 
   #letOut(): void {
-    for (const op of this.#sealed.splice(0)) {
+    for (const op of this.#cleared.splice(0)) {
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
       else if (this.#crash('release')) return
@@ -686,7 +755,6 @@ export class Driver implements EngineState {
 
   /** What this process has written for runs that it does not hold. */
   #wakeElsewhere(batch: Batch): void {
-    if (!this.placement.hasMover) return
     const written = new Set([...batch.runs.map(({ id }) => id), ...batch.rows.map(({ act }) => runOf(act))])
     for (const run of written) if (!this.runs.has(run)) this.placement.wake(run)
   }
@@ -706,16 +774,30 @@ export class Driver implements EngineState {
     if (this.#stops.length > 0 && !this.dead) await this.#commit()
     await this.effects.drain()
     if (this.dead) return
-    this.commands.dispatcher.noteUnreleased([...this.#sealed, ...this.outbox])
+    const unsynced = [...this.#unsynced].flatMap(({ effects }) => effects)
+    this.commands.dispatcher.noteUnreleased([...this.#cleared, ...unsynced, ...this.#sealed, ...this.outbox])
     // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would
     // not be let out.
     for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
     await this.#commit()
+    await this.#synced()
+  }
+
+  /** Everything is on disk, and whoever was to be told of it has been told. */
+  async #synced(): Promise<void> {
+    try {
+      await this.store.synced()
+      while (this.#unsynced.size > 0) await Promise.all([...this.#unsynced].map(({ synced }) => synced))
+    } catch (thrown) {
+      this.onStoreFailure(this.store.errorOf(thrown), [])
+    }
   }
 
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
+    for (const { notices } of this.#unsynced) for (const { reject } of notices) reject?.(error)
+    this.#unsynced.clear()
     this.#followUp.fail(error)
     this.#followUp = new FollowUp()
     for (const run of this.runs.keys()) this.#lose(run, error.message)

@@ -122,7 +122,10 @@ export class EffectDispatcher implements EffectsHost {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)
     }
-    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(effectKey(op))
+    if (op.owner.outcome !== undefined || op.ended) {
+      this.#engine.effects.forget(effectKey(op))
+      return
+    }
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
     if (run !== undefined) this.#engine.schedule()

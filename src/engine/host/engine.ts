@@ -59,7 +59,7 @@ import {
 import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
-import type { Store, StoreLease, StoreReader } from '../store.ts'
+import { isLost, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import type { CrashPoint } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
@@ -227,7 +227,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.onEnd = (run, end) => this.#subscriptions.ended(run, end)
     this.driver.onPart = (run, part, author) => this.#subscriptions.part(run, part, author)
     this.driver.onStoreFailure = (error, runs) => {
-      if (error.code === 'store.replaced') return this.#lose(error)
+      if (isLost(error)) return this.#lose(error)
       // A failure while closing is always reported: it names the commit whose result is unknown.
       if (this.#closed) this.driver.options.warn(error.code, error.message)
       else this.#outage.failed(error)
@@ -326,7 +326,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
     await this.#starting.get(request.run)
-    const event = await this.#inStore(() => this.#reader.birth(request.run))
+    const event = await this.#read(() => this.#reader.birth(request.run))
     const given = birthOf(request)
     mustBeSameStart(event, request.run, decode(this.driver.options.redact(encode(given), eventShape(given))))
     return { created: false }
@@ -335,7 +335,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
     this.#open()
     this.store.mustHaveRules()
-    return await this.#inStore(() => forkRun(this.driver, request))
+    return await this.#read(() => forkRun(this.driver, request))
   }
 
   // ---- the outside's word
@@ -410,9 +410,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
     )
   }
 
+  /** What an outside is shown does not go back, whichever process has written it: it is on disk (K5). */
   async #read<T>(query: () => Now<T>): Promise<T> {
     this.#open()
-    return await this.#inStore(query)
+    return await this.#inStore(() => andThen(query(), (answer) => andThen(this.store.synced(), () => answer)))
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
@@ -468,7 +469,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     })
   }
 
-  /** The store file was replaced or removed: the engine stops, and every pending and later call gets the error. */
+  /** This process can do nothing more with the store: the engine stops, every pending and later call gets the error. */
   #lose(error: ReeveError): void {
     if (this.#lost !== undefined) return
     this.#lost = error

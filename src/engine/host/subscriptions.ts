@@ -56,7 +56,7 @@ interface Listening {
 }
 
 export class Subscriptions {
-  readonly #store: Pick<Store, 'errorOf'>
+  readonly #store: Pick<Store, 'errorOf' | 'synced'>
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, EndWaiter[]>()
@@ -71,14 +71,17 @@ export class Subscriptions {
   readonly #lookForEnds = oneAtATime(
     () =>
       andThen(this.#reader.ends(this.#outcomes), (ends) => {
-        for (const [run, end] of ends) this.ended(run, end)
+        if (ends.size > 0)
+          return andThen(this.#store.synced(), () => {
+            for (const [run, end] of ends) this.ended(run, end)
+          })
       }),
     () => {
       for (const run of this.#outcomes.keys()) this.askLater(run)
     },
   )
 
-  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: SubscriptionOptions) {
+  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf' | 'synced'>, options: SubscriptionOptions) {
     this.#store = store
     this.#reader = store.reader
     this.#parts = store.parts
@@ -114,7 +117,9 @@ export class Subscriptions {
     const look = (row: StoredRun | undefined): Now<void> => {
       if (row === undefined && !this.#options.isHeld(run)) this.#failed(unknownRun(run), [run])
       else if (typeof row?.ended === 'number')
-        return andThen(this.#reader.end(run), (end) => (end === undefined ? undefined : this.ended(run, end)))
+        return andThen(this.#reader.end(run), (end) =>
+          end === undefined ? undefined : andThen(this.#store.synced(), () => this.ended(run, end)),
+        )
     }
     return andThen(this.#reader.run(run), look)
   }

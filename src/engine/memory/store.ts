@@ -66,6 +66,10 @@ export class MemoryStore implements Store {
     return result
   }
 
+  synced(): undefined {
+    // no power failure leaves anything of it
+  }
+
   /** What has just ended is asked for yet. */
   #removeOldest(ended: ReadonlySet<RunId>): void {
     const over = this.#tables.ended.size - endedRunsKept

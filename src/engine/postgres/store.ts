@@ -298,6 +298,10 @@ export class PostgresStore implements Store {
     return this.#meta === undefined ? this.#firstCommit(batch) : this.#writer.commit(batch)
   }
 
+  synced(): undefined {
+    // the server answers a commit when it is on its disk
+  }
+
   /** What others take out of this store is known from here on, and whether this process may write. */
   async #firstCommit(batch: Batch): Promise<BatchResult> {
     await this.#open()

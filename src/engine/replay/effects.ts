@@ -37,7 +37,7 @@ import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
-import { effectKey, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { effectKey, hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -263,9 +263,11 @@ export class Effects {
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
   }
 
-  /** The end of a step is durable: its record here is dropped. */
-  forget(key: string): void {
+  /** The end of a step is committed: its record here is dropped. True if it had consequences. */
+  forget(key: string): boolean {
+    const op = this.#flights.get(key)?.op
     this.#flights.delete(key)
+    return op !== undefined && hasConsequences(op)
   }
 
   /** Whether an activation has anything out here. */

@@ -119,6 +119,12 @@ export interface Operation {
   ownKey: string | undefined
 }
 
+/**
+ * Whether an outside can see that it was made. To ask a model once more, or to read once more, changes nothing: it may
+ * be forgotten that it was done (K5).
+ */
+export const hasConsequences = ({ effect }: Operation): boolean => effect !== 'model' && effect !== 'read'
+
 /** A command found in the log that the code has not asked for yet. */
 export interface RecordedCommand {
   readonly event: CommandEvent

@@ -76,7 +76,6 @@ export class WorkerStage {
       file: this.#file,
       clock: this.clock,
       strict: true,
-      writer: 'inline',
       durability: 'relaxed',
       pollMs: 2,
       crash: () => process.dead,

@@ -5,6 +5,7 @@
 import { completed, ReeveError, type RunId } from '../../../src/core/index.ts'
 import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
+import type { Durability } from '../../../src/engine/embedded/store.ts'
 import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
 import { team } from './team.ts'
 import { valueOf, type World } from './world.ts'
@@ -19,7 +20,7 @@ export class Operator {
   /** For what users do through a runtime. */
   readonly #runtime: Promise<Runtime>
 
-  constructor(file: string, world: World, durability: 'full' | 'relaxed') {
+  constructor(file: string, world: World, durability: Durability) {
     this.#world = world
     this.engine = createEmbeddedEngine({
       file,
@@ -27,7 +28,6 @@ export class Operator {
       busyMs: 100,
       pollMs: 5,
       onWarning: () => undefined,
-      writer: 'inline',
     })
     this.#runtime = createRuntime({
       engine: this.engine,

@@ -6,6 +6,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ActivationId, RunId } from '../../../src/core/index.ts'
+import type { Durability } from '../../../src/engine/embedded/store.ts'
 import { audit } from './audit.ts'
 import { Operator, patiently } from './operator.ts'
 import type { Dice } from './random.ts'
@@ -22,8 +23,7 @@ export interface Plan {
   readonly blockMs: number
   /** The share of processes that stand still for longer than their lease, before they are killed. */
   readonly freezes: number
-  readonly durability: 'full' | 'relaxed'
-  readonly writer: 'auto' | 'inline' | 'thread'
+  readonly durability: Durability
   /** For this long a round is tortured; then its processes may live. */
   readonly tortureMs: number
   /** A run that has not ended this long after the last kill of its round is lost. */
@@ -147,8 +147,8 @@ export class Round {
   async #slot(): Promise<void> {
     const { dice, plan, file, socket, figures } = this.#o
     // Here every process dies young, whatever its runs do: none of them is to blame.
-    const { leaseMs, durability, writer } = plan
-    const options = { leaseMs, durability, writer, busyMs: 1_000, pollMs: 10, lossLimit: 1_000 }
+    const { leaseMs, durability } = plan
+    const options = { leaseMs, durability, busyMs: 1_000, pollMs: 10, lossLimit: 1_000 }
     while (!this.#over) {
       const child = spawn(
         process.execPath,

@@ -1,0 +1,59 @@
+/**
+ * A process whose disk is traced, or fails (shim.c). Arguments: the folder, the witness, and as JSON a list of parts, one
+ * store each; `fault`: what is to fail, as the shim reads it. A copy of each store is left in `kept` as a killed process
+ * leaves it. With `watch` it is another process that shows the feed of a store.
+ */
+import { appendFileSync, cpSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RunId } from '../../../src/core/index.ts'
+import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
+import type { Durability } from '../../../src/engine/embedded/store.ts'
+import { Player, runs, watch } from './script.ts'
+
+export interface Part {
+  readonly name: string
+  readonly fault?: string
+  readonly durability?: Durability
+  readonly isWatched?: boolean
+}
+
+const [disk, witness, what, kept] = process.argv.slice(2) as [string, string, string, string]
+
+if (what === 'watch') {
+  const store = join(disk, kept, 'store.db')
+  while (!existsSync(store)) await new Promise((resolve) => setTimeout(resolve, 1))
+  const engine = createEmbeddedEngine({ file: store, pollMs: 2, onWarning: () => undefined })
+  const never = new AbortController().signal
+  const see = (sight: object): void => appendFileSync(witness, `${JSON.stringify({ part: kept, ...sight })}\n`)
+  const has = async (run: string): Promise<boolean> => (await engine.read(run as RunId, 0, 1)).length > 0
+  process.send!('ready')
+  for (const run of runs) {
+    while (!(await has(run))) await new Promise((resolve) => setTimeout(resolve, 1))
+    watch(engine, run as RunId, see, never)
+  }
+} else {
+  for (const { name, fault, ...rest } of JSON.parse(what) as Part[]) {
+    const folder = join(disk, name)
+    mkdirSync(folder, { recursive: true })
+    const arm = (): void => {
+      if (fault === undefined) return
+      try {
+        openSync(join(disk, `!${fault}`), 'r')
+      } catch {
+        // the shim has heard it
+      }
+    }
+    const player = new Player({ store: join(folder, 'store.db'), witness, part: name, ...rest })
+    arm()
+    const late = setTimeout(() => {
+      console.error(`${name} (${fault}) is not at an end`)
+      process.exit(1)
+    }, 30_000)
+    await player.play()
+    clearTimeout(late)
+    player.see({ saw: 'the end' })
+    cpSync(folder, join(kept, name), { recursive: true, filter: (path) => !path.endsWith('-shm') })
+    await player.close().catch(() => undefined)
+  }
+  process.exit(0)
+}

@@ -1,0 +1,243 @@
+/**
+ * The power fails, and the disk does: at every point at which a scripted team waits for the disk, and at each of its
+ * writes and syncs. Nothing that was seen outside is lost, nothing is done twice; at most a model is asked again (K5,
+ * K6).
+ *
+ *   node test/crash/power/main.ts [--seed n] [--sample n] [--only loss|sync|write] [--durability full|strict|relaxed]
+ *
+ * `--sample`: so many restarts of each kind instead of all; `--only`: power losses, failing syncs or failing writes. With
+ * `relaxed` it must fail. Needs gcc and Linux. Prints figures, then a line for
+ * each kind, then `N passed, N failed`. Exit code 1 on a failure.
+ */
+import { execFileSync, fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Durability } from '../../../src/engine/embedded/store.ts'
+import { Dice } from '../kill/random.ts'
+import { audit, referenceOf, type Found, type Reference } from './audit.ts'
+import type { Part } from './child.ts'
+import { Disk, stepsOf, type Step } from './disk.ts'
+import { seenIn, type Seen } from './script.ts'
+
+const { values: args } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    sample: { type: 'string' },
+    only: { type: 'string' },
+    durability: { type: 'string', default: 'full' },
+  },
+})
+const seed = Number(args.seed)
+const most = args.sample === undefined ? Infinity : Number(args.sample)
+const durability = args.durability as Durability
+
+// what is real of the disk makes it slower and nothing else
+const memory = '/dev/shm'
+const folder = realpathSync(mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'reeve-power-')))
+process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'cache')
+const shim = join(folder, 'shim.so')
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+const shimSource = join(import.meta.dirname, 'shim.c')
+execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', shim, shimSource, '-ldl', '-lpthread'])
+
+/** What was traced of a process, and where. */
+interface Traced {
+  readonly steps: Step[]
+  readonly kept: string
+}
+
+let traces = 0
+/** A process on the traced disk. */
+async function traced(parts: readonly Part[], isWatchedFromElsewhere = false): Promise<Traced> {
+  const place = join(folder, `trace${traces++}`)
+  const [disk, witness, trace, kept] = ['disk', 'witness', 'trace', 'kept'].map((name) => join(place, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  mkdirSync(disk, { recursive: true })
+  mkdirSync(kept)
+  writeFileSync(witness, '')
+  const env = {
+    ...process.env,
+    LD_PRELOAD: shim,
+    POWER_DISK: disk,
+    POWER_WITNESS: witness,
+    POWER_TRACE: trace,
+    POWER_SYNC_US: '3000',
+  }
+  const run = (...argv: string[]): ChildProcess =>
+    fork(childFile, argv, { env, execArgv: ['--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const watcher = isWatchedFromElsewhere ? run(disk, witness, 'watch', parts[0]!.name) : undefined
+  const child = run(disk, witness, JSON.stringify(parts), kept)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (watcher !== undefined) {
+    watcher.kill('SIGKILL')
+    await once(watcher, 'exit')
+  }
+  if (code !== 0) throw new Error(`a traced process has ended with ${code}`)
+  return { steps: [...stepsOf(readFileSync(trace))], kept }
+}
+
+interface Kind {
+  readonly name: string
+  restarts: number
+  seen: number
+  models: number
+  tools: number
+  doubts: number
+  readonly problems: string[]
+}
+let passed = 0
+let failed = 0
+function tell({ name, restarts, seen, models, tools, doubts, problems }: Kind): void {
+  if (problems.length === 0) passed++
+  else failed++
+  console.log(
+    `${problems.length === 0 ? 'ok  ' : 'FAIL'} ${name}: ${restarts} restarts, ${seen} things seen before, lost or doubled ${problems.length}; models asked again ${models}, tools called again with the same key ${tools}, once in doubt ${doubts}`,
+  )
+  for (const problem of problems.slice(0, 8)) console.log(`  ${problem}`)
+}
+const kindOf = (name: string): Kind => ({ name, restarts: 0, seen: 0, models: 0, tools: 0, doubts: 0, problems: [] })
+function note(kind: Kind, at: string, found: Found): void {
+  kind.restarts++
+  kind.seen += found.seen
+  kind.models += found.models
+  kind.tools += found.tools
+  kind.doubts += found.doubts
+  kind.problems.push(...found.problems.map((problem) => `${at}: ${problem}`))
+}
+
+/** So many of a list at most, evenly, the last among them. */
+const sampled = <T>(list: readonly T[], count: number): T[] =>
+  list.length <= count
+    ? [...list]
+    : Array.from({ length: count }, (_, i) => list[Math.ceil(((i + 1) * list.length) / count) - 1]!)
+
+const dice = new Dice(seed)
+
+/** The power fails just before and just after each sync, and after each thing that was seen. */
+async function powerLoss(name: string, { steps }: Traced, reference: Reference): Promise<number> {
+  const seenAt = (upTo: number): Seen[] =>
+    seenIn(
+      steps
+        .slice(0, upTo)
+        .flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : []))
+        .join(''),
+    ).filter(({ saw }) => saw !== 'the end')
+  const end = steps.findIndex(({ what, bytes }) => what === 'seen' && bytes.includes('"the end"'))
+  const moments = steps
+    .slice(0, end)
+    .flatMap(({ what }, i) => (what === 'synced' ? [i, i + 1] : what === 'seen' ? [i + 1] : []))
+  // Of those between two syncs the last leaves the same for certain, and most was seen by then.
+  const isLast = (at: number, i: number): boolean =>
+    moments[i + 1] === undefined || steps.slice(at, moments[i + 1]).some(({ what }) => what === 'synced')
+  for (const [loss, which] of [
+    ['none', moments.filter(isLast)],
+    ['torn', moments],
+  ] as const) {
+    const kind = kindOf(
+      `${name}, ${loss === 'none' ? 'all that was not synced is gone' : 'some of it is there, torn and out of order'}`,
+    )
+    const disk = new Disk()
+    let done = 0
+    for (const at of sampled(which, most)) {
+      for (; done < at; done++) disk.apply(steps[done]!)
+      note(kind, `step ${at}`, await audit(folder, disk.after(loss, dice), seenAt(at), reference))
+    }
+    tell(kind)
+  }
+  return steps.slice(0, end).filter(({ what }) => what === 'synced').length
+}
+
+const errnos = { EIO: constants.errno.EIO, ENOSPC: constants.errno.ENOSPC }
+const batch = 20
+
+/** One write or sync fails; then the process dies, or the power fails, too. */
+async function faults(what: 'write' | 'sync', count: number, reference: Reference): Promise<void> {
+  for (const [name, errno] of Object.entries(errnos)) {
+    const died = kindOf(`${name} at a ${what}, then the process dies`)
+    const cut = kindOf(`${name} at a ${what}, then the power fails`)
+    const codes = new Map<string, number>()
+    const nths = sampled(
+      Array.from({ length: count }, (_, i) => i + 1),
+      most,
+    )
+    for (let from = 0; from < nths.length; from += batch) {
+      const parts = nths
+        .slice(from, from + batch)
+        .map((nth): Part => ({ name: `${what}${nth}`, fault: `${what}:${nth}:${errno}`, durability }))
+      const { steps, kept } = await traced(parts)
+      const disk = new Disk()
+      const seen = new Map<string, Seen[]>(parts.map((part) => [part.name, []]))
+      const over: { part: string; files: Map<string, Buffer> }[] = []
+      for (const step of steps) {
+        disk.apply(step)
+        if (step.what !== 'seen') continue
+        for (const each of seenIn(step.bytes.toString())) {
+          if (each.saw === 'gave up') {
+            codes.set(each.code, (codes.get(each.code) ?? 0) + 1)
+            if (!each.code.startsWith('store.'))
+              died.problems.push(`${each.part}: no clear error: ${each.code} ${each.message}`)
+          }
+          if (each.saw !== 'the end') seen.get(each.part)!.push(each)
+          else {
+            const files = [...disk.after('none', dice)].filter(([path]) => path.includes(`/disk/${each.part}/`))
+            over.push({ part: each.part, files: new Map(files) })
+          }
+        }
+      }
+      for (const { part, files } of over) {
+        const left = join(kept, part)
+        const live = new Map(readdirSync(left).map((file) => [file, readFileSync(join(left, file))]))
+        note(died, part, await audit(folder, live, seen.get(part)!, reference))
+        note(cut, part, await audit(folder, files, seen.get(part)!, reference))
+      }
+      rmSync(join(kept, '..'), { recursive: true, force: true })
+    }
+    console.log(
+      `${name} at a ${what}: ${nths.length} of ${count}; given up with ${[...codes].map(([code, n]) => `${code} ${n}`).join(', ') || 'nothing'}`,
+    )
+    tell(died)
+    tell(cut)
+  }
+}
+
+const began = performance.now()
+const undisturbed = await traced([{ name: 'undisturbed', durability }])
+const reference = referenceOf(
+  seenIn(undisturbed.steps.flatMap(({ what, bytes }) => (what === 'seen' ? [bytes.toString()] : [])).join('')),
+)
+const wants = (what: string): boolean => args.only === undefined || args.only === what
+if (wants('loss')) {
+  const watched = await traced([{ name: 'watched', durability, isWatched: true }], true)
+  const syncs = [
+    await powerLoss('power loss, unwatched', undisturbed, reference),
+    await powerLoss('power loss, watched', watched, reference),
+  ]
+  console.log(`power loss before and after each of ${syncs.join(' and ')} syncs, and after each thing that was seen`)
+}
+const end = undisturbed.steps.findIndex(({ what, bytes }) => what === 'seen' && bytes.includes('"the end"'))
+const counted = (...what: Step['what'][]): number =>
+  undisturbed.steps.slice(0, end).filter((step) => what.includes(step.what)).length
+if (wants('sync')) await faults('sync', counted('synced'), reference)
+if (wants('write')) await faults('write', counted('write', 'cut'), reference)
+
+console.log(`seed ${seed} · durability ${durability} · ${((performance.now() - began) / 1_000).toFixed(1)} s`)
+console.log(`${passed} passed, ${failed} failed`)
+if (failed === 0) rmSync(folder, { recursive: true, force: true })
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,239 @@
+/** What waits for the disk, and what does not: with a disk that takes its time, or fails (K5). */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { RunId } from '../../src/core/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { answer, ask, begin, errorOf, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
+
+type Told = (error: NodeJS.ErrnoException | null) => void
+const real = fs.fdatasync
+/** Syncs that have not ended; undefined: the disk takes no time. */
+let waiting: Told[] | undefined
+let syncs = 0
+
+beforeEach(() => {
+  waiting = undefined
+  syncs = 0
+  Object.assign(fs, {
+    fdatasync: (descriptor: number, told: Told) => {
+      syncs++
+      if (waiting === undefined) real(descriptor, told)
+      else waiting.push(told)
+    },
+  })
+  syncBuiltinESMExports()
+})
+afterEach(() => {
+  release()
+  Object.assign(fs, { fdatasync: real })
+  syncBuiltinESMExports()
+})
+
+/** The disk is done, or has failed. */
+function release(error: NodeJS.ErrnoException | null = null): void {
+  for (const told of waiting?.splice(0) ?? []) told(error)
+  waiting = undefined
+}
+const failing = (code: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(`${code}: i/o error, fdatasync`), { code })
+
+/** Whether a promise has an answer by now. */
+function noted<T>(promise: Promise<T>): { readonly promise: Promise<T>; readonly isDone: () => boolean } {
+  let isDone = false
+  promise.then(
+    () => (isDone = true),
+    () => (isDone = true),
+  )
+  return { promise, isDone: () => isDone }
+}
+
+/** So many turns of the event loop: what could have happened has. */
+async function turns(count = 30): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const left: string[] = []
+let paid = (): void => undefined
+const note = (what: string) => (): string => {
+  left.push(what)
+  return what
+}
+const agents = registry({
+  worker: async (ctx) => [
+    await step(ctx, 'model', note('model'), { effect: 'model' }),
+    await step(ctx, 'read', note('read'), { effect: 'read' }),
+    // idempotent: a `once` that was begun would be in doubt after it
+    await step(ctx, 'pay', () => (paid(), note('pay')())),
+  ],
+  asks: (ctx) => ask(ctx),
+  quick: (ctx) => step(ctx, 'one', () => 1, { effect: 'model' }),
+})
+beforeEach(() => {
+  left.splice(0)
+  paid = () => undefined
+})
+
+function driven(file: string, durability: 'full' | 'strict' | 'relaxed' = 'full'): Opened {
+  const engine = open(file, { durability, leaseMs: 300 })
+  engine.drive(agents)
+  return engine
+}
+
+test('K5: model calls and reads leave after the commit; a tool, a start and an outcome wait for the disk', async () => {
+  const engine = driven(inFolder())
+  waiting = []
+  const started = noted(begin(engine, 'r', 'worker'))
+  const ended = noted(outcome(engine, 'r'))
+  await until('the tool has its turn', () => left.length === 2)
+  await turns()
+  expect([left, started.isDone(), ended.isDone()]).toEqual([['model', 'read'], false, false])
+  paid = () => (waiting = [])
+  release()
+  await started.promise
+  await until('the tool has left', () => left.length === 3)
+  // its end is committed and not synced
+  await turns()
+  expect([left, ended.isDone()]).toEqual([['model', 'read', 'pay'], false])
+  release()
+  expect(await ended.promise).toEqual({ status: 'completed', output: left })
+})
+
+test('K5: an answer is acknowledged, a value told and a question shown only when they are on disk', async () => {
+  const file = inFolder()
+  const engine = driven(file)
+  const other = open(file, { pollMs: 2 })
+  waiting = []
+  const started = noted(begin(engine, 'r', 'asks'))
+  await turns()
+  const shown = [engine, other].map((each) => noted(each.questions()))
+  await turns()
+  expect([started, ...shown].map(({ isDone }) => isDone())).toEqual([false, false, false])
+  release()
+  for (const { promise } of shown) expect(await promise).toHaveLength(1)
+  await started.promise
+  waiting = []
+  const [answered, told] = [noted(answer(other, 'r', 'yes')), noted(engine.stream('ses_x').update('k', () => 1))]
+  const ended = noted(outcome(engine, 'r'))
+  await turns()
+  expect([answered, told, ended].map(({ isDone }) => isDone())).toEqual([false, false, false])
+  release()
+  expect([await answered.promise, await told.promise]).toEqual(['accepted', 1])
+  expect(await ended.promise).toMatchObject({ status: 'completed' })
+})
+
+test('K5: the feed is shown when it is on disk, in this process and in another one, which syncs it itself', async () => {
+  const file = inFolder()
+  const engine = driven(file)
+  const other = open(file, { pollMs: 2 })
+  waiting = []
+  begin(engine, 'r', 'quick').catch(() => undefined)
+  await until('it is committed', () => engine.store.reader.feed('r' as RunId, 0).length > 3)
+  const shown = [noted(engine.read('r' as RunId)), noted(other.read('r' as RunId)), noted(other.feed(0, 10))]
+  await turns()
+  expect(shown.map(({ isDone }) => isDone())).toEqual([false, false, false])
+  release()
+  for (const { promise } of shown) await promise
+  expect((await shown[1]!.promise) as unknown[]).toHaveLength(4)
+  // what is on disk is shown at once
+  waiting = []
+  expect(await other.read('r' as RunId)).toHaveLength(4)
+})
+
+test('K5: one sync serves all that were committed before it, whoever waits', async () => {
+  const engine = driven(inFolder())
+  await begin(engine, 'first', 'quick')
+  await outcome(engine, 'first')
+  waiting = []
+  const begun = syncs
+  const all = Array.from({ length: 50 }, (_, i) => begin(engine, `r${i}`, 'asks'))
+  await turns()
+  expect(syncs - begun).toBe(1)
+  release()
+  await Promise.all(all)
+  expect(syncs - begun).toBeLessThanOrEqual(3)
+})
+
+test.each(['EIO', 'ENOSPC'])(
+  'K5: where a sync fails with %s the process stops: nothing leaves, every call gets the error, the next process goes on',
+  async (code) => {
+    const file = inFolder()
+    const engine = driven(file)
+    await begin(engine, 'before', 'asks')
+    waiting = []
+    const calls = [begin(engine, 'r', 'worker'), outcome(engine, 'r'), answer(engine, 'before', 'yes')].map((call) =>
+      errorOf(() => call),
+    )
+    await until('the tool has its turn', () => left.length === 2)
+    const read = errorOf(() => engine.read('r' as RunId))
+    release(failing(code))
+    for (const error of [...(await Promise.all(calls)), await read])
+      expect(error).toMatchObject({
+        code: 'store.unsynced',
+        retryable: false,
+        message: expect.stringContaining(code) as string,
+      })
+    // a second sync would succeed: it is not asked for
+    expect(await errorOf(() => begin(engine, 'later', 'quick'))).toMatchObject({ code: 'store.unsynced' })
+    expect(engine.warnings).toContain('store.unsynced')
+    await turns()
+    expect(left).toEqual(['model', 'read'])
+    await engine.close()
+    const next = driven(file)
+    expect(await outcome(next, 'r')).toEqual({ status: 'completed', output: ['model', 'read', 'pay'] })
+    expect(left.filter((what) => what === 'pay')).toHaveLength(1)
+  },
+)
+
+test('K5: a process that only reads stops as well', async () => {
+  const file = inFolder()
+  const engine = driven(file)
+  await begin(engine, 'r', 'asks')
+  const reader = open(file, { pollMs: 2 })
+  waiting = []
+  const read = errorOf(() => reader.read('r' as RunId))
+  await turns()
+  release(failing('EIO'))
+  expect(await read).toMatchObject({ code: 'store.unsynced' })
+  await until('it has stopped', () => reader.warnings.includes('store.unsynced'))
+  expect(await errorOf(() => reader.questions())).toMatchObject({ code: 'store.unsynced' })
+})
+
+test('K5: closing waits for what was written', async () => {
+  const engine = driven(inFolder())
+  await begin(engine, 'r', 'asks')
+  waiting = []
+  const told = noted(answer(engine, 'r', 'yes'))
+  const closed = noted(engine.close())
+  await turns()
+  expect([told.isDone(), closed.isDone()]).toEqual([false, false])
+  release()
+  expect(await told.promise).toBe('accepted')
+  await closed.promise
+})
+
+test('strict: a model is asked only when its commit is on disk', async () => {
+  const engine = driven(inFolder(), 'strict')
+  waiting = []
+  begin(engine, 'r', 'worker').catch(() => undefined)
+  await turns()
+  expect(left).toEqual([])
+  release()
+  expect(await outcome(engine, 'r')).toMatchObject({ status: 'completed' })
+})
+
+test('relaxed: nothing waits for the disk', async () => {
+  const engine = driven(inFolder(), 'relaxed')
+  await begin(engine, 'r', 'worker')
+  expect(await outcome(engine, 'r')).toMatchObject({ status: 'completed' })
+  expect(syncs).toBe(0)
+})
+
+test('a durability that there is not is refused, with the one that was meant', async () => {
+  expect(await errorOf(() => createRuntime({ durability: 'strickt' as never }))).toMatchObject({
+    code: 'config.invalid',
+    message: expect.stringMatching(
+      /durability is the text "strickt", expected "full", "strict" or "relaxed": did you mean "strict"\?/,
+    ) as string,
+  })
+})
