@@ -199,7 +199,8 @@ export class RecordedLog {
   #goOn({ usage = [], begun }: Before, unread: readonly ArrivalEvent[]): void {
     const ended = new Set(unread.flatMap((event) => ('address' in event ? [event.address] : [])))
     this.spent = usage
-    this.asked ||= begun.some(({ op }) => op === 'ask')
+    // what was asked before is not known here
+    this.asked = true
     this.open = begun.map((event) => ({ ...newKnown(event), ended: ended.has(event.address) }))
     this.#known = undefined
   }
