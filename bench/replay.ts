@@ -1,5 +1,9 @@
-/** Replay: one activation of 20,000 steps is read, decoded and run again; a leader with 1,000 settled workers wakes. */
+/**
+ * Replay: one activation of 20,000 steps is read, decoded and run again; a leader with 1,000 settled workers wakes; and
+ * code whose log began anew 98 times.
+ */
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { agent, approve, createRuntime, delegate, step, type Agent, type Runtime } from 'reeve'
 import { type RunId } from '../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../src/engine/embedded/index.ts'
@@ -7,6 +11,8 @@ import { inFolder, median, sleep, turnOfLoop, type Row } from './measure.ts'
 
 const steps = 20_000
 const workers = 1_000
+const segments = 98
+const stepsOfSegment = 1_000
 const id = 'run_bench' as RunId
 
 const gate = {
@@ -21,6 +27,15 @@ const walker = agent({
   run: async (ctx) => {
     for (let i = 0; i < steps; i++) await step(ctx, 'walk', () => 1, { effect: 'read' })
     return (await approve(ctx, gate)).approved
+  },
+})
+const looper = agent({
+  name: 'looper',
+  run: async (ctx) => {
+    const segment = (ctx.carried ?? 0) as number
+    if (segment === segments) return (await approve(ctx, gate)).approved
+    for (let i = 0; i < stepsOfSegment; i++) await step(ctx, 'walk', () => 1, { effect: 'read' })
+    return ctx.restart(segment + 1)
   },
 })
 const writer = agent({ name: 'writer', description: 'writes', model: () => 'The next part.' })
@@ -61,9 +76,20 @@ async function wake(file: string, root: Agent): Promise<number> {
 
 async function wakes(file: string, root: Agent): Promise<number> {
   await untilParked(file, root)
+  return wakesAgain(file, root)
+}
+
+async function wakesAgain(file: string, root: Agent): Promise<number> {
   const seen: number[] = []
   for (let i = 0; i < 8; i++) seen.push(await wake(file, root))
   return median(seen.slice(1))
+}
+
+/** Its log is read whole from now on, as a store of before has it. */
+function forgetSegments(file: string): void {
+  const db = new DatabaseSync(file)
+  db.exec('DELETE FROM summed')
+  db.close()
 }
 
 /** The same texts, only parsed. */
@@ -83,6 +109,10 @@ export const run = (): Promise<Row[]> =>
     const events = 2 * steps
     const replayed = await wakes(join(folder, 'walker.db'), walker)
     const woken = await wakes(join(folder, 'leader.db'), leader)
+    const loops = join(folder, 'looper.db')
+    const last = await wakes(loops, looper)
+    forgetSegments(loops)
+    const whole = await wakesAgain(loops, looper)
     return [
       {
         figure: `replay of one activation of ${steps} steps`,
@@ -92,5 +122,11 @@ export const run = (): Promise<Row[]> =>
         budget: { atLeast: 400_000 },
       },
       { figure: `a leader with ${workers} settled workers wakes in`, value: woken, unit: 'ms', budget: { atMost: 20 } },
+      {
+        figure: `a log of ${segments * (2 * stepsOfSegment + 1)} entries in ${segments + 1} segments wakes in`,
+        value: last,
+        unit: 'ms',
+        side: { what: 'read whole', value: whole },
+      },
     ]
   })

@@ -38,6 +38,11 @@ export interface ActivationHost {
    * operation that has ended holds (K10). Returns the text that will be stored.
    */
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
+  /**
+   * The entry that was added last stands for those since `from`: who takes the run up need not read them. Absent: they
+   * are read.
+   */
+  standsFor?(activation: Owner, from: number): void
   /** Secrets are taken out of what is stored. Absent: nothing is. */
   readonly redacts?: boolean
   /** Absent: no content keys are recorded. */

@@ -319,10 +319,33 @@ export interface Context {
    * unread inbox.
    */
   restart(state: Json): never
+  /**
+   * For code that hears very many messages: says how those that it has answered with facts and messages alone are
+   * summed up, and returns what is to be called after each of them, in the same turn. Who takes the run up later goes
+   * on from the last summary.
+   */
+  sums(parts: SummedTraffic): (message: MessageId) => void
+  /** How often facts and messages of this scope were named so far, for such a summary; `counted`: in another process. */
+  ordinals(counted?: Ordinals): Ordinals
   /** The largest recorded time delivered so far. */
   now(): Date
   random(): number
   id(prefix: string): string
+}
+
+/** How often each kind of fact or message of a scope was named. */
+export type Ordinals = { readonly [name: string]: number }
+
+/** How answered messages are summed up. */
+export interface SummedTraffic {
+  /** The facts with which such a message may be answered. Another one ends what is summed up. */
+  readonly facts: readonly DomainEvent['type'][]
+  /** A summary is recorded after at least so many entries of the log. Default 5,000; large ones come more seldom. */
+  readonly entries?: number
+  /** Everything that answering them has changed; undefined: it cannot be said right now. */
+  state(): Json | undefined
+  /** Takes over that state, in code that has gone through everything else in the log. Opens nothing. */
+  restore(state: Json): void
 }
 
 /** When a compensation runs. */

@@ -129,6 +129,11 @@ export interface Batch {
   readonly runs: NewRun[]
   readonly acts: ActivationId[]
   readonly log: LogEntry[]
+  /**
+   * Parts of logs that a later entry stands for: those from `from` up to `upTo`, where that entry is. Who takes the run
+   * up need not read them (`Past.activation`). A part replaces those inside it.
+   */
+  readonly summed: { act: ActivationId; from: number; upTo: number }[]
   readonly rows: NewRow[]
   readonly taken: { act: ActivationId; key: string }[]
   readonly questions: NewQuestion[]
@@ -168,6 +173,7 @@ export const emptyBatch = (owner: string): Batch => ({
   runs: [],
   acts: [],
   log: [],
+  summed: [],
   rows: [],
   taken: [],
   questions: [],
@@ -276,7 +282,10 @@ export interface DueQuestion {
  * (`Store.errorOf`), for example where a journal cannot be read.
  */
 export interface Past {
-  /** The log of one activation, in order; of one that has settled it may be its last word alone. */
+  /**
+   * The log of one activation, in order, without what later entries stand for (`Batch.summed`); of one that has settled
+   * it may be its last word alone.
+   */
   activation(id: ActivationId): Iterable<{ readonly seq: number; readonly at: number; readonly event: JournalEvent }>
   /** Its last word, if it exists. */
   lastEvent(id: ActivationId): JournalEvent | undefined

@@ -12,6 +12,7 @@ import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 export const versions: Readonly<Record<JournalEvent['type'], number>> = {
   'activation.started': 1,
   'activation.restarted': 1,
+  'activation.summed': 1,
   'activation.settled': 1,
   'agent.moved': 1,
   'step.begun': 1,

@@ -246,10 +246,20 @@ const common = {
   body,
 } satisfies Shape
 
+/** An event inside another one. */
+function recordedEvent(value: unknown): Shape {
+  return isObject(value) ? eventShape(value) : 'payload'
+}
+
 /** What differs in some events. */
 const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: string]: Shape } } = {
   'activation.started': { input: inputShape, earlier: earlierShape },
-  'activation.restarted': { state: 'payload', unread: [(value) => (isObject(value) ? eventShape(value) : 'payload')] },
+  'activation.restarted': {
+    state: 'payload',
+    unread: [recordedEvent],
+    before: { usage: 'kept', version: 'kept', begun: [recordedEvent] },
+  },
+  'activation.summed': { from: 'kept', state: 'payload' },
   'activation.settled': { outcome: outcomeOf('payload') },
   'worker.settled': { outcome: outcomeOf('payload') },
   'ask.settled': { outcome: outcomeOf(answered) },

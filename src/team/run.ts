@@ -12,19 +12,20 @@ import {
   hasNames,
   type Failure,
   type Json,
+  type MessageId,
   type Outcome,
   type PlanResults,
 } from '../core/index.ts'
 import type { ReceivedCommand } from '../agent/index.ts'
 import { briefText, briefValue, type Edge, type Schema } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import type { Context, Ordinals } from '../engine/index.ts'
 import type { TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { overrides, type Advice } from './learn/advisor.ts'
 import { Learning, type Progress } from './learn/learning.ts'
 import { listenToMembers, type MemberCommandHandlers } from './mail/command-handlers.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
 import { mailDefaults } from './mail/mailbox.ts'
-import { PostRoom } from './mail/message-router.ts'
+import { mailFactTypes, PostRoom, type PostState } from './mail/message-router.ts'
 import { overseenTogether } from './plan/task-oversight.ts'
 import type { Estimate, Plan, Subtask } from './plan/plan.ts'
 import { makePlan } from './plan/planner.ts'
@@ -39,7 +40,7 @@ import { Staff } from './staff/staff.ts'
 import { TaskGraph, newEntry, type Entry } from './schedule/task-graph.ts'
 import { Deadlocks } from './progress/deadlocks.ts'
 import { edited, type EditParts } from './plan/plan-edit.ts'
-import { Exchanges } from './progress/mail-loops.ts'
+import { Exchanges, type ExchangesState } from './progress/mail-loops.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './schedule/failure-budget.ts'
 import { isRefused } from './schedule/task-reviews.ts'
 import type { WorkRules } from './schedule/rules.ts'
@@ -53,6 +54,13 @@ export interface TeamParts {
   readonly options: AnyTeamOptions
   readonly roles: RoleBook
   readonly outputSchema: Schema | undefined
+}
+
+/** What all mail of a team came to so far. Persistent. */
+interface MailSummary {
+  readonly post: PostState
+  readonly rounds: ExchangesState
+  readonly named: Ordinals
 }
 
 export class TeamRun {
@@ -106,7 +114,8 @@ export class TeamRun {
     const handlers = this.#handlers(work, route)
     const memberAt = ({ from }: ReceivedCommand): Entry | undefined =>
       from === undefined ? undefined : work.memberAt(from)
-    listenToMembers(this.#ctx, handlers, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
+    const callers = { memberAt, late: (heard: ReceivedCommand) => this.#post?.late(heard) === true }
+    listenToMembers(this.#ctx, handlers, callers, work.leave, this.#sumsMail(work))
     await this.#rollback.around(
       () => work.done(),
       () => work.atWork,
@@ -115,6 +124,28 @@ export class TeamRun {
     this.#spending?.close()
     this.#deadlocks?.close()
     return this.#answer(route, question, work)
+  }
+
+  /**
+   * Sums up mail, so that a team that has heard a million messages goes on without them. Not while a task could begin
+   * if a slot were free: then it matters who waited for mail in between.
+   */
+  #sumsMail(work: Scheduler): (command: MessageId) => void {
+    const ctx = this.#ctx
+    return ctx.sums({
+      facts: mailFactTypes,
+      state: () => {
+        const post = work.isAtRest ? this.#post?.state : undefined
+        if (post === undefined) return undefined
+        return { post, rounds: this.#rounds.state, named: ctx.ordinals() } satisfies MailSummary as unknown as Json
+      },
+      restore: (state) => {
+        const { post, rounds, named } = state as unknown as MailSummary
+        ctx.ordinals(named)
+        this.#rounds.state = rounds
+        this.#post!.goOn(post, (task) => this.#graph.get(task))
+      },
+    })
   }
 
   /** Notes the plan and who is on the team. */

@@ -85,13 +85,20 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
     .prepare(named)
     .all()
     .map(({ name }) => String(name))
+  // without what the store makes of them itself
+  const columns = (table: string): string =>
+    db
+      .prepare(`PRAGMA table_xinfo(${table})`)
+      .all()
+      .flatMap(({ name, hidden }) => (hidden === 0 ? [String(name)] : []))
+      .join(', ')
   const note = (): void => {
     const rows = (sql: string): Cells[] => db.prepare(sql).all()
     const log = rows(`SELECT * FROM log WHERE position > ${last} ORDER BY position`)
     last = (log.at(-1)?.['position'] as number | undefined) ?? last
     commits.push({
       log,
-      tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])),
+      tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT ${columns(table)} FROM ${table}`)])),
     })
   }
   engine.drive(scenario.registry)

@@ -8,7 +8,7 @@ import {
   type OpId,
   type Outcome,
 } from '../../src/core/index.ts'
-import type { Context, Engine, Orchestration, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
+import type { Context, Engine, Orchestration, Ordinals, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
 import type { ManualClock, Scenario } from '../../src/testing/index.ts'
 
 type Body = (ctx: Context, input: Json) => Promise<Json>
@@ -85,6 +85,75 @@ function scenario(
   }
   return { name, registry: registryOf(agents), start, ...(outside === undefined ? {} : { outside }) }
 }
+
+/** A log that begins anew with a worker and a question open, a message unread, and something spent. */
+const begunAnew = scenario(
+  'segments that say what was before',
+  [
+    code('lead', async (ctx) => {
+      const turn = ((ctx.carried ?? 0) as number) + 1
+      const spent = await step(ctx, 'ask a model', turn, model)
+      if (turn === 1) {
+        ctx.start('worker', 'slow', { name: 'slow' })
+        ctx.start('worker', 'quick', { name: 'quick' })
+        ctx.ask('question', asks('int_1'))
+        await step(ctx, 'wait for the quick one', 0)
+      }
+      if (turn < 4) return ctx.restart(turn)
+      const heard: Json[] = []
+      while (heard.length < 3) {
+        const arrival = await ctx.next()
+        if ('outcome' in arrival && arrival.outcome.status === 'completed') heard.push(arrival.outcome.output)
+      }
+      return { spent, heard: heard.map(String).toSorted() }
+    }),
+    code('worker', async (ctx, input) => {
+      if (input === 'slow') for (let i = 0; i < 4; i++) await step(ctx, 'ask a model', i, model)
+      return `${input as string} is done`
+    }),
+  ],
+  answers('yes'),
+)
+
+/** A leader that hears numbers, answers each, and now and then says what they came to. */
+const summedUp = scenario('messages that are summed up', [
+  code('lead', async (ctx) => {
+    const mail = ctx.scope('mail')
+    let [heard, total] = [0, 0]
+    const answered = ctx.sums({
+      facts: ['fact.noted'],
+      entries: 6,
+      state: () => ({ heard, total, named: [ctx.ordinals(), mail.ordinals()] }),
+      restore: (state) => {
+        const { named, ...kept } = state as { heard: number; total: number; named: [Ordinals, Ordinals] }
+        ;({ heard, total } = kept)
+        ctx.ordinals(named[0])
+        mail.ordinals(named[1])
+      },
+    })
+    ctx.start('writer', null)
+    for (;;) {
+      const arrival = await ctx.next()
+      if (arrival.type === 'worker.settled') return { heard, total, said: arrival.outcome as unknown as Json }
+      if (arrival.type !== 'message') continue
+      total += arrival.body as number
+      heard++
+      mail.emit({ type: 'fact.noted', name: 'total', data: total })
+      if (heard === 8) await step(ctx, 'look', total)
+      ctx.send(arrival.from!, total)
+      answered(arrival.id)
+    }
+  }),
+  code('writer', async (ctx) => {
+    let last: Json = 0
+    for (let number = 1; number <= 14; number++) {
+      ctx.send(root, number)
+      const arrival = await ctx.next()
+      last = arrival.type === 'message' ? arrival.body : last
+    }
+    return last
+  }),
+])
 
 /** A model leader and three model workers in parallel, each with parallel tools. */
 const delegation = scenario('delegation', [
@@ -359,6 +428,8 @@ export const scenarios: readonly Scenario[] = [
   mailbox,
   budget,
   segments,
+  begunAnew,
+  summedUp,
   leaving,
   pause,
   once,

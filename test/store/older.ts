@@ -8,6 +8,7 @@ export const withoutSearch = (s = ''): string =>
   [
     ...indexes.map((name) => `DROP INDEX ${s}${name}`),
     `DROP TABLE ${s}tag`,
+    `DROP TABLE ${s}summed`,
     ...columns.map((name) => `ALTER TABLE ${s}run DROP COLUMN ${name}`),
     `ALTER TABLE ${s}question DROP COLUMN tenant`,
     `CREATE INDEX run_created ON ${s}run(created)`,

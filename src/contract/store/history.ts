@@ -42,6 +42,44 @@ export const pastCases: readonly StorePlay[] = [
     },
   },
   {
+    invariant: 'K1',
+    name: 'what a later entry stands for is left out of a claim, and stays in the log and the feed',
+    async play(stage) {
+      const a = await stage.open()
+      const w = below(act, 'w')
+      const two = run('r2')
+      await a.commit((draft) => {
+        draft.begin(one).activation(w, started('w'))
+        for (let seq = 1; seq < 20; seq++) draft.log(act, seq, stepped(`s${seq}`)).log(w, seq, stepped(`t${seq}`))
+        draft.sum(act, 2, 5).sum(act, 8, 10).sum(w, 1, 19)
+      })
+      const seqs = (entries: Iterable<{ readonly seq: number }>): number[] => [...entries].map(({ seq }) => seq)
+      const all = Array.from({ length: 20 }, (_, seq) => seq)
+      const first = await a.take(one)
+      assert.deepEqual(seqs(first.past.activation(act)), [0, 1, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
+      assert.deepEqual(seqs(first.past.activation(w)), [0, 19])
+      assert.deepEqual(first.past.lastEvent(w), stepped('t19'))
+      // one that begins before others is in their place; those of other activations stay
+      await a.commit((draft) => draft.holds(one, first.epoch).sum(act, 8, 12))
+      await a.commit((draft) => draft.holds(one, first.epoch).sum(act, 1, 18))
+      const { epoch, past } = await a.take(one)
+      assert.deepEqual(seqs(past.activation(act)), [0, 18, 19])
+      assert.deepEqual(seqs(past.activation(w)), [0, 19])
+      assert.deepEqual(seqs(await a.store.reader.log(act)), all)
+      assert.equal((await a.store.reader.feed(one, 0)).length, 40)
+      // nothing is left out for a process that has lost the run
+      await a.commit((draft) => draft.begin(two).log(root(two), 1, stepped('s')))
+      const held = await a.take(two)
+      const { fenced } = await a.commit((draft) => draft.holds(two, held.epoch - 1).sum(root(two), 1, 1))
+      assert.deepEqual(fenced, [two])
+      // a run of the same id begins with a log of its own
+      await a.commit((draft) => draft.holds(one, epoch).end(one, 20))
+      await a.store.remove(one)
+      await a.commit((draft) => draft.begin(one).log(act, 1, stepped('s')).log(act, 2, stepped('s2')))
+      assert.deepEqual(seqs((await a.take(one)).past.activation(act)), [0, 1, 2])
+    },
+  },
+  {
     invariant: 'K3',
     name: 'a log of ten thousand entries, and one of a thousand workers',
     async play(stage) {

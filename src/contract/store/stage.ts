@@ -158,6 +158,11 @@ export class BatchDraft {
     this.batch.log.push({ act, run: runOf(act), seq, at, body: encode(event) })
     return this
   }
+  /** The entry at `upTo` stands for those since `from`. */
+  sum(act: ActivationId, from: number, upTo: number): this {
+    this.batch.summed.push({ act, from, upTo })
+    return this
+  }
   ask(act: ActivationId, address: string, more: Partial<NewQuestion> = {}): this {
     const given = {
       id: `int_${act}_${address}`,

@@ -157,6 +157,11 @@ export class SqliteBatchWriter {
         s.blobUse.run(entry.run, hash)
       }
     }
+    for (const { act, from, upTo } of batch.summed) {
+      if (!keep(runOf(act))) continue
+      s.unsum.run(this.#num(act), from)
+      s.sum.run(this.#num(act), from, upTo)
+    }
     if (this.#nums.size > 50_000) this.#nums.clear()
     return Number(position)
   }
@@ -284,6 +289,8 @@ const statements = {
   newActivation: 'INSERT INTO activation(id) VALUES(?)',
   num: 'SELECT num FROM activation WHERE id = ?',
   log: 'INSERT INTO log(act, seq, at, body, blobs) VALUES(?, ?, ?, ?, ?)',
+  unsum: 'DELETE FROM summed WHERE act = ? AND start >= ?',
+  sum: 'INSERT INTO summed VALUES(?, ?, ?)',
   nextSeq: 'SELECT max(seq) AS seq FROM log WHERE act = ?',
   blob: 'INSERT OR IGNORE INTO blob(hash, body) VALUES(?, ?)',
   blobUse: 'INSERT OR IGNORE INTO blob_use(run, hash) VALUES(?, ?)',

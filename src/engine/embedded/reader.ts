@@ -94,12 +94,12 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   /**
-   * The log of one activation, in order. Waking is mostly this: many rows at once, as lists, take a third of the time
+   * A part of the log of one activation, in order. Waking is mostly this: many rows at once, as lists, take a third of the time
    * of one object after the other; all at once would be in memory twice.
    */
-  *activation(id: ActivationId): Generator<StoredEntry> {
-    for (let from = 0, isMore = true; isMore;) {
-      const rows = this.#sql.activationLog.all(id, from, page) as unknown as [
+  *#entries(id: ActivationId, from: number, upTo: number): Generator<StoredEntry> {
+    for (let next = from, isMore = true; isMore;) {
+      const rows = this.#sql.activationLog.all(id, next, upTo, page) as unknown as [
         seq: number,
         at: number,
         body: string,
@@ -107,12 +107,21 @@ export class SqliteReader implements StoreReader, Past {
       ][]
       for (const [seq, at, body, blobs] of rows) yield { activation: id, seq, at, event: this.#event({ body, blobs }) }
       isMore = rows.length === page
-      from = (rows.at(-1)?.[0] ?? 0) + 1
+      next = (rows.at(-1)?.[0] ?? 0) + 1
     }
   }
 
+  *activation(id: ActivationId): Generator<StoredEntry> {
+    let from = 0
+    for (const { start, upto } of this.#sql.summed.all(id) as unknown as { start: number; upto: number }[]) {
+      yield* this.#entries(id, from, start)
+      from = upto
+    }
+    yield* this.#entries(id, from, Number.MAX_SAFE_INTEGER)
+  }
+
   log(id: ActivationId): Iterable<StoredEntry> {
-    return this.activation(id)
+    return this.#entries(id, 0, Number.MAX_SAFE_INTEGER)
   }
 
   birth(run: RunId): JournalEvent | undefined {
@@ -295,7 +304,8 @@ export class SqliteReader implements StoreReader, Past {
 
   /** Unread rows after a position, of all runs. */
   unread(after: number): InboxRow[] {
-    return this.#sql.unread.all(after) as unknown as InboxRow[]
+    const rows = after === 0 ? this.#sql.allUnread.all() : this.#sql.unread.all(after)
+    return rows as unknown as InboxRow[]
   }
 
   unreadOf(run: RunId): InboxRow[] {
@@ -515,7 +525,8 @@ const runColumns =
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
   activationLog:
-    'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? AND l.seq >= ? ORDER BY l.seq LIMIT ?',
+    'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? AND l.seq >= ? AND l.seq < ? ORDER BY l.seq LIMIT ?',
+  summed: 'SELECT start, upto FROM summed WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY start',
   firstEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq LIMIT 1`,
   lastEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq DESC LIMIT 1`,
   feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? ORDER BY l.position`,
@@ -551,9 +562,10 @@ const statements = {
   firstOrphan:
     'SELECT id, created FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? ORDER BY created LIMIT 1',
   lastAt: `SELECT max((SELECT l.at FROM log l WHERE l.act = a.num ORDER BY l.seq DESC LIMIT 1)) AS at FROM activation a WHERE ${inRun('a.id')}`,
-  unreadActs: 'SELECT act FROM inbox WHERE taken = 0 ORDER BY position LIMIT ?',
+  unreadActs: 'SELECT act FROM inbox INDEXED BY inbox_unread WHERE taken = 0 LIMIT ?',
   size: `SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes,
     (SELECT file FROM pragma_database_list WHERE name = 'main') AS file`,
+  allUnread: 'SELECT position, act, key, body FROM inbox INDEXED BY inbox_unread WHERE taken = 0 ORDER BY position',
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${inRun('act')} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',

@@ -18,6 +18,7 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
   try {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${inSubtree('id')})`).run(...mine)
+    db.prepare(`DELETE FROM summed WHERE act IN (SELECT num FROM activation WHERE ${inSubtree('id')})`).run(...mine)
     db.prepare(`DELETE FROM activation WHERE ${inSubtree('id')}`).run(...mine)
     for (const table of ['inbox', 'question', 'account'])
       db.prepare(`DELETE FROM ${table} WHERE ${inSubtree('act')}`).run(...mine)

@@ -17,7 +17,7 @@ import { describeOldRuns } from './old-runs.ts'
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-const schemaVersion = 4
+const schemaVersion = 5
 
 const isListed = isListedRun('id')
 const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
@@ -35,6 +35,13 @@ CREATE INDEX question_kind ON question(kind, at) WHERE kind <> 'timer';
 CREATE INDEX question_tenant ON question(tenant, at) WHERE kind <> 'timer' AND tenant IS NOT NULL;
 `
 
+/** Parts of logs that a later entry stands for, none inside another one: from `start` up to `upto`, where it is. */
+const summed =
+  'CREATE TABLE summed(act INTEGER NOT NULL, start INTEGER NOT NULL, upto INTEGER NOT NULL, PRIMARY KEY(act, start)) WITHOUT ROWID;'
+
+/** The unread rows of a run are found without those that it has read: of these it may have a million. */
+const unread = 'CREATE INDEX inbox_unread ON inbox(act, position) WHERE taken = 0;'
+
 const tables = `
 CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
@@ -49,9 +56,10 @@ CREATE INDEX run_news ON run(end_position) WHERE end_position IS NOT NULL;
 CREATE TABLE activation(num INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
 CREATE TABLE log(position INTEGER PRIMARY KEY, act INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, blobs INTEGER);
 CREATE UNIQUE INDEX log_seq ON log(act, seq);
+${summed}
 CREATE TABLE inbox(position INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
-CREATE INDEX inbox_unread ON inbox(position) WHERE taken = 0;
+${unread}
 CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL, tenant TEXT);
 CREATE INDEX question_act ON question(act, address);
 CREATE INDEX question_due ON question(until) WHERE until IS NOT NULL;
@@ -75,6 +83,7 @@ const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> 
       ALTER TABLE run ADD COLUMN usage TEXT; ALTER TABLE run ADD COLUMN why TEXT; ALTER TABLE run ADD COLUMN ${state}; ${searching}`)
     describeOldRuns(db)
   },
+  5: `${summed} DROP INDEX inbox_unread; ${unread}`,
 }
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */

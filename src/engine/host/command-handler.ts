@@ -129,6 +129,13 @@ export class CommandHandler implements Commands {
     return text
   }
 
+  /** How a run is held is told by its log: while it is, that is read whole. */
+  standsFor(activation: Owner, from: number): void {
+    const run = this.#run(activation)
+    if (activation.discarded || run === undefined || run.pause !== undefined) return
+    this.#engine.batch.summed.push({ act: activation.id, from, upTo: activation.seq - 1 })
+  }
+
   /**
    * Says on stderr, once for an agent and code, that an agent failed for a reason that its caller could not plan for: a
    * program that ignores the outcome does not end in silence (docs/decisions/0014). `text`: as it is stored, without

@@ -133,6 +133,7 @@ export class RunCache {
     keep(b.runs, (run) => run.from ?? noRun)
     keep(b.log, (entry) => entry.run)
     keep(b.acts, (act) => runOf(act))
+    keep(b.summed, ({ act }) => runOf(act))
     keep(b.questions, (q) => runOf(q.act))
     keep(b.closed, (c) => runOf(c.act))
     keep(b.closedActs, (act) => runOf(act))

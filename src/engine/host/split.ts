@@ -36,6 +36,7 @@ export function split(batch: Batch): Part[] {
   for (const run of batch.runs) of(run.id).batch.runs.push(run)
   for (const act of batch.acts) of(runOf(act)).batch.acts.push(act)
   for (const entry of batch.log) of(entry.run).batch.log.push(entry)
+  for (const part of batch.summed) of(runOf(part.act)).batch.summed.push(part)
   for (const taken of batch.taken) of(runOf(taken.act)).batch.taken.push(taken)
   for (const question of batch.questions) of(runOf(question.act)).batch.questions.push(question)
   for (const closed of batch.closed) of(runOf(closed.act)).batch.closed.push(closed)

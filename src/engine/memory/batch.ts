@@ -88,6 +88,11 @@ function writeLog(tables: MemoryTables, batch: Batch, keep: (run: RunId) => bool
     tables.write(tables.activation(act), seq, at, body)
     position = tables.position
   }
+  for (const { act, from, upTo } of batch.summed) {
+    if (!keep(runOf(act))) continue
+    const of = tables.activation(act)
+    of.summed = [...of.summed.filter((part) => part.from < from), { from, upTo }]
+  }
   return position
 }
 

@@ -74,10 +74,17 @@ export class MemoryReader implements StoreReader, Past {
   // ---- logs
 
   *activation(id: ActivationId): Generator<StoredEntry> {
-    for (const entry of this.#tables.activations.get(id)?.log ?? []) yield storedEntry(entry)
+    const act = this.#tables.activations.get(id)
+    if (act === undefined) return
+    let first = 0
+    for (const { from, upTo } of [...act.summed, { from: Infinity, upTo: 0 }]) {
+      const end = placeOf(act.log, ({ seq }) => seq < from)
+      for (const entry of act.log.slice(first, end)) yield storedEntry(entry)
+      first = placeOf(act.log, ({ seq }) => seq < upTo)
+    }
   }
   log(id: ActivationId): Iterable<StoredEntry> {
-    return this.activation(id)
+    return (this.#tables.activations.get(id)?.log ?? []).map(storedEntry)
   }
   birth(run: RunId): JournalEvent | undefined {
     return eventOf(this.#tables.activations.get(rootActivation(run))?.log[0])

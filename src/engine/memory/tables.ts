@@ -48,6 +48,8 @@ export class ActivationRecord {
   /** Absent: a stream. */
   readonly run: RunRecord | undefined
   readonly log: EntryRecord[] = []
+  /** Parts of the log that a later entry stands for, in order. */
+  summed: readonly { readonly from: number; readonly upTo: number }[] = []
   account: AccountState | undefined
   #inbox: Map<string, MailRecord> | undefined
   #questions: HeldQuestion[] | undefined

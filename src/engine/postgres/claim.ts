@@ -311,12 +311,13 @@ function statements(s: string) {
       'let_go',
       `UPDATE ${s}.run r SET owner = NULL FROM unnest($1::text[], $2::int[]) x(id, epoch) WHERE r.id = x.id AND r.epoch = x.epoch AND r.owner = $3`,
     ),
-    // Of an activation that has settled its last word is enough, but for the root's: what its people did is in it.
+    // What a later entry stands for is left out. Of an activation that has settled its last word is enough, but for the root's: what its people did is in it.
     logs: named(
       'logs',
       `WITH over AS MATERIALIZED (SELECT act FROM ${s}.entry WHERE run = ANY($1::text[]) AND flags > ${flags.last - 1})
       SELECT ${entryColumns} FROM ${s}.entry e WHERE e.run = ANY($1::text[]) AND (e.run, e.position) > ($2, $3)
-        AND (e.flags > ${flags.last - 1} OR e.act = 'act_' || e.run OR e.act NOT IN (SELECT act FROM over)) ORDER BY e.run, e.position LIMIT $4`,
+        AND (e.flags > ${flags.last - 1} OR e.act = 'act_' || e.run OR e.act NOT IN (SELECT act FROM over))
+        AND NOT EXISTS (SELECT 1 FROM ${s}.summed x WHERE x.act = e.act AND x.start <= e.seq AND e.seq < x.upto) ORDER BY e.run, e.position LIMIT $4`,
     ),
     blobs: blobStatement(s),
     accounts: named('accounts', `SELECT run, act, body FROM ${s}.account WHERE run = ANY($1::text[])`),

@@ -236,6 +236,11 @@ export class PostgresBatchWriter {
       this.#sql.log.send(p, values)
     }
     if (blobs.length > 0) this.#sql.blobs.send(p, blobs)
+    for (const { act, from, upTo } of batch.summed) {
+      if (!keep(runOf(act))) continue
+      p.send(this.#sql.unsum, [act, from])
+      p.send(this.#sql.sum, [act, from, upTo, runOf(act)])
+    }
     return last
   }
 
@@ -505,6 +510,8 @@ function statements(s: string) {
       next AS (UPDATE ${s}.receipt SET n = $2::bigint + 1 WHERE process = $1 AND n < $2::bigint)
       SELECT n AS was, answers FROM was`,
     ),
+    unsum: named('unsum', `DELETE FROM ${s}.summed WHERE act = $1 AND start >= $2`),
+    sum: named('sum', `INSERT INTO ${s}.summed(act, start, upto, run) VALUES($1, $2, $3, $4)`),
     forget: named('forget', `DELETE FROM ${s}.receipt WHERE process = $1`),
     owners: named('owners', `SELECT id, owner, epoch FROM ${s}.run WHERE id = ANY($1::text[])`),
     positions: named(

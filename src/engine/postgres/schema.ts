@@ -15,7 +15,7 @@ import { stateColumn } from '../run-search.ts'
 import { describeOldRuns } from './old-runs.ts'
 
 /** Raised with every change of the tables. */
-const schemaVersion = 3
+const schemaVersion = 4
 
 const id = 'TEXT COLLATE "C"'
 /** Commits and readers look at the last number; a user to whom only the tables were granted may, too. */
@@ -47,6 +47,11 @@ CREATE INDEX question_asked ON ${s}.question(at, num) WHERE kind <> 'timer';
 CREATE INDEX question_kind ON ${s}.question(kind, at, num) WHERE kind <> 'timer';
 CREATE INDEX question_tenant ON ${s}.question(tenant, at, num) WHERE kind <> 'timer' AND tenant IS NOT NULL;`
 
+/** Parts of logs that a later entry stands for, none inside another one: from `start` up to `upto`, where it is. */
+const summed = (s: string): string =>
+  `CREATE TABLE ${s}.summed(act ${id} NOT NULL, start INTEGER NOT NULL, upto INTEGER NOT NULL, run ${id} NOT NULL, PRIMARY KEY(act, start));
+CREATE INDEX summed_run ON ${s}.summed(run);`
+
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
   num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, agent ${id} NOT NULL, version ${id} NOT NULL, status TEXT NOT NULL DEFAULT 'running', control TEXT, stuck TEXT,
@@ -62,6 +67,7 @@ CREATE TABLE ${s}.entry(
 CREATE UNIQUE INDEX entry_num ON ${s}.entry(num);
 ${numbersShown(s)};
 CREATE UNIQUE INDEX entry_ends ON ${s}.entry(act, seq) WHERE seq = 0 OR flags > 1;
+${summed(s)}
 CREATE TABLE ${s}.blob(run ${id} NOT NULL, hash ${id} NOT NULL, body TEXT NOT NULL, PRIMARY KEY(run, hash));
 CREATE TABLE ${s}.inbox(
   position BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run ${id} NOT NULL, act ${id} NOT NULL, key ${id} NOT NULL, body TEXT,
@@ -103,6 +109,7 @@ const upgrades: Readonly<Record<number, (client: ClientBase, s: string) => Promi
     )
     await describeOldRuns(client, s)
   },
+  4: (client, s) => client.query(summed(s)),
 }
 
 /** "Reep": the class of the advisory lock under which a schema is made. */

@@ -520,7 +520,7 @@ function statements(s: string) {
         'raise_floor',
         `UPDATE ${s}.meta SET value = GREATEST(value::bigint, (SELECT COALESCE(max(position), 0) FROM ${s}.entry WHERE ${within('run')}))::text WHERE key = 'floor'`,
       ),
-      ...['entry', 'blob', 'question', 'account', 'done'].map((table) =>
+      ...['entry', 'summed', 'blob', 'question', 'account', 'done'].map((table) =>
         named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE ${within('run')}`),
       ),
       named(

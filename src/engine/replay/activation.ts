@@ -27,6 +27,7 @@ import {
   resultShape,
   type ActivationRestarted,
   type ActivationSettled,
+  type ActivationSummed,
   type ArrivalEvent,
   type AskOpened,
   type CancelReceived,
@@ -44,6 +45,7 @@ import {
   type OnCancelOptions,
   type Orchestration,
   type StepOptions,
+  type SummedTraffic,
 } from '../context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
@@ -63,6 +65,7 @@ import {
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
 import { RestartRequested, Scope, whereaboutsOf, type Undoing, type Verbs, type Whereabouts } from './scope.ts'
+import { Traffic } from './traffic.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
 
@@ -99,6 +102,8 @@ export class Activation implements Owner, Verbs {
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
+  /** Of code that sums up what it hears. */
+  #traffic: Traffic | undefined
   /** What was open when its outcome became certain. */
   #openAtEnd: readonly Operation[] = []
   /** Addresses of workers that have to end before its own end is recorded. */
@@ -125,6 +130,7 @@ export class Activation implements Owner, Verbs {
     this.#log.fold(seq, at, event)
     if (event.type === 'agent.moved') this.version = event.to
     if (event.type !== 'activation.restarted') return
+    this.version = event.before?.version ?? this.version
     this.usage = this.#log.spent
     if (at > this.clock) this.clock = at
   }
@@ -211,7 +217,10 @@ export class Activation implements Owner, Verbs {
     while (!resumed) {
       const past = this.#log.nextArrival()
       if (past !== undefined) {
-        resumed = this.#deliver(past.event, past.at)
+        resumed =
+          past.event.type === 'activation.summed'
+            ? this.#goOnFrom(past.event, past.at, past.seq)
+            : this.#deliver(past.event, past.at, past.seq)
         continue
       }
       const live = this.#live.shift()
@@ -263,8 +272,9 @@ export class Activation implements Owner, Verbs {
 
   #deliverLive(live: QueuedArrival): boolean {
     const at = Math.max(this.host.now(), this.clock)
+    const { seq } = this
     const recorded = this.#record(live, at)
-    return recorded !== undefined && this.#deliver(recorded, at)
+    return recorded !== undefined && this.#deliver(recorded, at, seq)
   }
 
   /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
@@ -272,6 +282,7 @@ export class Activation implements Owner, Verbs {
     if (row !== undefined) this.host.useUp(this, row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
+    if (event.type === 'message.received') this.#traffic?.wrote(this.seq)
     const stored = this.host.append(this, event, at, text, ends?.holds)
     // of a worker's outcome the worker has recorded what it is
     const isRead = event.type === 'worker.settled' || stored === text
@@ -296,8 +307,22 @@ export class Activation implements Owner, Verbs {
     return { reserved: operation.reserved, holds: resultShape(operation.type, operation.options?.holds) }
   }
 
-  #deliver(event: ArrivalEvent, at: number): boolean {
+  /** The code is given what former messages came to. */
+  #goOnFrom(event: ActivationSummed, at: number, seq: number): boolean {
     if (at > this.clock) this.clock = at
+    if (this.#traffic === undefined) {
+      this.stuck = `the code takes no summary, and entry ${seq} of its journal is one`
+      this.host.openDivergence(this, '!summed', [])
+      return false
+    }
+    this.#traffic.take(event, seq)
+    return true
+  }
+
+  #deliver(event: ArrivalEvent, at: number, seq: number): boolean {
+    if (at > this.clock) this.clock = at
+    if (event.type === 'message.received') this.#traffic?.heard(seq, event.id)
+    else this.#traffic?.ends()
     if (event.type === 'cancel.received') return this.#cancel(event)
     if ('usage' in event && event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     const address = 'address' in event ? event.address : undefined
@@ -326,6 +351,7 @@ export class Activation implements Owner, Verbs {
         arrival.type === 'message.refused' ||
         this.operations.has(addressOf(this, arrival.id)),
     )
+    if (kept !== undefined) this.#traffic?.ends()
     if (kept === undefined)
       return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
     this.operations.delete(addressOf(this, kept.id))
@@ -338,6 +364,7 @@ export class Activation implements Owner, Verbs {
     scopePath: string,
     options: StepOptions<never> | undefined,
   ): Operation | undefined {
+    this.#traffic?.ends()
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
@@ -400,7 +427,9 @@ export class Activation implements Owner, Verbs {
   }
 
   once(address: string, command: Command): boolean {
+    this.#traffic?.fact(command.type)
     if (this.#log.claim(address, command.op, '', undefined) !== undefined || this.stuck !== undefined) return false
+    this.#traffic?.wrote(this.seq)
     this.host.append(this, addressed(command, address), this.clock)
     return true
   }
@@ -414,6 +443,7 @@ export class Activation implements Owner, Verbs {
     const operation = this.operations.get(addressOf(this, id))
     if (operation === undefined || operation.ended || operation.stopped !== undefined) return
     operation.stopped = reason
+    this.#traffic?.ends()
     if (operation.kind === 'step') this.host.abort(operation)
     else if (operation.kind === 'worker') {
       if (!operation.endRecorded) this.host.stopWorker(operation, reason, cause)
@@ -427,6 +457,18 @@ export class Activation implements Owner, Verbs {
 
   onCancel(name: string, undo: (ctx: Context) => Promise<void>, { always = false }: OnCancelOptions = {}): void {
     this.#cancellation.register(name, undo, always)
+  }
+
+  sums(parts: SummedTraffic): (message: MessageId) => void {
+    const traffic = (this.#traffic = new Traffic(parts, this.#log.traffic))
+    return (message) => {
+      const summary = traffic.answered(message, this.replaying ? undefined : this.seq)
+      if (summary === undefined || this.discarded || this.stuck !== undefined) return
+      const { seq } = this
+      const text = this.host.append(this, summary, this.clock)
+      this.host.standsFor?.(this, summary.from)
+      traffic.summed(seq, text.length)
+    }
   }
 
   restart(state: Json): never {
@@ -476,10 +518,14 @@ export class Activation implements Owner, Verbs {
       .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
       .filter((event) => !('address' in event) || this.operations.has(event.address))
     const { abandoned, segment } = this.#log
-    const next = segmentEvent(this, { segment: segment + 1, state, open, unread }, steps, abandoned)
+    const begins = { segment: segment + 1, state, open, unread }
+    const next = segmentEvent(this, begins, steps, abandoned, this.usage, this.operations)
     if ('status' in next) return this.fail(next)
     // what the code goes on with is what was recorded (K10)
     const recorded = JSON.parse(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
+    // what a fork draws is known by what was copied
+    if (this.seeds === undefined) this.host.standsFor?.(this, 1)
+    this.#traffic = undefined
     this.usage = addUsage(this.usage, recorded.lost ?? [])
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'

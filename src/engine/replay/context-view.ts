@@ -17,6 +17,8 @@ import type {
   StepIO,
   StepOptions,
   OnCancelOptions,
+  Ordinals,
+  SummedTraffic,
 } from '../context.ts'
 import type { Pause } from './pauses.ts'
 
@@ -110,6 +112,14 @@ export abstract class ContextView implements Context {
 
   emit(event: DomainEvent): void {
     this.ctx.emit(event)
+  }
+
+  sums(parts: SummedTraffic): (message: MessageId) => void {
+    return this.ctx.sums(parts)
+  }
+
+  ordinals(counted?: Ordinals): Ordinals {
+    return this.ctx.ordinals(counted)
   }
 
   restart(state: Json): never {

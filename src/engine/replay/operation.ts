@@ -82,6 +82,8 @@ export interface Operation {
   /** Its order among the operations of its activation. */
   readonly place: number
   readonly type: CommandEvent['type']
+  /** As it is recorded. */
+  readonly command: CommandEvent
   readonly effect: EffectClass | undefined
   /** Of a model call: which model is asked. */
   readonly model: string | undefined
@@ -154,6 +156,7 @@ export function openOperation(
     owner,
     place: owner.opened++,
     type: event.type,
+    command: event,
     effect: step?.effect,
     model: step && modelOf(step),
     fresh: known === undefined,

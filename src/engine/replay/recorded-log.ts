@@ -2,14 +2,17 @@
  * What a log already holds of an activation: commands that the code has yet to ask for again, and arrivals that it has
  * yet to see.
  *
- * Owns: folding a log into memory, claiming by address, former names, what an operator decided about a divergence.
- * Does not own: delivery (activation.ts). Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
+ * Owns: folding a log into memory, claiming by address, former names, what an operator decided about a divergence, and
+ * going on from an entry that stands for those before it. Does not own: delivery (activation.ts).
+ * Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
  */
 import { addUsage, ReeveError, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import {
   isArrival,
   isCommand,
+  type ActivationSummed,
   type ArrivalEvent,
+  type Before,
   type CommandEvent,
   type JournalEvent,
   type RunPausing,
@@ -18,6 +21,7 @@ import {
 import type { Command } from '../activation-host.ts'
 import { claimable, type RecordedCommand } from './operation.ts'
 import type { Seeds } from '../fork/origin.ts'
+import { isTraffic } from './traffic.ts'
 
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
@@ -35,6 +39,17 @@ const newKnown = (event: CommandEvent): RecordedCommand => ({
 })
 
 const none: readonly string[] = []
+
+/** Something recorded that the code is given. */
+type Past = { event: ArrivalEvent | ActivationSummed; at: number; seq: number }
+
+/** The first entry that this one stands for, if it stands for any. */
+const standsFor = (event: JournalEvent): number | undefined =>
+  event.type === 'activation.summed'
+    ? event.from
+    : event.type === 'activation.restarted' && event.before !== undefined
+      ? 1
+      : undefined
 
 /** Why an activation is stuck at an address. */
 export const divergence = (address: string, obstacles: readonly string[]): string =>
@@ -55,7 +70,6 @@ export class RecordedLog {
   usage: Usage = []
   /** Usage of what ended in former segments. */
   spent: Usage = []
-  movedTo: string | undefined
   cancelled = false
   asked = false
   /** How the last pause was asked for, if there was one. */
@@ -68,18 +82,31 @@ export class RecordedLog {
   /** Commands that an operator has dropped: the code will not ask for them again. */
   #dropped: RecordedCommand[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
-  #past: ({ event: ArrivalEvent; at: number; seq: number } | undefined)[] = []
+  #past: (Past | undefined)[] = []
   #cursor = 0
+  /** Since here everything that was folded is traffic. */
+  #trafficFrom = 0
+  #summedAt = 0
+  #foldedTo = 0
 
-  /** Folds one entry. Entries come in order; a gap throws `journal.hole`. */
+  /**
+   * Folds one entry. Entries come in order; a gap throws `journal.hole`, unless this entry stands for what is left out.
+   */
   fold(seq: number, at: number, event: JournalEvent): void {
-    if (seq !== this.seq) {
+    const isAhead = seq > this.seq && standsFor(event) === this.seq
+    if (seq !== this.seq && !isAhead) {
       throw new ReeveError('journal.hole', `entry ${this.seq} is missing (found ${seq})`, {
         hint: 'Entries were lost or removed from outside. Restore the store from a backup; other runs are not touched.',
       })
     }
-    this.seq++
+    this.seq = this.#foldedTo = seq + 1
     this.seeds?.note(event)
+    if (event.type === 'activation.summed') {
+      this.#summedAt = seq
+      if (isAhead) this.#past.push({ event, at, seq })
+      return
+    }
+    if (!isTraffic(event)) this.#trafficFrom = this.seq
     if (isArrival(event)) this.#arrival(event, at)
     else if (isCommand(event)) {
       const isPlain = event.op === 'fact' || event.op === 'send'
@@ -120,14 +147,9 @@ export class RecordedLog {
         this.usage = event.usage ?? []
         break
       case 'activation.restarted':
-        for (const past of this.#past)
-          if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
-            this.spent = addUsage(this.spent, past.event.usage)
-        this.spent = addUsage(this.spent, event.lost ?? [])
+        if (event.before === undefined) this.#spend(event.lost ?? [])
+        else this.#goOn(event.before, event.unread)
         this.beginSegment(event.segment, event.state, event.open, event.unread, at)
-        break
-      case 'agent.moved':
-        this.movedTo = event.to
         break
       case 'step.attempt-failed':
         if (known !== undefined) known.attempts = event.attempt
@@ -167,6 +189,31 @@ export class RecordedLog {
     }
   }
 
+  /** What the segment has used that ends here. */
+  #spend(lost: Usage): void {
+    for (const past of this.#past)
+      if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
+        this.spent = addUsage(this.spent, past.event.usage)
+    this.spent = addUsage(this.spent, lost)
+  }
+
+  /** What an entry says of everything before it, whether that was read or not. */
+  #goOn({ usage = [], begun }: Before, unread: readonly ArrivalEvent[]): void {
+    const ended = new Set(unread.flatMap((event) => ('address' in event ? [event.address] : [])))
+    this.spent = usage
+    // what was asked before is not known here
+    this.asked = true
+    this.open = begun.map((event) => ({ ...newKnown(event), ended: ended.has(event.address) }))
+    this.#known = undefined
+  }
+
+  /** Of the log as it was read: for who sums up what comes after it. */
+  get traffic(): { readonly trafficFrom: number; readonly summedAt: number; readonly seq: number } {
+    // what was written since is unknown here
+    const trafficFrom = this.seq === this.#foldedTo ? this.#trafficFrom : this.seq
+    return { trafficFrom, summedAt: this.#summedAt, seq: this.seq }
+  }
+
   /** Everything before is history; only what is still open and what was not read goes on. */
   beginSegment(
     segment: number,
@@ -192,7 +239,7 @@ export class RecordedLog {
   }
 
   /** Takes the next recorded arrival, in recorded order. */
-  nextArrival(): { event: ArrivalEvent; at: number } | undefined {
+  nextArrival(): Past | undefined {
     const next = this.#past[this.#cursor]
     this.seeds?.move(next?.seq)
     if (next === undefined) return undefined

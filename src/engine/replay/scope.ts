@@ -36,6 +36,8 @@ import type {
   StepIO,
   StepOptions,
   OnCancelOptions,
+  Ordinals,
+  SummedTraffic,
 } from '../context.ts'
 import type { Command, ActivationHost } from '../activation-host.ts'
 import type { Seeds } from '../fork/origin.ts'
@@ -98,6 +100,7 @@ export interface Verbs extends Owner {
   wait(match: Matcher | undefined): Promise<Arrival>
   stop(id: string, reason: string, cause?: StopCause): void
   onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
+  sums(parts: SummedTraffic): (message: MessageId) => void
   restart(state: Json): never
 }
 
@@ -424,6 +427,17 @@ export class Scope implements Context {
         ? outcome.failure
         : failure('store.unavailable', `the value could not be reached: ${outcome.status}`, 'transport')
     throw new ReeveError(what.code, what.message, { retryable: what.retryable })
+  }
+
+  sums(parts: SummedTraffic): (message: MessageId) => void {
+    return this.#activation.sums(parts)
+  }
+
+  ordinals(counted: Ordinals = {}): Ordinals {
+    for (const [name, next] of Object.entries(counted)) this.#counter(name).next = next
+    return Object.fromEntries(
+      [...this.#names].flatMap(([name, { next }]) => (name.startsWith('!') ? [[name, next]] : [])),
+    )
   }
 
   restart(state: Json): never {

@@ -6,12 +6,13 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
  * commit that records why; a model call whose end is never recorded is a call of unknown usage).
  */
-import { addUsage, failed, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import { addUsage, failed, present, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import {
   encode,
   type ActivationRestarted,
   type ActivationSettled,
   type ArrivalEvent,
+  type Before,
   type Charge,
   type StepOpened,
 } from '../../journal/index.ts'
@@ -65,20 +66,56 @@ export function endEvent(
   return { event: bad, text: encode(bad) }
 }
 
-/** The beginning of the next segment, or how the activation fails if its state cannot be recorded. */
+/** The beginning of the next segment. */
+interface NextSegment {
+  readonly segment: number
+  readonly state: Json
+  readonly open: readonly Carried[]
+  readonly unread: readonly ArrivalEvent[]
+}
+
+/**
+ * The beginning of the next segment, or how the activation fails if its state cannot be recorded. `used` so far;
+ * `begun`: all operations that were not ended and read.
+ */
 export function segmentEvent(
   owner: Owner,
-  next: { segment: number; state: Json; open: readonly Carried[]; unread: readonly ArrivalEvent[] },
+  next: NextSegment,
   steps: readonly Operation[],
   abandoned: readonly StepOpened[],
+  used: Usage,
+  begun: ReadonlyMap<string, Operation>,
 ): Encoded<ActivationRestarted> | Outcome {
   const lost = lostBy(owner, steps, abandoned)
-  const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
+  const before = beforeOf(owner, next, addUsage(used, lost), begun)
+  const event: ActivationRestarted = {
+    type: 'activation.restarted',
+    ...next,
+    ...(lost.length === 0 ? {} : { lost }),
+    before,
+  }
   const what = 'what it restarts with'
   const problem = jsonProblem(next.state)
   if (problem !== undefined) return failed(notJson(what, problem))
   const text = withinEntry(what, () => encode(event))
   return typeof text === 'string' ? { event, text } : failed(text)
+}
+
+/** What goes on of everything before, for those who do not read it. */
+function beforeOf(
+  { birth, version }: Owner,
+  { open, unread }: NextSegment,
+  usage: Usage,
+  begun: ReadonlyMap<string, Operation>,
+): Before {
+  const addresses = new Set([...open, ...unread].flatMap((each) => ('address' in each ? [each.address] : [])))
+  return {
+    ...present({
+      usage: usage.length === 0 ? undefined : usage,
+      version: version === birth.version ? undefined : version,
+    }),
+    begun: [...addresses].flatMap((address) => begun.get(address)?.command ?? []),
+  }
 }
 
 /**

@@ -75,6 +75,30 @@ export interface ActivationRestarted {
   readonly unread: readonly ArrivalEvent[]
   /** Usage of model calls that were cancelled here: calls of unknown usage, whose ends are not recorded. */
   readonly lost?: Usage
+  /**
+   * What goes on of everything before, so that nobody has to read it. Absent in older journals: they are read from
+   * their beginning.
+   */
+  readonly before?: Before
+}
+/** What goes on of the former segments of a log. */
+export interface Before {
+  /** What was used so far, `lost` included. Absent: nothing. */
+  readonly usage?: Usage
+  /** The version of the code that drives it. Absent: the one that it began with. */
+  readonly version?: string
+  /** The commands of what is open, or has ended and was not read. */
+  readonly begun: readonly CommandEvent[]
+}
+/**
+ * What the entries from `from` up to this one came to: messages, and facts and messages that answered them. Who goes on
+ * from the log may take the state and leave the entries unread. They stay in the log.
+ */
+export interface ActivationSummed {
+  readonly type: 'activation.summed'
+  /** The place in the log of the first of these entries. */
+  readonly from: number
+  readonly state: Json
 }
 /** Another version of the code continues this activation. */
 export interface AgentMoved {
@@ -438,7 +462,7 @@ export interface ValueUpdated {
   readonly by?: RunId
 }
 
-export type LifecycleEvent = ActivationStarted | ActivationRestarted | AgentMoved | ActivationSettled
+export type LifecycleEvent = ActivationStarted | ActivationRestarted | ActivationSummed | AgentMoved | ActivationSettled
 export type StepOpened = StepBegun | ModelRequested | ToolCalled
 export type AskOpened = TimerSet | InterruptRaised | ApprovalRequested
 export type CommandEvent = StepOpened | WorkerStarted | AskOpened | MessageSent | FactEvent

@@ -357,6 +357,7 @@ function foldNote(
       return
     }
     case 'activation.started':
+    case 'activation.summed':
     case 'agent.moved':
     case 'control.ignored':
     case 'run.handed-back':

@@ -5,7 +5,7 @@
  * staff, work).
  * Holds: K3: one command at a time, in recorded order; an unreadable command is refused and changes nothing.
  */
-import { messageOf, own, type JsonObject } from '../../core/index.ts'
+import { messageOf, own, type JsonObject, type MessageId } from '../../core/index.ts'
 import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
@@ -36,12 +36,13 @@ export interface Callers {
   readonly late: (heard: ReceivedCommand) => boolean
 }
 
-/** Reads commands until the team ends. `leave` is called on a cancel. */
+/** Reads commands until the team ends. `leave` is called on a cancel. `onMail` hears of each that is of mail alone. */
 export function listenToMembers(
   ctx: Context,
   handlers: MemberCommandHandlers,
   callers: Callers,
   leave: (thrown: unknown) => void,
+  onMail: (command: MessageId) => void,
 ): void {
   const hear = async (): Promise<never> => {
     for (;;) {
@@ -49,6 +50,7 @@ export function listenToMembers(
       if (heard === undefined) continue
       const reply = answer(handlers, heard, callers)
       if (reply !== undefined) replyToCommand(ctx, heard, reply)
+      if (heard.word.do === 'send' || heard.word.do === 'inbox') onMail(heard.id)
     }
   }
   hear().catch(leave)

@@ -78,6 +78,20 @@ export type Posted =
     }
   | { readonly accepted: false; readonly reason: 'full' }
 
+/** A kept message as a summary has it: of one that is in no inbox its number is enough. */
+type KeptLetter = number | (Omit<Letter, 'mail'> & { readonly mail: Mail | number })
+
+/** Everything that a mailbox holds. */
+export interface MailboxState {
+  readonly seq: number
+  readonly dropped: number
+  readonly kept: readonly KeptLetter[]
+  /** The numbers of what lies in each inbox. */
+  readonly inboxes: { readonly [member: string]: readonly number[] }
+  readonly waiting: { readonly [name: string]: readonly number[] }
+  readonly left: readonly string[]
+}
+
 /** A message, as the mailbox has it. */
 interface Letter {
   readonly mail: Mail
@@ -91,10 +105,10 @@ export class Mailbox {
   readonly #maxMessages: number
   readonly #maxPerRecipient: number
   readonly #overflow: NonNullable<MailboxOptions['overflow']>
-  readonly #kept = new Inbox<Letter>()
-  readonly #inboxes = new Map<string, Inbox<Letter>>()
-  readonly #waiting = new Map<string, Inbox<Letter>>()
-  readonly #left = new Set<string>()
+  #kept = new Inbox<Letter>()
+  #inboxes = new Map<string, Inbox<Letter>>()
+  #waiting = new Map<string, Inbox<Letter>>()
+  #left = new Set<string>()
   #seq = 0
   #dropped = 0
 
@@ -192,6 +206,51 @@ export class Mailbox {
     this.#left.delete(member)
   }
 
+  /** What it holds, so that another mailbox can go on from it. What was read is there by its number alone. */
+  get state(): MailboxState {
+    const boxes = (of: ReadonlyMap<string, Inbox<Letter>>): readonly (readonly [string, readonly Letter[]])[] =>
+      [...of].map(([name, inbox]) => [name, inbox.unread])
+    const [inboxes, waiting] = [boxes(this.#inboxes), boxes(this.#waiting)]
+    const unread = new Set([...inboxes, ...waiting].flatMap(([, letters]) => letters))
+    const numbers = (of: typeof inboxes): MailboxState['inboxes'] =>
+      Object.fromEntries(of.map(([name, letters]) => [name, letters.map(({ mail }) => mail.seq)]))
+    return {
+      seq: this.#seq,
+      dropped: this.#dropped,
+      kept: this.#kept.unread.map((letter) => {
+        if (unread.has(letter)) return { ...letter }
+        const { seq } = letter.mail
+        return letter.givenUp ? { ...letter, holders: [], mail: seq } : seq
+      }),
+      inboxes: numbers(inboxes),
+      waiting: numbers(waiting),
+      left: [...this.#left],
+    }
+  }
+
+  /** Goes on from what another mailbox held. */
+  set state({ seq, dropped, kept, inboxes, waiting, left }: MailboxState) {
+    this.#seq = seq
+    this.#dropped = dropped
+    const letters = kept.map((each): Letter => {
+      const { mail, ...rest } =
+        typeof each === 'number' ? { mail: each, holders: [], waitsAs: undefined, givenUp: false } : each
+      return { ...rest, holders: [...rest.holders], mail: typeof mail === 'number' ? read(mail) : mail }
+    })
+    const byNumber = new Map(letters.map((letter) => [letter.mail.seq, letter]))
+    const box = (of: Iterable<Letter | undefined>): Inbox<Letter> => {
+      const inbox = new Inbox<Letter>()
+      for (const letter of of) if (letter !== undefined) inbox.put(letter)
+      return inbox
+    }
+    const boxes = (of: MailboxState['inboxes']): (readonly [string, Inbox<Letter>])[] =>
+      Object.entries(of).map(([name, numbers]) => [name, box(numbers.map((each) => byNumber.get(each)))])
+    this.#kept = box(letters)
+    this.#inboxes = new Map(boxes(inboxes))
+    this.#waiting = new Map(boxes(waiting))
+    this.#left = new Set(left)
+  }
+
   #deliver(letter: Letter, member: string): readonly Truncation[] {
     const inbox = inboxIn(this.#inboxes, member)
     if (this.#overflow === 'drop-newest' && inbox.size >= this.#maxPerRecipient)
@@ -233,6 +292,9 @@ export class Mailbox {
     return this.#overflow === 'keep-newest-half' ? Math.max(1, Math.floor(bound / 2)) : bound
   }
 }
+
+/** Mail that was read, or that nobody has: nobody asks for more of it than its number. */
+const read = (seq: number): Mail => ({ seq, from: '', to: '', content: null, at: 0 })
 
 /** Under which name mail waits for a role. Not a name that a member could have. */
 export const waitsAsRole = (role: string): string => `role:${role.trim().toLowerCase()}`

@@ -27,7 +27,7 @@ import {
   type TeamCommand,
 } from '../../agent/index.ts'
 import type { Oversight } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import type { Context, Ordinals } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
 import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
 import type { MemberCommandHandler, CommandSender } from './command-handlers.ts'
@@ -36,7 +36,7 @@ import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import type { MailWaiter } from '../progress/deadlocks.ts'
 import type { Exchanges } from '../progress/mail-loops.ts'
-import { Mailbox, mailDefaults, type MailboxOptions, type Truncation } from './mailbox.ts'
+import { Mailbox, mailDefaults, type MailboxOptions, type MailboxState, type Truncation } from './mailbox.ts'
 import { addresseesOf, addressOf } from './recipients.ts'
 
 /** What a post room works with. */
@@ -83,6 +83,24 @@ interface Wait {
   readonly bounded: boolean
 }
 
+/** The facts of mail. */
+export const mailFactTypes = [
+  'mail.accepted',
+  'mail.refused',
+  'mail.truncated',
+  'mail.forwarded',
+  'mail.delivered',
+] as const
+
+/** Everything that mail has changed. */
+export interface PostState {
+  readonly mailbox: MailboxState
+  /** By the tasks of those who wait, in the order in which they began to. */
+  readonly waits: readonly (Omit<Wait, 'entry'> & { readonly task: string })[]
+  readonly sent: readonly (readonly [string, number])[]
+  readonly named: Ordinals
+}
+
 export class PostRoom {
   readonly #parts: PostRoomParts
   readonly #ctx: Context
@@ -90,7 +108,7 @@ export class PostRoom {
   readonly #mailbox: Mailbox
   /** In the order in which they began to wait. */
   #waits: Wait[] = []
-  readonly #sent = new Map<string, number>()
+  #sent = new Map<string, number>()
   /** Whose attempts have ended. */
   readonly #former = new Map<ActivationId, Sender>()
   /** The decisions on the mail of one sender, one after the other. */
@@ -239,6 +257,32 @@ export class PostRoom {
     const own = this.#waits.filter((each) => each.entry === entry)
     this.#callOff(entry, () => true)
     for (const { heard } of own) replyToCommand(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
+  }
+
+  /** What all mail so far came to; undefined while something is being decided. */
+  get state(): PostState | undefined {
+    if (this.#undecided > 0) return undefined
+    return {
+      mailbox: this.#mailbox.state,
+      waits: this.#waits.map(({ entry, heard, from, bounded }) => ({ task: entry.id, heard, from, bounded })),
+      sent: [...this.#sent],
+      named: this.#ctx.ordinals(),
+    }
+  }
+
+  /** Goes on from there. `find`: a task. */
+  goOn({ mailbox, waits, sent, named }: PostState, find: (task: string) => Entry | undefined): void {
+    const waited = new Set(this.#waits.map(({ entry }) => entry))
+    this.#mailbox.state = mailbox
+    this.#waits = waits.flatMap(({ task, heard, from, bounded }) => {
+      const entry = find(task)
+      return entry === undefined ? [] : [{ entry, heard, from, bounded }]
+    })
+    this.#sent = new Map(sent)
+    this.#ctx.ordinals(named)
+    const waiting = new Set(this.#waits.map(({ entry }) => entry))
+    for (const entry of waited) if (!waiting.has(entry)) this.#parts.waitForMail(entry, false)
+    for (const entry of waiting) this.#parts.waitForMail(entry, true)
   }
 
   // ---- taking in

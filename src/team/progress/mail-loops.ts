@@ -17,14 +17,23 @@ export interface MailRound {
   readonly isNew: boolean
 }
 
+/** Everything that was counted. */
+export interface ExchangesState {
+  readonly hasRead: readonly string[]
+  readonly writers: readonly string[]
+  readonly repeats: readonly (readonly [string, number])[]
+  readonly replies: number
+  readonly found: boolean
+}
+
 /** So often may the same reply go the same way. */
 export const mostRepeats = 20
 
 export class Exchanges {
   readonly #most: number
-  readonly #hasRead = new Set<string>()
-  readonly #writers = new Set<string>()
-  readonly #repeats = new Map<string, number>()
+  #hasRead = new Set<string>()
+  #writers = new Set<string>()
+  #repeats = new Map<string, number>()
   #replies = 0
   #found = false
 
@@ -40,6 +49,25 @@ export class Exchanges {
     this.#repeats.clear()
     this.#replies = 0
     this.#found = false
+  }
+
+  /** What was counted, so that others can go on from it. */
+  get state(): ExchangesState {
+    return {
+      hasRead: [...this.#hasRead],
+      writers: [...this.#writers],
+      repeats: [...this.#repeats],
+      replies: this.#replies,
+      found: this.#found,
+    }
+  }
+
+  set state({ hasRead, writers, repeats, replies, found }: ExchangesState) {
+    this.#hasRead = new Set(hasRead)
+    this.#writers = new Set(writers)
+    this.#repeats = new Map(repeats)
+    this.#replies = replies
+    this.#found = found
   }
 
   read(member: string): void {

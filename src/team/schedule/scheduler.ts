@@ -153,6 +153,11 @@ export class Scheduler {
     return this.#held > 0
   }
 
+  /** Whether no task would begin if a slot were free now, and nothing is being decided. */
+  get isAtRest(): boolean {
+    return !this.held && this.#queue.ready === 0 && this.#pauses.size === 0 && this.#closed === undefined
+  }
+
   /** The task at which this activation works, or one above it. */
   memberAt(activation: ActivationId): Entry | undefined {
     return this.#atWork.at(activation)?.entry
