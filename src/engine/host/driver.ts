@@ -106,7 +106,7 @@ function settle<T>(
 }
 
 /** What an outside is told of a commit; `reject`: it cannot be told. */
-interface Notice {
+interface Told {
   readonly tell: () => void
   readonly reject?: (error: Error) => void
 }
@@ -114,7 +114,7 @@ interface Notice {
 /** What waits until a commit is on disk. */
 interface Unsynced {
   readonly effects: readonly Operation[]
-  readonly notices: readonly Notice[]
+  readonly notices: readonly Told[]
   readonly synced: Promise<void>
 }
 
@@ -366,9 +366,9 @@ export class Driver implements EngineState {
     for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
-    const notices: Notice[] = []
+    const notices: Told[] = []
     /** A run hears at once: what it does then depends on this commit and is written after it. */
-    const answer = (from: RunId | undefined, notice: Notice): void => {
+    const answer = (from: RunId | undefined, notice: Told): void => {
       if (from === undefined) notices.push(notice)
       else notice.tell()
     }
@@ -394,9 +394,8 @@ export class Driver implements EngineState {
    * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
    * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
    */
-  #clear(notices: readonly Notice[], isDone = false): void {
-    const isUrgent =
-      isDone || notices.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
+  #clear(notices: readonly Told[], isDone = false): void {
+    const isUrgent = isDone || notices.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
     if (!isUrgent) return moveAll(this.#sealed, this.#cleared)
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
@@ -404,7 +403,10 @@ export class Driver implements EngineState {
       this.#carryOut(stops)
       for (const { tell } of notices) tell()
     }
-    const synced = caught(() => this.store.synced(), (thrown) => Promise.reject(thrown as Error))
+    const synced = caught(
+      () => this.store.synced(),
+      (thrown) => Promise.reject(thrown as Error),
+    )
     if (!(synced instanceof Promise)) {
       moveAll(sealed, this.#cleared)
       return told()
@@ -528,7 +530,7 @@ export class Driver implements EngineState {
     batch: Batch,
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
-    notices: Notice[],
+    notices: Told[],
   ): void {
     const { awake } = result
     const roused: RunId[] = []
