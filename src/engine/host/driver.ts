@@ -73,7 +73,7 @@ function settle<T>(
 }
 
 /** What an outside is told of a commit; `reject`: it cannot be told. */
-interface Notice {
+interface Telling {
   readonly tell: () => void
   readonly reject?: (error: Error) => void
 }
@@ -81,7 +81,7 @@ interface Notice {
 /** What waits until a commit is on disk. */
 interface Unsynced {
   readonly effects: readonly Operation[]
-  readonly notices: readonly Notice[]
+  readonly tellings: readonly Telling[]
   readonly synced: Promise<void>
 }
 
@@ -269,11 +269,11 @@ export class Driver implements EngineState {
     for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
     const refused = this.#refuse(batch, result.refused)
-    const notices: Notice[] = []
+    const tellings: Telling[] = []
     /** A run hears at once: what it does then depends on this commit and is written after it. */
-    const answer = (from: RunId | undefined, notice: Notice): void => {
-      if (from === undefined) notices.push(notice)
-      else notice.tell()
+    const answer = (from: RunId | undefined, telling: Telling): void => {
+      if (from === undefined) tellings.push(telling)
+      else telling.tell()
     }
     posts.forEach(({ resolve, reject }, i) => {
       const { from } = batch.rows[i]!
@@ -285,11 +285,11 @@ export class Driver implements EngineState {
     })
     for (const { run, resolve, reject } of durable) {
       const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
-      notices.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
+      tellings.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
     }
     for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
-    this.#afterCommit(batch, touched, result, notices)
-    this.#clear(notices, isDone)
+    this.#afterCommit(batch, touched, result, tellings)
+    this.#clear(tellings, isDone)
     return true
   }
 
@@ -297,10 +297,10 @@ export class Driver implements EngineState {
    * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
    * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
    */
-  #clear(notices: readonly Notice[], isDone = false): void {
+  #clear(tellings: readonly Telling[], isDone = false): void {
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
-    const isUrgent = isDone || notices.length + stops.length > 0 || sealed.some(hasConsequences)
+    const isUrgent = isDone || tellings.length + stops.length > 0 || sealed.some(hasConsequences)
     const synced = isUrgent
       ? caught(
           () => this.store.synced(),
@@ -309,7 +309,7 @@ export class Driver implements EngineState {
       : undefined
     const told = (): void => {
       this.#carryOut(stops)
-      for (const { tell } of notices) tell()
+      for (const { tell } of tellings) tell()
     }
     if (!(synced instanceof Promise)) {
       this.#cleared.push(...sealed)
@@ -317,7 +317,7 @@ export class Driver implements EngineState {
     }
     const effects: Operation[] = []
     for (const op of sealed) (hasConsequences(op) ? effects : this.#cleared).push(op)
-    const waiting: Unsynced = { effects, notices, synced }
+    const waiting: Unsynced = { effects, tellings, synced }
     this.#unsynced.add(waiting)
     synced.then(
       () => {
@@ -443,7 +443,7 @@ export class Driver implements EngineState {
     batch: Batch,
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
-    notices: Notice[],
+    tellings: Telling[],
   ): void {
     const awake = new Set(result.awake)
     const roused: RunId[] = []
@@ -457,7 +457,7 @@ export class Driver implements EngineState {
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
       this.cache.drop(run, 'ended')
-      if (end !== undefined) notices.push({ tell: () => this.onEnd(run, end) })
+      if (end !== undefined) tellings.push({ tell: () => this.onEnd(run, end) })
     }
     for (const id of touched) {
       const run = this.runs.get(id)
@@ -469,8 +469,8 @@ export class Driver implements EngineState {
     this.cache.wake(roused)
     const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
     for (const { id, from } of batch.runs)
-      if (from !== undefined && !isLost(from) && !isLost(id)) notices.push({ tell: () => this.cache.offer(id) })
-    if (this.placement.hasMover) notices.push({ tell: () => this.#wakeElsewhere(batch) })
+      if (from !== undefined && !isLost(from) && !isLost(id)) tellings.push({ tell: () => this.cache.offer(id) })
+    if (this.placement.hasMover) tellings.push({ tell: () => this.#wakeElsewhere(batch) })
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
@@ -703,7 +703,7 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
-    const unsynced = [...this.#unsynced].flatMap(({ notices }) => notices)
+    const unsynced = [...this.#unsynced].flatMap(({ tellings }) => tellings)
     this.#unsynced.clear()
     const waiting = [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0), ...unsynced]
     for (const { reject } of waiting) reject?.(error)
