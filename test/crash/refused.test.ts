@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt, step, team, type Runtime } from '../../src/index.ts'
+import { agent, createRuntime, interrupt, step, team, type Runtime, type RuntimeOptions } from '../../src/index.ts'
 import type { RunSummary } from '../../src/public/views.ts'
 import { encodeEnd } from '../../src/engine/index.ts'
 import { encode } from '../../src/journal/index.ts'
@@ -40,7 +40,7 @@ const clerk = agent({
 })
 
 const warnings: string[] = []
-const open = (store: string, more: { readonly writer?: 'inline' | 'thread' } = {}): Promise<Runtime> =>
+const open = (store: string, more: Pick<RuntimeOptions, 'durability'> = {}): Promise<Runtime> =>
   createRuntime({ store, agents: [clerk], onWarning: (code) => void warnings.push(code), ...more })
 
 const summaryOf = async (runtime: Runtime, run: string): Promise<RunSummary | undefined> =>
@@ -66,10 +66,10 @@ async function withOneSetAside(): Promise<{ store: string; allow: () => void; ru
   return { store, allow, runtime }
 }
 
-for (const writer of ['inline', 'thread'] as const)
-  test(`K5: what the store refuses of one run is left out; runs in the same commit go on (${writer})`, async () => {
+for (const durability of ['full', 'strict'] as const)
+  test(`K5: what the store refuses of one run is left out; runs in the same commit go on (${durability})`, async () => {
     const store = newStore()
-    await using runtime = await open(store, { writer })
+    await using runtime = await open(store, { durability })
     const allow = forbid(store, 'xxx')
     await answered(runtime, 8)
     for (let i = 1; i < 8; i++)

@@ -55,7 +55,7 @@ test('K2: an answer in the commit that ends its asker comes too late and wakes n
   const file = inFolder()
   const clock = manualClock()
   const engine = open(file, { clock, pollMs: 2, parkAfterMs: 100 })
-  let finish: (value: Json) => void = () => {}
+  let finish: ((value: Json) => void) | undefined
   engine.drive(
     registry({
       worker: async (ctx) => {
@@ -69,8 +69,8 @@ test('K2: an answer in the commit that ends its asker comes too late and wakes n
     }),
   )
   await begin(engine, 'r', 'lead')
-  await until('it asks', async () => (await engine.questions()).length === 1)
-  finish(1)
+  await until('it asks, and works', async () => (await engine.questions()).length === 1 && finish !== undefined)
+  finish!(1)
   for (let k = 0; k < 3; k++) await Promise.resolve()
   const worker = `${rootActivation('r' as RunId)}>worker` as ActivationId
   expect(await engine.post({ type: 'answer', activation: worker, address: 'q', outcome: completed('yes') })).toBe(

@@ -5,7 +5,7 @@
 import type { Worker } from 'node:worker_threads'
 
 /** What the thread is asked by. */
-export const stopWord = 'stop'
+const stopWord = 'stop'
 
 /**
  * So long a thread may be at its last statement, in milliseconds: longer than the lock of another process is waited

@@ -106,7 +106,7 @@ function settle<T>(
 }
 
 /** What an outside is told of a commit; `reject`: it cannot be told. */
-interface Told {
+interface Telling {
   readonly tell: () => void
   readonly reject?: (error: Error) => void
 }
@@ -114,7 +114,7 @@ interface Told {
 /** What waits until a commit is on disk. */
 interface Unsynced {
   readonly effects: readonly Operation[]
-  readonly notices: readonly Told[]
+  readonly tellings: readonly Telling[]
   readonly synced: Promise<void>
 }
 
@@ -366,11 +366,11 @@ export class Driver implements EngineState {
     for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
-    const notices: Told[] = []
+    const tellings: Telling[] = []
     /** A run hears at once: what it does then depends on this commit and is written after it. */
-    const answer = (from: RunId | undefined, notice: Told): void => {
-      if (from === undefined) notices.push(notice)
-      else notice.tell()
+    const answer = (from: RunId | undefined, telling: Telling): void => {
+      if (from === undefined) tellings.push(telling)
+      else telling.tell()
     }
     for (const [i, { resolve, reject }] of posts.entries()) {
       const { from } = batch.rows[i]!
@@ -382,11 +382,11 @@ export class Driver implements EngineState {
     }
     for (const { run, resolve, reject } of begun) {
       const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
-      notices.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
+      tellings.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
     }
     for (const { run, id } of gone) run.activations.delete(id)
-    this.#afterCommit(batch, touched, result, notices)
-    this.#clear(notices, isDone)
+    this.#afterCommit(batch, touched, result, tellings)
+    this.#clear(tellings, isDone)
     return true
   }
 
@@ -394,14 +394,14 @@ export class Driver implements EngineState {
    * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
    * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
    */
-  #clear(notices: readonly Told[], isDone = false): void {
-    const isUrgent = isDone || notices.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
+  #clear(tellings: readonly Telling[], isDone = false): void {
+    const isUrgent = isDone || tellings.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
     if (!isUrgent) return moveAll(this.#sealed, this.#cleared)
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
     const told = (): void => {
       this.#carryOut(stops)
-      for (const { tell } of notices) tell()
+      for (const { tell } of tellings) tell()
     }
     const synced = caught(
       () => this.store.synced(),
@@ -413,7 +413,7 @@ export class Driver implements EngineState {
     }
     const effects: Operation[] = []
     for (const op of sealed) (hasConsequences(op) ? effects : this.#cleared).push(op)
-    const waiting: Unsynced = { effects, notices, synced }
+    const waiting: Unsynced = { effects, tellings, synced }
     this.#unsynced.add(waiting)
     synced.then(
       () => {
@@ -530,7 +530,7 @@ export class Driver implements EngineState {
     batch: Batch,
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
-    notices: Told[],
+    tellings: Telling[],
   ): void {
     const { awake } = result
     const roused: RunId[] = []
@@ -544,7 +544,7 @@ export class Driver implements EngineState {
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
       this.cache.drop(run, 'ended')
-      if (end !== undefined) notices.push({ tell: () => this.onEnd(run, end) })
+      if (end !== undefined) tellings.push({ tell: () => this.onEnd(run, end) })
     }
     for (const id of touched) {
       const run = this.runs.get(id)
@@ -556,8 +556,8 @@ export class Driver implements EngineState {
     if (roused.length > 0) this.cache.wake(roused)
     const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
     for (const { id, from } of batch.runs)
-      if (from !== undefined && !isLost(from) && !isLost(id)) notices.push({ tell: () => this.cache.offer(id) })
-    if (this.placement.hasMover) notices.push({ tell: () => this.#wakeElsewhere(batch) })
+      if (from !== undefined && !isLost(from) && !isLost(id)) tellings.push({ tell: () => this.cache.offer(id) })
+    if (this.placement.hasMover) tellings.push({ tell: () => this.#wakeElsewhere(batch) })
     const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
@@ -798,7 +798,7 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
-    for (const { notices } of this.#unsynced) for (const { reject } of notices) reject?.(error)
+    for (const { tellings } of this.#unsynced) for (const { reject } of tellings) reject?.(error)
     this.#unsynced.clear()
     this.#followUp.fail(error)
     this.#followUp = new FollowUp()

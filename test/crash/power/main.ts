@@ -84,10 +84,12 @@ async function traced(parts: readonly Part[], isWatchedFromElsewhere = false): P
     fork(childFile, argv, { env, execArgv: ['--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const watcher = isWatchedFromElsewhere ? run(disk, witness, 'watch', parts[0]!.name) : undefined
   const child = run(disk, witness, JSON.stringify(parts), kept)
+  // it may have seen everything, and gone
+  const gone = watcher === undefined ? undefined : once(watcher, 'exit')
   const [code] = (await once(child, 'exit')) as [number | null]
   if (watcher !== undefined) {
     watcher.kill('SIGKILL')
-    await once(watcher, 'exit')
+    await gone
   }
   if (code !== 0) throw new Error(`a traced process has ended with ${code}`)
   return { steps: [...stepsOf(readFileSync(trace))], kept }

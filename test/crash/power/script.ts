@@ -210,6 +210,8 @@ export function watch(engine: EmbeddedEngine, run: RunId, see: (sight: Sight) =>
       for (const event of await engine.read(run, from)) {
         see({ saw: 'event', run, event })
         from = event.position
+        // an ended run has news for ever
+        if (event.activation === rootActivation(run) && event.event.type === 'activation.settled') return
       }
       await engine.changed(run, from, signal)
     }
