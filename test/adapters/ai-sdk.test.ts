@@ -250,11 +250,14 @@ test('whatever is sent is answered with an error of its own, and starts nothing'
 })
 
 test('workers of a child run are shown as others are: their text while it is written, and those below them', async () => {
+  const seen = Promise.withResolvers<void>()
   const heard = Promise.withResolvers<void>()
   const poet = agent({
     name: 'poet',
     description: 'Writes verse.',
     model: async ({ emit }) => {
+      // pieces are live only: what is said before the reader knows of the child run comes with the whole answer
+      await seen.promise
       emit?.({ type: 'text.delta', id: '0', text: 'Black wings, ' })
       await heard.promise
       emit?.({ type: 'text.delta', id: '0', text: 'old eyes.' })
@@ -285,6 +288,7 @@ test('workers of a child run are shown as others are: their text while it is wri
     const { type, data: line } = data as { readonly type: string; readonly data: { readonly agent: string } }
     if (type !== 'data-agent') continue
     lines.set(line.agent, [...(lines.get(line.agent) ?? []), line])
+    if (line.agent === 'poet') seen.resolve()
     if (JSON.stringify(line).includes('Black wings')) heard.resolve()
   }
   expect(lines.get('poet')).toContainEqual(

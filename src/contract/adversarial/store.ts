@@ -235,7 +235,10 @@ export class AdversarialStore implements Store {
   async #pastOf({ run, past }: Claimed): Promise<Past> {
     const { reader } = this.below
     try {
-      const entries = Map.groupBy(await reader.below(rootActivation(run.id as RunId)), ({ activation }) => activation)
+      const everybody = new Set(
+        (await reader.below(rootActivation(run.id as RunId))).map(({ activation }) => activation),
+      )
+      const entries = new Map([...everybody].map((id) => [id, [...past.activation(id)]]))
       const asked = new Set((await reader.questions({ run: run.id as RunId })).map(({ id }) => id))
       return {
         activation: (id: ActivationId) => entries.get(id) ?? [],

@@ -218,8 +218,8 @@ export class Driver implements EngineState {
 
   /** True while something is left to do without the outside. */
   get busy(): boolean {
-    const leaving = this.outbox.length + this.#sealed.length + this.#stops.length + this.#sealedStops.length
-    if (this.#cleared.length > 0) return true
+    const held = this.#sealed.length + this.#sealedStops.length + this.#cleared.length
+    const leaving = this.outbox.length + this.#stops.length + held
     return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || leaving > 0
   }
 
@@ -417,7 +417,7 @@ export class Driver implements EngineState {
     this.#unsynced.add(waiting)
     synced.then(
       () => {
-        if (!this.#unsynced.delete(waiting) || this.dead) return
+        if (!this.#unsynced.delete(waiting)) return
         this.#cleared.push(...effects)
         told()
         if (effects.length > 0) this.schedule()
