@@ -45,7 +45,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   /**
    * Loads the code of its work where its definition does not have it: what takes no part in defining it is read by those
-   * alone who run it. Called before an engine drives it, because work waits for nothing but its context (K3).
+   * alone who run it. A runtime awaits it before it drives, because work waits for nothing but its context (K3).
    * Idempotent. Absent: nothing is to be loaded.
    */
   load?(): Promise<void>

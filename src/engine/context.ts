@@ -389,8 +389,8 @@ export interface Registry {
    */
   find(name: string, version?: string): Orchestration | undefined
   /**
-   * Loads what the code of its agents needs and is not loaded yet. Awaited before anything is driven, and by whoever
-   * adds agents later. Idempotent. Absent: nothing is to be loaded.
+   * Loads what the code of its agents needs and is not loaded yet. An engine awaits it before it drives, and so does
+   * whoever adds agents later. Idempotent. Absent: nothing is to be loaded.
    */
   load?(): Now<void>
   /** What becomes of an activation whose version is gone: go on with the newest (default) or park until it is back. */

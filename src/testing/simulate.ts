@@ -67,6 +67,7 @@ export interface Played {
 
 /** Runs a scenario, and then once for every point at which its process can die. */
 export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<SimulationReport> {
+  await scenario.registry.load?.()
   const points = options.points ?? allPoints
   const ran = new Map<string, number>()
   const begins = (agent: string): void => void ran.set(agent, (ran.get(agent) ?? 0) + 1)

@@ -15,7 +15,7 @@ export interface EmbeddedOptions extends SqliteOptions, HostOptions {
   readonly file: string
 }
 
-/** It answers at once: it drives when `drive` returns. */
+/** It answers at once: it drives when `drive` returns, unless code of its agents is still to be loaded. */
 export interface EmbeddedEngine extends HostEngine<SqliteStore | MemoryStore> {
   drive(registry: Registry): void
 }
