@@ -244,11 +244,14 @@ export class HostEngine<S extends Store = Store> implements Engine {
   drive(registry: Registry): Now<void> {
     this.#open()
     this.store.mustHaveRules()
-    const begun = andThen(registry.load?.(), () =>
-      this.#inStore(() =>
-        andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
-          andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
-        ),
+    // it may have been closed while its code was loaded
+    return andThen(registry.load?.(), () => (this.#closed ? undefined : this.#driveLoaded(registry)))
+  }
+
+  #driveLoaded(registry: Registry): Now<void> {
+    const begun = this.#inStore(() =>
+      andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
+        andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
       ),
     )
     return andThen(begun, (left) => {
