@@ -386,15 +386,16 @@ export class Driver implements EngineState {
     }
     for (const { run, id } of gone) run.activations.delete(id)
     this.#afterCommit(batch, touched, result, tellings)
-    this.#clear(tellings, isDone)
+    this.#clear(tellings, isDone, batch.runs)
     return true
   }
 
   /**
    * A commit is through: model calls and reads may leave. Whatever else an outside can see of it waits until it is on
-   * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon.
+   * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon. `begun`:
+   * runs that begin with it. Their first effects leave when their callers are told, who may want to hear the first word.
    */
-  #clear(tellings: readonly Telling[], isDone = false): void {
+  #clear(tellings: readonly Telling[], isDone = false, begun: Batch['runs'] = []): void {
     const isUrgent = isDone || tellings.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
     if (!isUrgent) return moveAll(this.#sealed, this.#cleared)
     const sealed = this.#sealed.splice(0)
@@ -412,7 +413,8 @@ export class Driver implements EngineState {
       return told()
     }
     const effects: Operation[] = []
-    for (const op of sealed) (hasConsequences(op) ? effects : this.#cleared).push(op)
+    const isFirst = (op: Operation): boolean => begun.some(({ id }) => id === (op.owner as LoadedActivation).run.id)
+    for (const op of sealed) (hasConsequences(op) || isFirst(op) ? effects : this.#cleared).push(op)
     const waiting: Unsynced = { effects, tellings, synced }
     this.#unsynced.add(waiting)
     synced.then(
