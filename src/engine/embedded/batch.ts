@@ -5,7 +5,7 @@
  * keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { isChildRun, rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
+import { isChildRun, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
 import { askKey } from '../question-record.ts'
 import type { PostResult, RunUsage } from '../port.ts'
 import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
@@ -28,8 +28,6 @@ export class SqliteBatchWriter {
   /** Grows whenever another connection has written; a run is checked again before the first write after that. */
   #generation = 0
   readonly #checked = new Map<RunId, number>()
-  /** How long the disk took for the last commit, in milliseconds. */
-  commitMs = 0
 
   constructor(db: DatabaseSync) {
     this.#sql = Object.fromEntries(
@@ -79,9 +77,7 @@ export class SqliteBatchWriter {
         write.by === undefined || speaks(write.by.run) ? this.#writeValue(write) : { status: 'lost' },
       )
       const awake = this.#writeIndexes(batch, keep)
-      const begun = stopwatch()
       this.#sql.commit.run()
-      this.commitMs = stopwatch() - begun
       return { moved, fenced, existed, awake, posts, values, position }
     } catch (thrown) {
       this.#nums.clear()
