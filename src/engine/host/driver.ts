@@ -52,6 +52,11 @@ import { joined, split, type Part, type SplitResult } from './split.ts'
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
 const commitCap = 2_000
 const yieldAfterMs = 5
+/**
+ * Where a commit is through at once, so many activations are given something before it: what the first of them want
+ * done leaves while the others are still being told.
+ */
+const activationsPerCommit = 16
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
 /** What a commit has written. Nothing was refused of a batch that was written whole. */
@@ -163,6 +168,10 @@ export class Driver implements EngineState {
   #stage: Stage = 'deliver'
   /** Who was given something in this delivery. */
   #turn: readonly LoadedActivation[] = []
+  /** How many activations were given something since the last commit. */
+  #given = 0
+  /** Where the store's answer to a commit is waited for, few commits are better than early ones. */
+  #commitsAtOnce = false
   /** When the tick lets other work of the process have its turn. */
   #until = 0
   #failures = 0
@@ -240,7 +249,7 @@ export class Driver implements EngineState {
     switch (this.#stage) {
       case 'deliver':
         if (this.dead) return this.#rest()
-        if (this.ready.size === 0 || this.batch.log.length >= commitCap) return this.#then('commit')
+        if (this.ready.size === 0 || this.#isFull) return this.#then('commit')
         return this.#deliver() ? this.#whenDrained('delivered') : true
       case 'delivered':
         for (const activation of this.#turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
@@ -260,6 +269,11 @@ export class Driver implements EngineState {
           ? this.#then('deliver')
           : this.#rest()
     }
+  }
+
+  /** The commit is large enough. */
+  get #isFull(): boolean {
+    return this.batch.log.length >= commitCap || (this.#commitsAtOnce && this.#given >= activationsPerCommit)
   }
 
   #then(stage: Stage): true {
@@ -304,7 +318,8 @@ export class Driver implements EngineState {
 
   /** One arrival to every activation whose turn it is. True if the code of one of them goes on. */
   #deliver(): boolean {
-    this.#turn = this.ready.takeTurn()
+    this.#turn = this.ready.takeTurn(this.#commitsAtOnce ? activationsPerCommit : Infinity)
+    this.#given += this.#turn.length
     let resumed = false
     for (const activation of this.#turn) resumed = activation.advance() || resumed
     return resumed
@@ -326,6 +341,7 @@ export class Driver implements EngineState {
 
   /** True if the process may go on (nothing to write, or written). */
   #commit(): Now<boolean> {
+    this.#given = 0
     this.#prepare()
     const batch = this.batch
     const touched = this.#touched
@@ -344,8 +360,10 @@ export class Driver implements EngineState {
     const followUp = this.#followUp
     this.#followUp = new FollowUp()
     const failed = (thrown: unknown): undefined => this.#commitFailed(this.store.errorOf(thrown), batch, followUp)
+    const answer = caught<Written | undefined>(() => this.#write(batch), failed)
+    this.#commitsAtOnce = !(answer instanceof Promise)
     return andThen(
-      caught<Written | undefined>(() => this.#write(batch), failed),
+      answer,
       (written) => written !== undefined && this.#written(batch, touched, followUp, written),
     )
   }
