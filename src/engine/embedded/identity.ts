@@ -52,7 +52,7 @@ export class Identity {
     if (position > this.#position) this.#position = position
   }
 
-  /** Cheap enough for every commit: the store's file alone. */
+  /** Cheap enough for every sync: the store's file alone. */
   get fileChanged(): ReeveError | undefined {
     const [path] = this.#inodes.keys()
     return path === undefined ? undefined : this.#changed(path)

@@ -89,6 +89,12 @@ const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
 const walKeptBytes = 64 * 1024 * 1024
 
+/**
+ * So many pages of 4 KiB the log has before they are put into the store, which waits for the disk on the event loop. Most of
+ * them are the same few pages over and over, so a longer log is fewer writes and syncs, not more at once.
+ */
+const checkpointPages = 4_000
+
 /** How a store is opened. */
 export interface OpenOptions {
   /** A path, or `:memory:`. */
@@ -113,7 +119,7 @@ export function openStore(options: OpenOptions): DatabaseSync {
     // NORMAL: a commit survives a killed process, and checkpoints are in order on disk; the rest is wal-sync.ts. The
     // checkpoint puts on disk what a process has left that could not: the kernel has reported that failure already.
     db.exec(
-      `PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};
       PRAGMA journal_size_limit=${walKeptBytes}; PRAGMA wal_checkpoint(PASSIVE)`,
     )
     return db

@@ -85,7 +85,7 @@ export class SqliteStore implements Store {
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
     this.#writer = new SqliteBatchWriter(this.db)
-    this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file)
+    this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file, () => this.#identity.fileChanged)
     this.#isStrict = durability === 'strict'
     this.lease = new SqliteLease(this.db, this.#clock, {
       file,
@@ -100,7 +100,7 @@ export class SqliteStore implements Store {
   }
   /**
    * Throws or rejects with what SQLite says; then nothing was written. What was written to a file that is not the store
-   * any more counts as not written: it will not be read.
+   * any more counts as not written: it will not be read. Where commits are synced, that is looked at with each sync.
    */
   commit(batch: Batch): Now<BatchResult> {
     if (this.#sync?.failed !== undefined) throw this.#sync.failed
@@ -110,7 +110,7 @@ export class SqliteStore implements Store {
     } catch (thrown) {
       throw this.#identity.fileChanged ?? thrown
     }
-    const changed = this.#identity.fileChanged
+    const changed = this.#sync === undefined ? this.#identity.fileChanged : undefined
     if (changed !== undefined) throw changed
     this.#identity.reached(result.position)
     if (this.#isStrict) return andThen(this.synced(), () => result)

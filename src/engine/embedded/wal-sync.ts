@@ -17,6 +17,7 @@ const lingerMs = 20
 export class WalSync {
   readonly #file: string
   readonly #written: StatementSync
+  readonly #lost: () => ReeveError | undefined
   /**
    * Open from before the first commit until the store is closed. So it is the log that SQLite writes to, which exists
    * under this inode for as long as a connection is open; and a failure of the disk that another descriptor was told
@@ -33,8 +34,10 @@ export class WalSync {
   #later: ReturnType<typeof setTimeout> | undefined
   #failed: ReeveError | undefined
 
-  constructor(db: DatabaseSync, file: string) {
+  /** `lost`: why what is synced will not be read again, if so. */
+  constructor(db: DatabaseSync, file: string, lost: () => ReeveError | undefined) {
     this.#file = file
+    this.#lost = lost
     const path = resolve(file)
     this.#log = openSync(`${path}-wal`, 'r+')
     // Windows knows no sync of a folder.
@@ -43,7 +46,7 @@ export class WalSync {
     this.#written = db.prepare('SELECT data_version, total_changes() AS own FROM pragma_data_version')
   }
 
-  /** Why it is not known any more what is on disk, if a sync has failed. */
+  /** Why it is not known any more what is on disk, if a sync has failed, or was one of a file that is not the store. */
   get failed(): ReeveError | undefined {
     return this.#failed
   }
@@ -87,7 +90,7 @@ export class WalSync {
       },
       (thrown: unknown) => {
         this.#syncing = undefined
-        throw (this.#failed ??= this.#unsynced(thrown))
+        throw (this.#failed ??= ReeveError.is(thrown) ? thrown : this.#unsynced(thrown))
       },
     )
     return this.#syncing
@@ -95,6 +98,8 @@ export class WalSync {
 
   async #sync(): Promise<void> {
     await done(fdatasync, this.#log!)
+    const lost = this.#lost()
+    if (lost !== undefined) throw lost
     if (this.#folder === undefined) return
     await done(fsync, this.#folder)
     closeSync(this.#folder)
