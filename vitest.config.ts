@@ -50,11 +50,11 @@ export default defineConfig({
     // jit_page.has_value()"; nodejs/node#64500). No wrapper is made faster here; built code has no WebAssembly in its
     // threads.
     execArgv: ['--wasm-wrapper-tiering-budget=2147483647'],
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     teardownTimeout: 5_000,
     // vitest's own patience is one second: on a machine that is busy with other tests that says nothing
-    expect: { poll: { timeout: 9_000, interval: 5 } },
+    expect: { poll: { timeout: 25_000, interval: 5 } },
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
