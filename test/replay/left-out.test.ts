@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
-import { rootActivation, runId } from '../../src/core/index.ts'
+import { completed, rootActivation, runId } from '../../src/core/index.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import type { Orchestration } from '../../src/engine/index.ts'
 import { manualClock, resume, teamScenario, verifyJournal, type Scenario } from '../../src/testing/index.ts'
 import { crew, digestOf } from '../../bench/mailbox-team.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
@@ -74,6 +75,35 @@ describe('what a later entry stands for', () => {
       expect(leftOut).toBeGreaterThan(50)
       expect([...outcomes]).toEqual([expect.stringContaining('"status":"completed"')])
     }, 60_000)
+
+  test('K10: code that takes no summary is not run on; an operator is asked', async () => {
+    const { registry, start } = scenarios.find((each) => each.name === 'messages that are summed up')!
+    const file = join(folder, 'without-sums.db')
+    let at = 1
+    while (await dies({ name: 'summed', registry, start }, file, at)) {
+      if (thinOut(file) > 0) break
+      rmSync(file)
+      at++
+    }
+    let ran = 0
+    const lead: Orchestration = {
+      ...registry.find('lead')!,
+      run: async (ctx) => {
+        ctx.start('writer', null)
+        await ctx.next()
+        return completed(++ran)
+      },
+    }
+    const engine = createEmbeddedEngine({ file, clock: manualClock(), durability: 'relaxed', onWarning: () => {} })
+    engine.drive({ ...registry, find: (name, version) => (name === 'lead' ? lead : registry.find(name, version)) })
+    await expect.poll(() => engine.questions({ run: start.run })).toMatchObject([{ kind: 'diverged' }])
+    expect(await engine.summary(start.run)).toMatchObject({
+      status: 'stuck',
+      reason: expect.stringMatching(/takes no summary, and entry \d+ of its journal is one/) as string,
+    })
+    expect(ran).toBe(0)
+    await engine.close()
+  }, 60_000)
 
   test('K1: a team whose leader has heard thousands of messages goes on from what they came to', async () => {
     const messages = 6_000
