@@ -525,6 +525,8 @@ export interface Store {
   id(): Now<string>
   /** No other process can open it. */
   readonly isPrivate: boolean
+  /** A commit costs next to nothing: many small ones are better than few, since what waits for them begins sooner. */
+  readonly commitsFree: boolean
   readonly reader: StoreReader
   readonly lease: StoreLease
   /** Absent: live parts are heard in the process that drives their run, and nowhere else. */

@@ -380,6 +380,9 @@ export class AdversarialStore implements Store {
   get isPrivate(): boolean {
     return false
   }
+  get commitsFree(): boolean {
+    return this.below.commitsFree
+  }
   errorOf(thrown: unknown): ReeveError {
     return this.below.errorOf(thrown)
   }

@@ -52,6 +52,7 @@ export class SqliteStore implements Store {
   readonly name: string
   readonly kind = 'sqlite'
   readonly isPrivate = false
+  readonly commitsFree = false
   readonly reader: SqliteReader
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */

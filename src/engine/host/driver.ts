@@ -53,8 +53,8 @@ import { joined, split, type Part, type SplitResult } from './split.ts'
 const commitCap = 2_000
 const yieldAfterMs = 5
 /**
- * Where a commit is through at once, so many activations are given something before it: what the first of them want
- * done leaves while the others are still being told.
+ * Where commits cost nothing, so many activations are given something before one: what the first of them want done
+ * leaves while the others are still being told.
  */
 const activationsPerCommit = 16
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
@@ -170,8 +170,6 @@ export class Driver implements EngineState {
   #turn: readonly LoadedActivation[] = []
   /** How many activations were given something since the last commit. */
   #given = 0
-  /** Where the store's answer to a commit is waited for, few commits are better than early ones. */
-  #commitsAtOnce = false
   /** When the tick lets other work of the process have its turn. */
   #until = 0
   #failures = 0
@@ -273,7 +271,7 @@ export class Driver implements EngineState {
 
   /** The commit is large enough. */
   get #isFull(): boolean {
-    return this.batch.log.length >= commitCap || (this.#commitsAtOnce && this.#given >= activationsPerCommit)
+    return this.batch.log.length >= commitCap || (this.store.commitsFree && this.#given >= activationsPerCommit)
   }
 
   #then(stage: Stage): true {
@@ -318,7 +316,7 @@ export class Driver implements EngineState {
 
   /** One arrival to every activation whose turn it is. True if the code of one of them goes on. */
   #deliver(): boolean {
-    this.#turn = this.ready.takeTurn(this.#commitsAtOnce ? activationsPerCommit : Infinity)
+    this.#turn = this.ready.takeTurn(this.store.commitsFree ? activationsPerCommit : Infinity)
     this.#given += this.#turn.length
     let resumed = false
     for (const activation of this.#turn) resumed = activation.advance() || resumed
@@ -360,9 +358,10 @@ export class Driver implements EngineState {
     const followUp = this.#followUp
     this.#followUp = new FollowUp()
     const failed = (thrown: unknown): undefined => this.#commitFailed(this.store.errorOf(thrown), batch, followUp)
-    const answer = caught<Written | undefined>(() => this.#write(batch), failed)
-    this.#commitsAtOnce = !(answer instanceof Promise)
-    return andThen(answer, (written) => written !== undefined && this.#written(batch, touched, followUp, written))
+    return andThen(
+      caught<Written | undefined>(() => this.#write(batch), failed),
+      (written) => written !== undefined && this.#written(batch, touched, followUp, written),
+    )
   }
 
   /** The batch is written. False: the process is dead. */

@@ -28,6 +28,7 @@ export class MemoryStore implements Store {
   readonly name = ':memory:'
   readonly kind = 'memory'
   readonly isPrivate = true
+  readonly commitsFree = true
   readonly reader: MemoryReader
   readonly lease: MemoryLease
   readonly #id = newId('sto')

@@ -91,6 +91,7 @@ export class PostgresStore implements Store {
   readonly name: string
   readonly kind = 'postgres'
   readonly isPrivate = false
+  readonly commitsFree = false
   readonly reader: StoreReader
   readonly lease: StoreLease
   readonly parts: StoreParts
