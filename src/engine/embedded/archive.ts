@@ -33,13 +33,17 @@ export type EntryRow = readonly [
 ]
 type AccountRow = readonly [act: ActivationId, body: string]
 
-/** At most so many entries are in a chunk, of about so many characters. */
-const chunkEntries = 1_000
-const chunkCharacters = 1_000_000
-/** A chunk spans fewer positions than this: those that a page of all runs needs begin at most so far before it. */
-const span = 10_000
+/** How much a chunk holds at most. */
+interface ChunkSize {
+  readonly entries: number
+  /** Of all its entries together. */
+  readonly characters: number
+  /** Positions from its first entry to its last one: a page of all runs finds the chunks that it needs by it. */
+  readonly span: number
+}
+const chunkSize: ChunkSize = { entries: 1_000, characters: 1_000_000, span: 10_000 }
 /** One call of `Archiver.some` moves about so many entries, in at most so many chunks: others have the event loop then. */
-const atOnce = { entries: chunkEntries, chunks: 20 } as const
+const atOnce = { entries: 1_000, chunks: 20 } as const
 /** So many characters of unpacked chunks are kept: as much as the chunks around one position hold, mostly. */
 const keptCharacters = 8_000_000
 
@@ -156,7 +160,7 @@ export class Archive {
 
   /** A page of the feed of all runs: these entries of `log` with the archived ones among them, at most so many. */
   page(from: number, upTo: number, limit: number, recent: readonly EntryRow[]): readonly EntryRow[] {
-    const chunks = this.#sql.chunksAround.iterate(from - span, upTo, from) as Iterable<{ first: number }>
+    const chunks = this.#sql.chunksAround.iterate(from - chunkSize.span, upTo, from) as Iterable<{ first: number }>
     let page: EntryRow[] | undefined
     for (const { first } of chunks) {
       page ??= [...recent]
@@ -224,43 +228,49 @@ const reading = {
 
 /** Moves what has ended into the archive, a chunk in each transaction. */
 export class Archiver {
+  readonly #db: DatabaseSync
   readonly #sql: Record<keyof typeof moving, StatementSync>
+  readonly #size: ChunkSize
 
-  constructor(db: DatabaseSync) {
+  /** `size`: smaller chunks than by default, for tests. */
+  constructor(db: DatabaseSync, size: Partial<ChunkSize> = {}) {
+    this.#db = db
+    this.#size = { ...chunkSize, ...size }
     this.#sql = prepared(db, moving)
     for (const name of ['next', 'nextNear'] as const) this.#sql[name].setReturnArrays(true)
   }
 
   /** Moves some of what ended before this moment, that which ended first at first. True: there is more. */
   some(endedBefore: number): boolean {
-    let entries = 0
-    for (let chunks = 0; chunks < atOnce.chunks && entries < atOnce.entries; chunks++) {
-      // asked before it is locked: mostly there is nothing to do
-      if (this.#candidate(endedBefore) === undefined) return false
-      entries += this.#inTransaction(() => {
-        const run = this.#candidate(endedBefore)
-        return run === undefined ? 0 : this.#move(run)
-      })
+    for (let entries = 0, chunks = 0; chunks < atOnce.chunks && entries < atOnce.entries; chunks++) {
+      const moved = this.chunk(endedBefore)
+      if (moved === undefined) return false
+      entries += moved
     }
     return true
+  }
+
+  /** Moves one chunk, in a transaction. Returns how many entries are in it; undefined: there is nothing to move. */
+  chunk(endedBefore: number): number | undefined {
+    // asked before the file is locked: mostly there is nothing to do
+    if (this.#candidate(endedBefore) === undefined) return undefined
+    this.#sql.begin.run()
+    try {
+      const run = this.#candidate(endedBefore)
+      const moved = run === undefined ? undefined : this.#move(run)
+      this.#sql.commit.run()
+      return moved
+    } catch (thrown) {
+      // a COMMIT that failed may have rolled back by itself
+      if (this.#db.isTransaction) this.#sql.rollback.run()
+      throw thrown
+    }
   }
 
   #candidate(endedBefore: number): RunId | undefined {
     const newest = this.#sql.newest.get() as { id: ActivationId } | undefined
     const busy = newest === undefined ? '' : rootOf(newest.id)
     return (this.#sql.candidate.get(endedBefore, busy) as { id: RunId } | undefined)?.id
-  }
-
-  #inTransaction(work: () => number): number {
-    this.#sql.begin.run()
-    try {
-      const done = work()
-      this.#sql.commit.run()
-      return done
-    } catch (thrown) {
-      this.#sql.rollback.run()
-      throw thrown
-    }
   }
 
   /** Moves the next chunk of a run. Returns how many entries are in it. */
@@ -294,17 +304,15 @@ export class Archiver {
   #nextEntries(run: RunId): readonly EntryRow[] {
     const range = subtreeRange(rootActivation(run))
     const { last } = this.#sql.lastArchived.get(run) as { last: number | null }
+    const { entries: most, characters: mostCharacters, span } = this.#size
     // most runs stand together in the log: what is near is found without a look at all of the run
     const near =
-      last === null
-        ? []
-        : (this.#sql.nextNear.all(last, last + 2 * chunkEntries, ...range, chunkEntries) as unknown as EntryRow[])
-    const next =
-      near.length === chunkEntries ? near : (this.#sql.next.all(...range, chunkEntries) as unknown as EntryRow[])
+      last === null ? [] : (this.#sql.nextNear.all(last, last + 2 * most, ...range, most) as unknown as EntryRow[])
+    const next = near.length === most ? near : (this.#sql.next.all(...range, most) as unknown as EntryRow[])
     let characters = 0
     const end = next.findIndex(([position, , , , body], i) => {
       characters += body.length
-      return i > 0 && (characters > chunkCharacters || position - next[0]![0] >= span)
+      return i > 0 && (characters > mostCharacters || position - next[0]![0] >= span)
     })
     return end < 0 ? next : next.slice(0, end)
   }

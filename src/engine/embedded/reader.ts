@@ -168,7 +168,7 @@ export class SqliteReader implements StoreReader, Past {
     try {
       return read()
     } finally {
-      this.#sql.commit.run()
+      if (this.#db.isTransaction) this.#sql.commit.run()
     }
   }
 
