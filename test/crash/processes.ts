@@ -92,11 +92,11 @@ const roles: Record<string, () => void | Promise<void>> = {
   /** Archives what has ended, in chunks of so many entries; says each chunk. */
   archive() {
     const store = new SqliteStore({ file, durability: 'relaxed', ...quiet })
-    const archiver = new Archiver(store.db, { entries: Number(args[0]) })
+    const archiver = new Archiver(store.db, { entries: Number(args[0]) }, 1)
     const next = (): void => {
-      const moved = archiver.chunk(Number.MAX_SAFE_INTEGER)
-      say(moved === undefined ? 'archived' : 'a chunk')
-      if (moved !== undefined) setImmediate(next)
+      const isMore = archiver.some(Number.MAX_SAFE_INTEGER)
+      say(isMore ? 'a chunk' : 'archived')
+      if (isMore) setImmediate(next)
     }
     next()
   },

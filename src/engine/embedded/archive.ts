@@ -42,8 +42,8 @@ interface ChunkSize {
   readonly span: number
 }
 const chunkSize: ChunkSize = { entries: 1_000, characters: 1_000_000, span: 10_000 }
-/** One call of `Archiver.some` moves about so many entries, in at most so many chunks: others have the event loop then. */
-const atOnce = { entries: 1_000, chunks: 20 } as const
+/** So many chunks are moved at once, of about so many entries together as one may hold: others have their turn then. */
+const chunksAtOnce = 20
 /** So many characters of unpacked chunks are kept: as much as the chunks around one position hold, mostly. */
 const keptCharacters = 8_000_000
 
@@ -226,40 +226,42 @@ const reading = {
   chunk: 'SELECT run, last, body FROM archive WHERE first = ?',
 } as const
 
-/** Moves what has ended into the archive, a chunk in each transaction. */
+/** Moves what has ended into the archive, a few chunks in each transaction. */
 export class Archiver {
   readonly #db: DatabaseSync
   readonly #sql: Record<keyof typeof moving, StatementSync>
   readonly #size: ChunkSize
+  readonly #chunksAtOnce: number
 
-  /** `size`: smaller chunks than by default, for tests. */
-  constructor(db: DatabaseSync, size: Partial<ChunkSize> = {}) {
+  /** With smaller steps than by default, for tests. */
+  constructor(db: DatabaseSync, size: Partial<ChunkSize> = {}, atOnce = chunksAtOnce) {
+    this.#chunksAtOnce = atOnce
     this.#db = db
     this.#size = { ...chunkSize, ...size }
     this.#sql = prepared(db, moving)
     for (const name of ['next', 'nextNear'] as const) this.#sql[name].setReturnArrays(true)
   }
 
-  /** Moves some of what ended before this moment, that which ended first at first. True: there is more. */
+  /**
+   * Moves some of what ended before this moment, in one transaction; what ended first goes first. True: there is more.
+   */
   some(endedBefore: number): boolean {
-    for (let entries = 0, chunks = 0; chunks < atOnce.chunks && entries < atOnce.entries; chunks++) {
-      const moved = this.chunk(endedBefore)
-      if (moved === undefined) return false
-      entries += moved
-    }
-    return true
-  }
-
-  /** Moves one chunk, in a transaction. Returns how many entries are in it; undefined: there is nothing to move. */
-  chunk(endedBefore: number): number | undefined {
     // asked before the file is locked: mostly there is nothing to do
-    if (this.#candidate(endedBefore) === undefined) return undefined
+    if (this.#candidate(endedBefore) === undefined) return false
     this.#sql.begin.run()
     try {
-      const run = this.#candidate(endedBefore)
-      const moved = run === undefined ? undefined : this.#move(run)
+      let isMore = true
+      for (
+        let entries = 0, chunks = 0;
+        isMore && entries < this.#size.entries && chunks < this.#chunksAtOnce;
+        chunks++
+      ) {
+        const run = this.#candidate(endedBefore)
+        if (run === undefined) isMore = false
+        else entries += this.#move(run)
+      }
       this.#sql.commit.run()
-      return moved
+      return isMore
     } catch (thrown) {
       // a COMMIT that failed may have rolled back by itself
       if (this.#db.isTransaction) this.#sql.rollback.run()
