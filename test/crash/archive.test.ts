@@ -30,7 +30,7 @@ const agents = registry({
   lead: async (ctx) => {
     const worked = await ctx.next(ctx.start('steps', 3))
     await ctx.values.update('count', (count) => Number(count ?? 0) + 1)
-    return [(await ask(ctx)) as never, worked.outcome as never]
+    return [await ask(ctx), worked.outcome as never]
   },
 })
 const id = (run: string): RunId => run as RunId

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { rootActivation, runOf, type ActivationId, type RunId, type SessionId } from '../../src/core/index.ts'
 import {
   account,
-  BatchDraft,
+  type BatchDraft,
   root,
   run,
   settled,
@@ -155,9 +155,9 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
         parts: feed.map(({ position }) => [reader.feed(id, position, 2), reader.hasNews(id, position)]),
         tail: reader.feed(id, Math.floor(top / 2)),
         ends: [reader.birth(id), reader.end(id), reader.summary(id)],
-        accounts: [...reader.accounts(id)].sort(),
+        accounts: reader.accounts(id),
         mail: reader.unreadOf(id),
-        origin: { ...reader.origin(id, top, () => 'ses_s'), accounts: undefined },
+        origin: reader.origin(id, top, () => 'ses_s'),
       }
     }),
     acts: [...acts, 'act_none' as ActivationId, `${acts[0]!}>none` as ActivationId].map((act) => [
