@@ -2,9 +2,11 @@
  * Runs that are archived while processes work, are killed and close: no event is lost, doubled or out of order (K1), and
  * what is done with an archived run is what is done with any other.
  */
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { sqliteOf } from '../engine/sqlite-of.ts'
 import {
@@ -85,6 +87,18 @@ test('K1: a process archives what ended long ago, little by little; closed halfw
   await outcome(never, 'open')
   expect(rows(file, 'archive')).toBe(runs.length)
 })
+
+test.each([-1, NaN, '1h'])(
+  'an age of %s, after which runs are archived, is refused before anything is opened',
+  async (age) => {
+    const store = inFolder()
+    await expect(createRuntime({ store, archiveAfterMs: age as number })).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('archiveAfterMs') as string,
+    })
+    expect(existsSync(store)).toBe(false)
+  },
+)
 
 test('K1: retention removes archived runs, and what they took', async () => {
   const file = inFolder()
