@@ -6,7 +6,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createRuntime } from 'reeve'
-import { inFolder, inTurns, ownSeconds, type Row } from './measure.ts'
+import { compactStore } from 'reeve/engine'
+import { inFolder, inTurns, ownSeconds, sleep, type Row } from './measure.ts'
 import { longTeam, runOnce, timedRun } from './team.ts'
 
 const count = 200
@@ -62,6 +63,38 @@ async function storedBytes(folder: string): Promise<number> {
   return (sizeAfter() - empty) / 1_000 - said
 }
 
+/**
+ * Bytes on disk per delegation of runs that go on at once, content included, of files without free pages: when they have
+ * ended, and when they are archived.
+ */
+async function archivedBytes(
+  folder: string,
+  { runs, delegations }: { readonly runs: number; readonly delegations: number },
+): Promise<{ readonly ended: number; readonly archived: number }> {
+  const leader = longTeam(delegations)
+  const sizesOf = async (count: number): Promise<{ readonly ended: number; readonly archived: number }> => {
+    const store = join(folder, `archived-${delegations}-${count}.db`)
+    {
+      await using runtime = await createRuntime({ store, agents: [leader] })
+      await Promise.all(Array.from({ length: count }, () => timedRun(runtime, leader)))
+    }
+    // the run of the newest entry stays as it is
+    await runOnce(longTeam(1), { store })
+    const ended = compactStore(store).after
+    const db = new DatabaseSync(store)
+    const whole = db.prepare('SELECT count(*) AS n FROM run WHERE archived = 0')
+    {
+      await using _ = await createRuntime({ store, agents: [leader], archiveAfterMs: 0 })
+      while ((whole.get() as { n: number }).n > 1) await sleep(10)
+    }
+    db.close()
+    return { ended, archived: compactStore(store).after }
+  }
+  const [none, all] = [await sizesOf(0), await sizesOf(runs)]
+  const each = (kind: 'ended' | 'archived'): number => (all[kind] - none[kind]) / runs / delegations
+  return { ended: each('ended'), archived: each('archived') }
+}
+
 export const run = (): Promise<Row[]> =>
   inFolder(async (folder) => {
     const leader = longTeam(count)
@@ -73,6 +106,16 @@ export const run = (): Promise<Row[]> =>
     const cpu = await inTurns(15, { ours: () => cpuOf(() => timedRun(runtime, leader)) })
     const disk = await inTurns(9, { full: file('full'), strict: file('strict'), bare: () => bareDurable(folder) })
     const [ten, thousand] = [longTeam(10), longTeam(1_000)]
+    const long = await archivedBytes(folder, { runs: 1, delegations: 1_000 })
+    const several = await archivedBytes(folder, { runs: 100, delegations: 10 })
+    const single = await archivedBytes(folder, { runs: 1_000, delegations: 1 })
+    const stored = (what: string, { ended, archived }: typeof long, budget?: Row['budget']): Row => ({
+      figure: `stored per delegation, ${what}`,
+      value: archived,
+      unit: 'bytes',
+      side: { what: 'before', value: ended },
+      ...(budget === undefined ? {} : { budget }),
+    })
     const growth = await inTurns(9, { ten: () => runOnce(ten), thousand: () => runOnce(thousand) })
     return [
       {
@@ -116,5 +159,8 @@ export const run = (): Promise<Row[]> =>
         unit: 'bytes',
         budget: { atMost: 2_048 },
       },
+      stored('a run of 1,000, archived', long, { atMost: 400 }),
+      stored('100 runs of 10 at once, archived', several, { atMost: 800 }),
+      stored('1,000 runs of one, archived', single),
     ]
   })

@@ -30,7 +30,13 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
 
 /** The same options; what is for files alone is left out. */
 async function onPostgres(options: RuntimeOptions): Promise<Runtime> {
-  const { store = ':memory:', durability: _durability, busyMs: _busyMs, ...others } = options
+  const {
+    store = ':memory:',
+    durability: _durability,
+    busyMs: _busyMs,
+    archiveAfterMs: _archiveAfterMs,
+    ...others
+  } = options
   return createRuntime({
     onWarning: () => {},
     ...others,
@@ -62,7 +68,14 @@ async function newSchema(): Promise<string> {
 
 /** The same options, to the engine instead; what is for files alone is left out. */
 async function onRestate(options: RuntimeOptions): Promise<Runtime> {
-  const { store = ':memory:', durability: _durability, busyMs: _busyMs, engine: _engine, ...others } = options
+  const {
+    store = ':memory:',
+    durability: _durability,
+    busyMs: _busyMs,
+    archiveAfterMs: _archiveAfterMs,
+    engine: _engine,
+    ...others
+  } = options
   const {
     agents,
     earlier,

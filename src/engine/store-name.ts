@@ -7,7 +7,17 @@
  * Holds: no password in any message.
  */
 import { hostChecks } from './host/engine.ts'
-import { hasNames, ReeveError, required, unchecked, wholeNumber, word, type Check, type Checks } from '../core/index.ts'
+import {
+  hasNames,
+  number,
+  ReeveError,
+  required,
+  unchecked,
+  wholeNumber,
+  word,
+  type Check,
+  type Checks,
+} from '../core/index.ts'
 import type { Durability, SqliteOptions } from './embedded/store.ts'
 import type { HostOptions } from './host/index.ts'
 import type { PostgresOptions } from './postgres/index.ts'
@@ -30,13 +40,17 @@ export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'po
 }
 
 /** Options for files alone: beside a database they would have no effect. */
-export const forFiles = ['durability', 'busyMs'] as const
+export const forFiles = ['durability', 'busyMs', 'archiveAfterMs'] as const
 
 /** What a power failure may take. */
 export const durabilityCheck = word<Durability>({ full: true, strict: true, relaxed: true })
 
+/** When the journals of ended runs are compressed. */
+export const archiveAfterCheck = number((given) => given >= 0, 'milliseconds, or Infinity for never')
+
 /**
- * What is said of a store besides its name. `poolSize` is for a database, `durability` and `busyMs` are for a file.
+ * What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `archiveAfterMs` are for
+ * a file.
  */
 export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
 
@@ -61,5 +75,6 @@ export const storeAndHostChecks: Checks<{ store: unknown } & NamedStoreOptions &
   poolSize: wholeNumber(1),
   durability: durabilityCheck,
   busyMs: unchecked,
+  archiveAfterMs: archiveAfterCheck,
   leaseMs: wholeNumber(1),
 }

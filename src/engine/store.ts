@@ -586,6 +586,11 @@ export interface Store {
   useOwnClock(): Now<void>
   /** Removes an ended run with everything of it. Positions of its feed are never given out again. */
   remove(run: RunId): Now<void>
+  /**
+   * Keeps runs that ended long before this moment in less space, if the store does so: some of them. True: there is
+   * more. What is read, and what becomes of what is posted, is the same before and after.
+   */
+  archive(now: number): Now<boolean>
   /** Gives some of the free space back if much lies free. True: there is more. */
   shrink(): Now<boolean>
   /**

@@ -19,7 +19,7 @@ import {
 import { limitsCheck, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import { durabilityCheck, forFiles } from '../engine/store-name.ts'
+import { archiveAfterCheck, durabilityCheck, forFiles } from '../engine/store-name.ts'
 import { channelsCheck, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './operator/decisions.ts'
 import { registeredCheck, type Hooks } from './hooks.ts'
@@ -117,6 +117,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   durability: durabilityCheck,
   leaseMs: unchecked,
   busyMs: unchecked,
+  archiveAfterMs: archiveAfterCheck,
 }
 
 /** Throws what is wrong with the options as such. */

@@ -243,7 +243,7 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
  */
 async function openPostgres(url: string, options: Omit<EmbeddedOptions, 'file'>): Promise<Engine> {
   const { postgres } = await import('../engine/postgres/postgres.ts')
-  const { durability: _durability, busyMs: _busyMs, ...others } = options
+  const { durability: _durability, busyMs: _busyMs, archiveAfterMs: _archiveAfterMs, ...others } = options
   return postgres({ url, ...others })
 }
 

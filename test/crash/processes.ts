@@ -1,7 +1,9 @@
 /** Processes that the tests of bad surroundings start: one role each, one line per thing that happened. */
 import { writeSync } from 'node:fs'
 import { ReeveError, type RunId } from '../../src/core/index.ts'
+import { Archiver } from '../../src/engine/embedded/archive.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import { SqliteStore } from '../../src/engine/embedded/store.ts'
 import { DatabaseSync } from 'node:sqlite'
 import { registry, step } from './agents.ts'
 
@@ -85,6 +87,18 @@ const roles: Record<string, () => void | Promise<void>> = {
     )
     await engine.start({ run: 'blocked' as RunId, agent: 'blocker', version: '1', input: null })
     say(JSON.stringify((await engine.outcome('blocked' as RunId)).outcome))
+  },
+
+  /** Archives what has ended, in chunks of so many entries; says each chunk. */
+  archive() {
+    const store = new SqliteStore({ file, durability: 'relaxed', ...quiet })
+    const archiver = new Archiver(store.db, { entries: Number(args[0]) }, 1)
+    const next = (): void => {
+      const isMore = archiver.some(Number.MAX_SAFE_INTEGER)
+      say(isMore ? 'a chunk' : 'archived')
+      if (isMore) setImmediate(next)
+    }
+    next()
   },
 
   /** Drives runs of which one kills its process as soon as it is taken up. */

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { withoutSearch } from '../store/older.ts'
+import { withoutArchive, withoutSearch } from '../store/older.ts'
 import type { RunId } from '../../src/core/index.ts'
 import { backupStore, compactStore } from '../../src/engine/embedded/index.ts'
 import { ask, begin, behind, errorOf, inFolder, launch, open, outcome, registry, step, until } from './hand.ts'
@@ -106,7 +106,7 @@ test('a store of before it could shrink is opened, keeps its runs, and shrinks f
   await first.close()
   behind(file, (db) =>
     db.exec(
-      `${withoutSearch()}; DROP TABLE meta; DROP INDEX run_lost; ALTER TABLE run DROP COLUMN losses; PRAGMA user_version = 1`,
+      `${withoutArchive}; ${withoutSearch()}; DROP TABLE meta; DROP INDEX run_lost; ALTER TABLE run DROP COLUMN losses; PRAGMA user_version = 1`,
     ),
   )
   const second = open(file)

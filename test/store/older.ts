@@ -3,6 +3,9 @@ const columns = ['state', 'asks', 'tenant', 'usd', 'usage', 'why']
 const indexes =
   'run_state run_listed run_agent run_usd run_apart inbox_pause question_asked question_kind question_tenant'.split(' ')
 
+/** An SQLite file of before there was an archive. */
+export const withoutArchive = 'DROP TABLE archive; DROP INDEX run_whole; ALTER TABLE run DROP COLUMN archived'
+
 /** As SQL; `s`: a schema in PostgreSQL, with a dot after it. */
 export const withoutSearch = (s = ''): string =>
   [

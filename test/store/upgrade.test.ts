@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { withoutSearch } from './older.ts'
+import { withoutArchive, withoutSearch } from './older.ts'
 import { beforeAndAfter } from './older-store.ts'
 
 test('K1: a file of an older version answers every search for its old runs as before', async () => {
@@ -13,7 +13,7 @@ test('K1: a file of an older version answers every search for its old runs as be
   const file = join(dir, 'reeve.db')
   const [before, after] = await beforeAndAfter(file, () => {
     const db = new DatabaseSync(file)
-    db.exec(`${withoutSearch()}; PRAGMA user_version = 3`)
+    db.exec(`${withoutArchive}; ${withoutSearch()}; PRAGMA user_version = 3`)
     db.close()
   })
   expect(after).toEqual(before)

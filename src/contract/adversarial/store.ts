@@ -407,6 +407,9 @@ export class AdversarialStore implements Store {
   remove(run: RunId): Promise<void> {
     return this.#ask('read', 'remove', () => this.below.remove(run))
   }
+  archive(now: number): Promise<boolean> {
+    return this.#ask('read', 'archive', () => this.below.archive(now))
+  }
   shrink(): Promise<boolean> {
     return this.#ask('read', 'shrink', () => this.below.shrink())
   }

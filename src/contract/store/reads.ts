@@ -1,6 +1,6 @@
 /** Store contract: what is asked from outside of a run, by callers, operators and a process that looks for work. */
 import assert from 'node:assert/strict'
-import { cancelled, completed } from '../../core/index.ts'
+import { cancelled, completed, type RunId } from '../../core/index.ts'
 import { account, below, root, run, settled, stepped, type StorePlay } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const
@@ -263,6 +263,50 @@ export const readCases: readonly StorePlay[] = [
       const { accounts, mail } = await a.take(one)
       assert.deepEqual([accounts.size, mail.length], [0, 0])
       assert.equal(typeof (await a.store.shrink()), 'boolean')
+    },
+  },
+  {
+    invariant: 'K1',
+    name: 'runs that the store keeps in less space read as before, and are posted to as before',
+    async play(stage) {
+      const a = await stage.open()
+      const [w, child] = [below(root(one), 'w'), 'r1>>c' as RunId]
+      await a.commit((draft) =>
+        draft
+          .begin(one, { input: 'x'.repeat(20_000) })
+          .begin(child)
+          .ask(root(one), 'q'),
+      )
+      await a.commit((draft) => draft.holds(one).answer(root(one), 'q').activation(w).log(root(one), 1, stepped('s')))
+      await a.commit((draft) => {
+        draft.batch.accounts.push({ act: root(one), run: one, state: account(1) })
+        draft.holds(child).end(child, 1).holds(one).log(w, 1, settled()).end(one, 2)
+      })
+      await a.commit((draft) => draft.begin(two))
+      const { reader } = a.store
+      const reads = async (): Promise<unknown> => [
+        await reader.feed(one, 0),
+        await reader.feed(child, 0),
+        await reader.feed(one, 0, 2),
+        await reader.page(0, 100),
+        [await reader.birth(one), await reader.end(one), await reader.birth(child), await reader.end(child)],
+        [await reader.run(one), await reader.summaries(), await reader.hasNews(one, 0)],
+        await reader.below(w),
+        [...(await reader.log(root(one)))],
+        await reader.origin(one, 0, () => 'reg_x'),
+      ]
+      const before = await reads()
+      while (await a.store.archive(Number.MAX_SAFE_INTEGER));
+      assert.deepEqual(await reads(), before)
+      const { posts } = await a.commit((draft) =>
+        draft
+          .message(w, 'm')
+          .message(below(root(one), 'none'), 'm')
+          .command(one, '!cancel')
+          .answer(root(one), 'q')
+          .answer(w, 'q'),
+      )
+      assert.deepEqual(posts, ['closed', 'unknown', 'closed', 'lost', 'closed'])
     },
   },
   {

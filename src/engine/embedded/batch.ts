@@ -5,11 +5,12 @@
  * keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { isChildRun, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isChildRun, ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
 import { askKey } from '../question-record.ts'
 import type { PostResult, RunUsage } from '../port.ts'
 import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
 import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
+import { settledBody, type Archive } from './archive.ts'
 import { pack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'
 
@@ -24,12 +25,14 @@ interface OpenQuestionRow {
 export class SqliteBatchWriter {
   readonly #nums = new Map<string, number>()
   readonly #sql: Record<keyof typeof statements, StatementSync>
+  readonly #archive: Archive
   #version: number
   /** Grows whenever another connection has written; a run is checked again before the first write after that. */
   #generation = 0
   readonly #checked = new Map<RunId, number>()
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, archive: Archive) {
+    this.#archive = archive
     this.#sql = Object.fromEntries(
       Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
     ) as Record<keyof typeof statements, StatementSync>
@@ -194,8 +197,11 @@ export class SqliteBatchWriter {
       (q) => row.kinds?.includes(q.kind) ?? true,
     )
     if (asked === undefined) {
-      if (s.rowExists.get(row.act, askKey + row.key) !== undefined) return 'lost'
-      return s.num.get(row.act) === undefined ? 'unknown' : 'closed'
+      const key = askKey + row.key
+      if (s.rowExists.get(row.act, key) !== undefined) return 'lost'
+      if (s.num.get(row.act) !== undefined) return 'closed'
+      if (this.#isOver(row.act) === undefined) return 'unknown'
+      return this.#archived(() => this.#archive.isAnswered(row.act, key), false) ? 'lost' : 'closed'
     }
     const late = asked.until !== null && asked.until < row.at
     const first = s.row.run(row.act, asked.key, late ? deadlineBody(row.key) : row.body).changes === 1
@@ -208,7 +214,18 @@ export class SqliteBatchWriter {
   /** Whether an activation's last word is in its log; undefined if there is no such activation. */
   #isOver(act: ActivationId): boolean | undefined {
     const last = this.#sql.lastEvent.get(act) as { body: string } | undefined
-    return last?.body.startsWith('{"type":"activation.settled"')
+    if (last !== undefined) return last.body.startsWith(settledBody)
+    return this.#archived(() => this.#archive.last(act)?.[4].startsWith(settledBody), true)
+  }
+
+  /** What the archive says; a chunk that is damaged fails no commit, since what it is of has ended. */
+  #archived<T>(read: () => T, otherwise: T): T {
+    try {
+      return read()
+    } catch (thrown) {
+      if (ReeveError.is(thrown, 'store.corrupt')) return otherwise
+      throw thrown
+    }
   }
 
   #writeValue(write: ValueWrite): ValueResult {

@@ -46,28 +46,18 @@ import {
 } from '../store.ts'
 import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
 import { isDerived, isOfFilter, mostListed, type DerivedState } from '../run-search.ts'
+import type { Archive, EntryRow } from './archive.ts'
 import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
 import { hostIn, isAlive, type ProcessRow } from './lease.ts'
 import { isAnswered, SqliteSearch } from './search.ts'
 
 interface LogRow {
-  readonly position: number
-  readonly id: string
   readonly seq: number
   readonly at: number
   readonly body: string
   readonly blobs: number | null
 }
-/** An entry of a feed: the columns of `entry`. */
-type FeedRow = readonly [
-  position: number,
-  id: ActivationId,
-  seq: number,
-  at: number,
-  body: string,
-  blobs: number | null,
-]
 interface StateRow extends SummaryRow {
   readonly state: RunStatus | DerivedState
 }
@@ -79,15 +69,28 @@ const page = 5_000
 export class SqliteReader implements StoreReader, Past {
   readonly #sql: Record<keyof typeof statements, StatementSync>
   readonly #search: SqliteSearch
+  readonly #db: DatabaseSync
+  readonly #archive: Archive
   /** Where the newest end stands that was looked at. */
   #lastEnd: number
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, archive: Archive) {
+    this.#db = db
+    this.#archive = archive
     this.#sql = Object.fromEntries(
       Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
     ) as Record<keyof typeof statements, StatementSync>
     // many rows at once: as lists they take half the time of objects
-    for (const name of ['activationLog', 'feed', 'feedPage', 'feedRange', 'feedTail', 'allRuns'] as const)
+    for (const name of [
+      'activationLog',
+      'below',
+      'feed',
+      'feedPage',
+      'feedRange',
+      'feedTail',
+      'allRuns',
+      'accounts',
+    ] as const)
       this.#sql[name].setReturnArrays(true)
     this.#search = new SqliteSearch(db)
     this.#lastEnd = this.#newestEnd()
@@ -105,6 +108,11 @@ export class SqliteReader implements StoreReader, Past {
         body: string,
         blobs: number | null,
       ][]
+      // a log has no gaps: what is not here is in the archive, where its beginning goes first
+      const begin = rows[0]?.[0] ?? upTo
+      if (begin > next)
+        for (const [, , seq, at, body, blobs] of this.#archive.log(id, next, begin))
+          yield { activation: id, seq, at, event: this.#event({ body, blobs }) }
       for (const [seq, at, body, blobs] of rows) yield { activation: id, seq, at, event: this.#event({ body, blobs }) }
       isMore = rows.length === page
       next = (rows.at(-1)?.[0] ?? 0) + 1
@@ -125,71 +133,102 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   birth(run: RunId): JournalEvent | undefined {
-    const row = this.#sql.firstEvent.get(rootActivation(run)) as LogRow | undefined
-    return row === undefined ? undefined : this.#event(row)
+    const root = rootActivation(run)
+    const row = this.#sql.firstEvent.get(root) as LogRow | undefined
+    if (row?.seq === 0) return this.#event(row)
+    const [archived] = this.#archive.take(run, 0, (id) => id === root, 1)
+    return archived !== undefined ? this.#eventOf(archived) : row === undefined ? undefined : this.#event(row)
   }
 
   /** The last event of an activation, if it exists. */
   lastEvent(id: ActivationId): JournalEvent | undefined {
     const row = this.#sql.lastEvent.get(id) as LogRow | undefined
-    return row === undefined ? undefined : this.#event(row)
+    if (row !== undefined) return this.#event(row)
+    const archived = this.#archive.last(id)
+    return archived === undefined ? undefined : this.#eventOf(archived)
   }
 
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(activation: ActivationId): StoredEntry[] {
-    const rows = this.#sql.below.all(...subtreeRange(activation)) as unknown as LogRow[]
-    return rows.map((row) => ({
-      activation: row.id as ActivationId,
-      seq: row.seq,
-      at: row.at,
-      event: this.#event(row),
-    }))
+    const isBelow = (id: ActivationId): boolean => id === activation || id.startsWith(`${activation}>`)
+    const rows = this.#atOneMoment(() => [
+      ...this.#archive.take(runOf(activation), 0, isBelow),
+      ...(this.#sql.below.all(...subtreeRange(activation)) as unknown as EntryRow[]),
+    ])
+    return rows.map((row) => {
+      const [, id, seq, at] = row
+      return { activation: id, seq, at, event: this.#eventOf(row) }
+    })
+  }
+
+  /** What several queries say of one moment, also where another process moves entries or removes runs meanwhile. */
+  #atOneMoment<T>(read: () => T): T {
+    if (this.#db.isTransaction) return read()
+    this.#sql.begin.run()
+    try {
+      return read()
+    } finally {
+      if (this.#db.isTransaction) this.#sql.commit.run()
+    }
   }
 
   /** A run after a position, in the order of the feed: everything, or so many entries at most. */
   feed(run: RunId, from: number, limit?: number): Recorded[] {
-    return this.#feedRows(run, from, limit).map(([position, id, seq, at, body, blobs]) => ({
-      position,
-      run,
-      activation: id,
-      seq,
-      at,
-      event: this.#event({ body, blobs }),
-    }))
+    const rows = this.#atOneMoment(() => {
+      const archived = this.#archive.take(run, from, (id) => isOfRun(id, run), limit)
+      if (archived.length === 0) return this.#logged(run, from, limit)
+      const more = limit === undefined ? undefined : limit - archived.length
+      return more === 0 ? archived : [...archived, ...this.#logged(run, from, more)]
+    })
+    return rows.map((row) => {
+      const [position, id, seq, at] = row
+      return { position, run, activation: id, seq, at, event: this.#eventOf(row) }
+    })
   }
 
-  #feedRows(run: RunId, from: number, limit: number | undefined): readonly FeedRow[] {
+  /** Of a feed what is not archived. */
+  #logged(run: RunId, from: number, limit: number | undefined): readonly EntryRow[] {
     const range = runRange(rootActivation(run))
     const top = this.lastPosition()
     if (top <= from) return []
     if (from > 0 && top - from <= tail)
-      return (this.#sql.feedTail.all(from) as unknown as FeedRow[]).filter(([, id]) => isOfRun(id, run)).slice(0, limit)
+      return (this.#sql.feedTail.all(from) as unknown as EntryRow[])
+        .filter(([, id]) => isOfRun(id, run))
+        .slice(0, limit)
     if (limit !== undefined) {
       // most runs stand together in the log: there a page costs what it holds, and not what comes after it
       const upTo = from + 2 * limit
-      const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as FeedRow[]
+      const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as EntryRow[]
       if (near.length === limit || upTo >= top) return near
     }
     return (limit === undefined
       ? this.#sql.feed.all(...range, from)
-      : this.#sql.feedPage.all(...range, from, limit)) as unknown as FeedRow[]
+      : this.#sql.feedPage.all(...range, from, limit)) as unknown as EntryRow[]
   }
 
   page(from: number | 'now', limit: number): FeedPage {
-    const top = this.lastPosition()
-    if (from === 'now' || top <= from) return { events: [], upTo: from === 'now' ? top : from }
+    if (from === 'now') return { events: [], upTo: this.lastPosition() }
+    const { top, rows } = this.#atOneMoment(() => this.#pageRows(from, limit))
+    if (top <= from) return { events: [], upTo: from }
     const events: FeedEvent[] = []
-    const rows = this.#sql.allRuns.all(from, top, limit) as unknown as FeedRow[]
-    for (const [position, activation, seq, at, body, blobs] of rows) {
+    for (const row of rows) {
+      const [position, activation, seq, at] = row
       const run = runOf(activation)
       try {
-        events.push({ id: position, position, run, activation, seq, at, event: this.#event({ body, blobs }) })
+        events.push({ id: position, position, run, activation, seq, at, event: this.#eventOf(row) })
       } catch (thrown) {
         if (events.length === 0) throw unreadableEvent(position, run, thrown)
         break
       }
     }
     return { events, upTo: events.length === limit || events.length < rows.length ? events.at(-1)!.id : top }
+  }
+
+  #pageRows(from: number, limit: number): { readonly top: number; readonly rows: readonly EntryRow[] } {
+    const top = this.lastPosition()
+    if (top <= from) return { top, rows: [] }
+    const logged = this.#sql.allRuns.all(from, top, limit) as unknown as EntryRow[]
+    return { top, rows: this.#archive.page(from, top, limit, logged) }
   }
 
   lastPosition(): number {
@@ -319,8 +358,11 @@ export class SqliteReader implements StoreReader, Past {
 
   accounts(run: RunId): Map<ActivationId, AccountState> {
     const root = rootActivation(run)
-    const rows = this.#sql.accounts.all(...runRange(root)) as { act: string; body: string }[]
-    return new Map(rows.map((row) => [row.act as ActivationId, JSON.parse(row.body) as AccountState]))
+    const rows = this.#atOneMoment(() => [
+      ...this.#archive.accounts(run).filter(([act]) => isOfRun(act, run)),
+      ...(this.#sql.accounts.all(...runRange(root)) as unknown as [act: ActivationId, body: string][]),
+    ])
+    return new Map(rows.map(([act, body]) => [act, JSON.parse(body) as AccountState]))
   }
 
   value(stream: string, key: string): { version: number; value: Json } {
@@ -331,6 +373,10 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
+    return this.#atOneMoment(() => this.#origin(run, at, streamOf))
+  }
+
+  #origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
     const row = this.run(run)
     if (row === undefined) return undefined
     const stream = streamOf(row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
@@ -505,6 +551,10 @@ export class SqliteReader implements StoreReader, Past {
     return this.#sql.ownClock.get() !== undefined
   }
 
+  #eventOf([, , , , body, blobs]: EntryRow): JournalEvent {
+    return this.#event({ body, blobs })
+  }
+
   #event(row: Pick<LogRow, 'body' | 'blobs'>): JournalEvent {
     const text = row.blobs === null ? row.body : unpack(row.body, (hash) => this.#blob(hash))
     return decode(text)
@@ -524,6 +574,8 @@ const runColumns =
   'id, agent, version, status, control, stuck, parked, epoch, owner, caller, created, ended, losses, end_position'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
+  begin: 'BEGIN',
+  commit: 'COMMIT',
   activationLog:
     'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? AND l.seq >= ? AND l.seq < ? ORDER BY l.seq LIMIT ?',
   summed: 'SELECT start, upto FROM summed WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY start',

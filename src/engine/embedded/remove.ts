@@ -20,6 +20,7 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${inSubtree('id')})`).run(...mine)
     db.prepare(`DELETE FROM summed WHERE act IN (SELECT num FROM activation WHERE ${inSubtree('id')})`).run(...mine)
     db.prepare(`DELETE FROM activation WHERE ${inSubtree('id')}`).run(...mine)
+    db.prepare('DELETE FROM archive WHERE run = ?').run(run)
     for (const table of ['inbox', 'question', 'account'])
       db.prepare(`DELETE FROM ${table} WHERE ${inSubtree('act')}`).run(...mine)
     const stream = runStream(run)

@@ -2,7 +2,7 @@
  * The store file: its tables, how it is opened, and what is said when it cannot be.
  *
  * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when
- * (batch.ts). `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same
+ * (batch.ts). `log` and `archive` are the truth (K1). `run`, `question`, `account` and `value` are indexes over them, kept in the same
  * transactions. AUTOINCREMENT where readers remember numbers: a removed one is never given out again. The log, which is
  * written most, keeps that promise by a placeholder instead (remove.ts).
  */
@@ -17,7 +17,7 @@ import { describeOldRuns } from './old-runs.ts'
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-const schemaVersion = 5
+const schemaVersion = 6
 
 const isListed = isListedRun('id')
 const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
@@ -42,22 +42,34 @@ const summed =
 /** The unread rows of a run are found without those that it has read: of these it may have a million. */
 const unread = 'CREATE INDEX inbox_unread ON inbox(act, position) WHERE taken = 0;'
 
+/**
+ * Journals of ended runs, compressed (archive.ts): a chunk of one run and its child runs, from the position `first` to
+ * `last`.
+ */
+const archive = `
+CREATE TABLE archive(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, run TEXT NOT NULL, body BLOB NOT NULL);
+CREATE INDEX archive_run ON archive(run, last);
+`
+/** Ended runs that are not archived as a whole yet. */
+const whole = `CREATE INDEX run_whole ON run(ended) WHERE ended IS NOT NULL AND archived = 0 AND ${isListed};`
+
 const tables = `
 CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
   control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
   caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER, losses INTEGER NOT NULL DEFAULT 0,
-  asks INTEGER NOT NULL DEFAULT 0, tenant TEXT, usd REAL, usage TEXT, why TEXT, ${state}) WITHOUT ROWID;
+  asks INTEGER NOT NULL DEFAULT 0, tenant TEXT, usd REAL, usage TEXT, why TEXT, archived INTEGER NOT NULL DEFAULT 0, ${state}) WITHOUT ROWID;
 CREATE INDEX run_lost ON run(losses) WHERE losses > 1;
 CREATE INDEX run_open ON run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_stuck ON run(stuck) WHERE stuck IS NOT NULL;
 CREATE INDEX run_ended ON run(ended) WHERE ended IS NOT NULL;
 CREATE INDEX run_news ON run(end_position) WHERE end_position IS NOT NULL;
+${whole}
 CREATE TABLE activation(num INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
 CREATE TABLE log(position INTEGER PRIMARY KEY, act INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, blobs INTEGER);
 CREATE UNIQUE INDEX log_seq ON log(act, seq);
 ${summed}
-CREATE TABLE inbox(position INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
+${archive}CREATE TABLE inbox(position INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
 ${unread}
 CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL, tenant TEXT);
@@ -84,6 +96,7 @@ const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> 
     describeOldRuns(db)
   },
   5: `${summed} DROP INDEX inbox_unread; ${unread}`,
+  6: `${archive} ALTER TABLE run ADD COLUMN archived INTEGER NOT NULL DEFAULT 0; ${whole}`,
 }
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */

@@ -10,6 +10,7 @@ import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { admittedRuns } from '../admission.ts'
 import type { Batch, BatchResult, ClaimCandidate, Claimed, InboxRow, Store, Unread, ClaimFilter } from '../store.ts'
 import { refusedBy } from '../refusal.ts'
+import { Archive, Archiver } from './archive.ts'
 import { Identity } from './identity.ts'
 import { SqliteLease } from './lease.ts'
 import { SqliteReader } from './reader.ts'
@@ -43,10 +44,18 @@ export interface SqliteOptions extends Pick<
   readonly leaseMs?: number
   /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
   readonly busyMs?: number
+  /**
+   * The journal of a run that ended so long ago is compressed in the file, little by little, by processes that drive
+   * runs. Everything reads as before. Milliseconds, default an hour; `Infinity`: never.
+   */
+  readonly archiveAfterMs?: number
 }
 
 /** What a power failure may take (`SqliteOptions.durability`). */
 export type Durability = 'full' | 'strict' | 'relaxed'
+
+/** The default of `archiveAfterMs`. */
+const hour = 3_600_000
 
 export class SqliteStore implements Store {
   readonly name: string
@@ -58,6 +67,8 @@ export class SqliteStore implements Store {
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
   readonly #writer: SqliteBatchWriter
+  readonly #archiver: Archiver
+  readonly #archiveAfterMs: number
   /** Undefined: nothing waits for the disk. */
   readonly #sync: WalSync | undefined
   readonly #isStrict: boolean
@@ -81,11 +92,14 @@ export class SqliteStore implements Store {
     this.name = file
     this.db = openStore(open)
     this.#redacted = new RedactedStore(this.db, file, options.redact)
-    this.reader = new SqliteReader(this.db)
+    const archive = new Archive(this.db)
+    this.reader = new SqliteReader(this.db, archive)
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
-    this.#writer = new SqliteBatchWriter(this.db)
+    this.#writer = new SqliteBatchWriter(this.db, archive)
+    this.#archiver = new Archiver(this.db)
+    this.#archiveAfterMs = options.archiveAfterMs ?? hour
     this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file, () => this.#identity.fileChanged)
     this.#isStrict = durability === 'strict'
     this.lease = new SqliteLease(this.db, this.#clock, {
@@ -193,6 +207,9 @@ export class SqliteStore implements Store {
   remove(run: RunId): void {
     removeRun(this.db, run)
     this.#writer.forget()
+  }
+  archive(now: number): boolean {
+    return this.#archiver.some(now - this.#archiveAfterMs)
   }
   shrink(): boolean {
     return shrink(this.db)

@@ -148,10 +148,11 @@ function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
 const probeEveryMs = 500
 /**
- * How often runs are looked for that are older than the retention, and how many are removed before other work has its
- * turn.
+ * How often the store is tidied: runs are removed that are older than the retention, so many before other work has its
+ * turn, and ended runs are archived. If there is more to do, it goes on soon. Milliseconds.
  */
-const forgetEveryMs = 60_000
+const tidyEveryMs = 60_000
+const tidyAgainMs = 100
 const forgetAtOnce = 100
 
 export class HostEngine<S extends Store = Store> implements Engine {
@@ -171,7 +172,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lastMaintenance = -Infinity
   #lastSweep = -Infinity
   /** By the clock of the runs: it says how old they are. */
-  #lastRetention = 0
+  #lastTidying = 0
   #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
@@ -453,9 +454,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#quietly(() => this.#maintain(now))
     }
     const time = this.#clock.now()
-    if (this.#options.retentionMs !== undefined && time - this.#lastRetention > forgetEveryMs) {
-      this.#lastRetention = time
-      this.#quietly(() => this.#forgetOld(time - this.#options.retentionMs!))
+    if (time - this.#lastTidying > tidyEveryMs) {
+      this.#lastTidying = time
+      this.#quietly(() => this.#tidy(time))
     }
   }
 
@@ -520,16 +521,25 @@ export class HostEngine<S extends Store = Store> implements Engine {
     )
   }
 
-  #forgetOld(before: number): Now<void> {
-    return andThen(this.#reader.endedBefore(before, forgetAtOnce), async (old) => {
-      for (const run of old) {
-        const removed = this.#remove(run)
-        if (removed instanceof Promise) await removed
-      }
-      const isLarge = await this.store.shrink()
-      // There may be more: the next ones follow soon, and other work has its turn in between.
-      if (old.length === forgetAtOnce || isLarge) this.#lastRetention -= forgetEveryMs - 100
-    })
+  /** Ended runs that are old are removed or archived: some of them, and other work has its turn in between. */
+  async #tidy(time: number): Promise<void> {
+    const { retentionMs } = this.#options
+    const isOld = retentionMs !== undefined && (await this.#forgetOld(time - retentionMs))
+    if (this.#closed) return
+    const isWhole = await this.store.archive(time)
+    if (this.#closed) return
+    const isLarge = await this.store.shrink()
+    if (isOld || isWhole || isLarge) this.#lastTidying -= tidyEveryMs - tidyAgainMs
+  }
+
+  /** Removes some of the runs that ended before this moment. True: there may be more. */
+  async #forgetOld(before: number): Promise<boolean> {
+    const old = await this.#reader.endedBefore(before, forgetAtOnce)
+    for (const run of old) {
+      const removed = this.#remove(run)
+      if (removed instanceof Promise) await removed
+    }
+    return old.length === forgetAtOnce
   }
 
   #remove(run: RunId): Now<void> {

@@ -157,6 +157,9 @@ export class MemoryStore implements Store {
   remove(run: RunId): void {
     this.#tables.remove([run])
   }
+  archive(): boolean {
+    return false
+  }
   shrink(): boolean {
     return false
   }

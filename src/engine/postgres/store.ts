@@ -434,6 +434,11 @@ export class PostgresStore implements Store {
     }
   }
 
+  /** Runs are kept as they are; the server compresses long values by itself. */
+  archive(): boolean {
+    return false
+  }
+
   /** The server does so by itself. */
   shrink(): boolean {
     return false
