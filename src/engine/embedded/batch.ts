@@ -6,6 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isChildRun, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isLastWord } from '../../journal/index.ts'
 import { askKey } from '../question-record.ts'
 import type { PostResult, RunUsage } from '../port.ts'
 import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
@@ -208,7 +209,7 @@ export class SqliteBatchWriter {
   /** Whether an activation's last word is in its log; undefined if there is no such activation. */
   #isOver(act: ActivationId): boolean | undefined {
     const last = this.#sql.lastEvent.get(act) as { body: string } | undefined
-    return last?.body.startsWith('{"type":"activation.settled"')
+    return last && isLastWord(last.body)
   }
 
   #writeValue(write: ValueWrite): ValueResult {

@@ -362,10 +362,7 @@ export class Driver implements EngineState {
     const failed = (thrown: unknown): undefined => this.#commitFailed(this.store.errorOf(thrown), batch, followUp)
     const answer = caught<Written | undefined>(() => this.#write(batch), failed)
     this.#commitsAtOnce = !(answer instanceof Promise)
-    return andThen(
-      answer,
-      (written) => written !== undefined && this.#written(batch, touched, followUp, written),
-    )
+    return andThen(answer, (written) => written !== undefined && this.#written(batch, touched, followUp, written))
   }
 
   /** The batch is written. False: the process is dead. */
