@@ -21,19 +21,21 @@ const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 const pairs = Array.from({ length: 4_096 }, (_, bits) => digits[bits >> 6]! + digits[bits & 63]!)
 const bitsOf = new Map(pairs.map((pair, bits) => [pair, bits]))
 
-const hexadecimal = /^[0-9a-f]{64}$/u
-/** The value of a hexadecimal digit. */
-const nibble = (hash: string, at: number): number => {
-  const code = hash.charCodeAt(at)
-  return code < 58 ? code - 48 : code - 87
-}
+/** The values of hexadecimal digits by their codes; negative for anything else. */
+const nibbles = Int16Array.from({ length: 128 }, (_, code) => '0123456789abcdef'.indexOf(String.fromCharCode(code)))
 
 export function packHash(hash: string): string | undefined {
-  if (!hexadecimal.test(hash)) return undefined
+  if (hash.length !== 64) return undefined
+  const nibble = (at: number): number => nibbles[hash.charCodeAt(at)] ?? -1
   let packed = ''
-  for (let at = 0; at < 63; at += 3)
-    packed += pairs[(nibble(hash, at) << 8) | (nibble(hash, at + 1) << 4) | nibble(hash, at + 2)]!
-  return packed + digits[nibble(hash, 63) << 2]!
+  let all = nibble(63)
+  const last = digits[all << 2]
+  for (let at = 0; at < 63; at += 3) {
+    const bits = (nibble(at) << 8) | (nibble(at + 1) << 4) | nibble(at + 2)
+    all |= bits
+    packed += pairs[bits]!
+  }
+  return all < 0 ? undefined : packed + last!
 }
 
 /** Throws for a text that is not 43 digits of base64url. */

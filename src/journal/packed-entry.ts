@@ -10,7 +10,7 @@
  * Rules: a form that was released may grow at the end of its rows, and changes in no other way; another one needs
  * another name. A form is of version 1 of its event. An older Reeve refuses a row: it has no `type`.
  */
-import { isObject, usageRow, type CallUsage, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, usageRow, type CallUsage, type Json, type JsonObject, type Usage } from '../core/index.ts'
 import type { JournalEvent } from './events/events.ts'
 import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 import {
@@ -25,6 +25,7 @@ import {
   text,
   usually,
   value,
+  zero,
   type Packing,
 } from './packing.ts'
 import { packHash, packKey, unpackHash, unpackKey } from './packed-digest.ts'
@@ -43,11 +44,6 @@ const path: Packing = {
   unpack: (packed) => unpackPath(packed as PackedPath),
 }
 
-const zero = usually(
-  () => 0,
-  (given) => given === 0,
-  number,
-)
 const usage = list(
   row({
     agent: text,
@@ -127,49 +123,57 @@ const edge = row(
 
 /** What the end of a model call says of its use, as its answer tells it. */
 interface Use {
-  readonly usage?: Json
-  readonly charge?: Json
+  readonly usage: Usage
+  /** Absent: its tokens are not known. */
+  readonly charge?: JsonObject
 }
 
-/** The use of one call that gave this answer: its row, and what its account is charged with if its tokens are known. */
-function useOf(answer: JsonObject, agent: string): Use {
+function useOf(agent: string, answer: JsonObject): Use {
   const used = answer['usage'] as CallUsage | undefined
-  const usage: Json = [{ ...usageRow(agent, answer['model'] as string, used) }]
+  const usage = [usageRow(agent, answer['model'] as string, used)] as const
   if (used?.input === undefined || used.output === undefined) return { usage }
-  const usd = used.usd === undefined ? {} : { usd: used.usd }
+  const usd = used.usd === undefined ? undefined : { usd: used.usd }
   return { usage, charge: { turns: 1, tokens: used.input + used.output, ...usd } }
 }
 
-/** Whether two objects have the same members, none of which is an object. */
-function isSame(one: Json | undefined, other: Json | undefined): boolean {
-  if (!isObject(one) || !isObject(other)) return one === other
-  const names = Object.keys(one)
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
+/** Whether an object has the same members as one that holds no objects; or both are absent. */
+function isSame(given: Json | undefined, told: object | undefined): boolean {
+  if (told === undefined || !isObject(given)) return given === told
+  const expected = told as JsonObject
+  let more = 0
+  for (const name in expected) {
+    if (given[name] !== expected[name]) return false
+    more--
+  }
+  for (const _name in given) more++
+  return more === 0
 }
 
 const answerIn = ({ outcome }: JsonObject): JsonObject | undefined =>
   isObject(outcome) && isObject(outcome['output']) ? outcome['output'] : undefined
 
-/** The end of a model call, whose use its answer tells: of its usage the agent is stored, and of its charge nothing. */
-function toldByAnswer({ pack, unpack }: Packing): Packing {
-  return {
-    pack(given) {
-      if (!isObject(given)) return undefined
-      const answer = answerIn(given)
-      const { usage, charge, ...rest } = given
-      if (answer === undefined || !Array.isArray(usage) || usage.length !== 1 || !isObject(usage[0])) return undefined
-      const { agent } = usage[0]
-      if (typeof agent !== 'string') return undefined
-      const told = useOf(answer, agent)
-      if (!isSame(usage[0], (told.usage as Json[])[0]) || !isSame(charge, told.charge)) return undefined
-      return pack({ ...rest, usage: agent })
-    },
-    unpack(packed) {
-      const { usage, ...rest } = unpack(packed) as JsonObject
-      return { ...rest, ...useOf(answerIn(rest)!, usage as string) }
-    },
-  }
-}
+/** The usage of one call, of which the answer tells all but the agent. */
+const byAnswer: Packing = { pack: (usage) => (usage as [JsonObject])[0]['agent'], unpack: (agent) => agent }
+/** What the answer tells: nothing is stored. */
+const told: Packing = { pack: () => null, unpack: () => undefined, optional: true }
+
+/** The end of a model call that says of its use what its answer tells. */
+const withUse = ({ pack, unpack }: Packing): Packing => ({
+  pack(given) {
+    if (!isObject(given)) return undefined
+    const { usage, charge } = given
+    const answer = answerIn(given)
+    if (answer === undefined || !Array.isArray(usage) || usage.length !== 1 || !isObject(usage[0])) return undefined
+    const { agent } = usage[0]
+    if (typeof agent !== 'string') return undefined
+    const use = useOf(agent, answer)
+    return isSame(usage[0], use.usage[0]) && isSame(charge, use.charge) ? pack(given) : undefined
+  },
+  unpack(packed) {
+    const given = unpack(packed) as JsonObject
+    return { ...given, ...useOf(given['usage'] as string, answerIn(given)!) }
+  },
+})
 
 /** One way in which events of one type are stored. */
 interface Form extends Packing {
@@ -197,8 +201,9 @@ const stepBegun = { op: always('step'), address: text }
 const answered = form('answer', 'step.settled', {
   address: text,
   outcome: around({ status: always('completed'), output: answer }),
-  usage: text,
+  usage: byAnswer,
   ...settled,
+  charge: told,
 })
 
 /** Of one event the closest comes first. The heads are persistent. */
@@ -231,7 +236,7 @@ const forms: readonly Form[] = [
     capability: optional(text),
     reserve: optional(charge),
   }),
-  { ...answered, ...toldByAnswer(answered) },
+  { ...answered, ...withUse(answered) },
   form('done', 'step.settled', {
     address: text,
     outcome: completed,
@@ -260,7 +265,7 @@ const forms: readonly Form[] = [
   form('message', 'message.received', { id: text, body: json, from: optional(text) }),
 ]
 
-const formsOf = Map.groupBy(forms, ({ type }) => type)
+const formsOf: ReadonlyMap<string, readonly Form[]> = Map.groupBy(forms, ({ type }) => type)
 const formOf = new Map(forms.map((each) => [each.head, each]))
 
 /** How the text of the last word of an activation begins, if it is packed. */
@@ -268,8 +273,10 @@ export const packedEnd = '["end",'
 
 /** The row of an event of version 1; undefined if it fits no form. */
 export function packEntry(event: JournalEvent): unknown {
-  for (const { pack } of formsOf.get(event.type) ?? []) {
-    const packed = pack(event)
+  const known = formsOf.get(event.type)
+  if (known === undefined) return undefined
+  for (let i = 0; i < known.length; i++) {
+    const packed = known[i]!.pack(event)
     if (packed !== undefined) return packed
   }
   return undefined

@@ -18,6 +18,8 @@ export interface Packing {
   readonly unpack: (packed: unknown) => unknown
   /** The one value that the member always has: it takes no place in its row. */
   readonly fixed?: string
+  /** The member may be absent: then there is nothing to store. */
+  readonly optional?: true
 }
 
 /** What a newer Reeve has packed in a way that this one does not know. */
@@ -26,19 +28,24 @@ export const newerPacking = (what: string): ReeveError =>
     hint: 'It was written by a newer Reeve. Upgrade this process; nothing was changed.',
   })
 
-const unlike = (packed: unknown, expected: string): TypeError =>
-  new TypeError(`${JSON.stringify(packed)} stands where ${expected} is expected`)
+function expected<T>(packed: T, isRight: boolean, what: string): T {
+  if (!isRight) throw new TypeError(`${JSON.stringify(packed)} stands where ${what} is expected`)
+  return packed
+}
 
-/** A member of one type, which stands as it is. */
-const plain = (type: 'string' | 'number', fits: (value: unknown) => boolean): Packing => ({
-  pack: (value) => (fits(value) ? value : undefined),
-  unpack(packed) {
-    if (typeof packed !== type) throw unlike(packed, `a ${type}`)
-    return packed
-  },
-})
-export const text = plain('string', (value) => typeof value === 'string')
-export const number = plain('number', Number.isFinite)
+export const text: Packing = {
+  pack: (value) => (typeof value === 'string' ? value : undefined),
+  unpack: (packed) => expected(packed, typeof packed === 'string', 'a text'),
+}
+export const number: Packing = {
+  pack: (value) => (Number.isFinite(value) ? value : undefined),
+  unpack: (packed) => expected(packed, typeof packed === 'number', 'a number'),
+}
+/** A number that mostly is 0, of which nothing is stored. */
+export const zero: Packing = {
+  pack: (value) => (value === 0 ? null : number.pack(value)),
+  unpack: (packed) => (packed === null ? 0 : number.unpack(packed)),
+}
 
 /** A value that JSON writes in an array as it does in an object. */
 const isJson = (value: unknown): boolean => {
@@ -48,7 +55,7 @@ const isJson = (value: unknown): boolean => {
 /** Any JSON, `null` among it. */
 export const json: Packing = {
   pack: (value) => (isJson(value) ? value : undefined),
-  unpack: (packed) => packed ?? null,
+  unpack: (packed) => packed,
 }
 /** Any JSON but `null`. */
 export const value: Packing = { ...json, pack: (given) => (given === null ? undefined : json.pack(given)) }
@@ -58,8 +65,9 @@ export const always = (fixed: string): Packing => ({ pack: () => null, unpack: (
 
 /** The member may be absent. */
 export const optional = ({ pack, unpack }: Packing): Packing => ({
-  pack: (given) => (given === undefined ? null : pack(given)),
+  pack,
   unpack: (packed) => (packed === null ? undefined : unpack(packed)),
+  optional: true,
 })
 
 /** The member mostly has this value, of which nothing is stored. `isUsual` may look at unknown values. */
@@ -85,22 +93,23 @@ export const list = ({ pack, unpack }: Packing): Packing => ({
     return packed
   },
   unpack(packed) {
-    if (!Array.isArray(packed)) throw unlike(packed, 'a list')
-    return (packed as readonly unknown[]).map(unpack)
+    return (expected(packed, Array.isArray(packed), 'a list') as readonly unknown[]).map(unpack)
   },
 })
 
 type Members = { readonly [name: string]: Packing }
 
-/** How many members JSON would write, or one that it would not. */
-function isAll(given: { readonly [name: string]: unknown }, found: number): boolean {
-  const names = Object.keys(given)
-  return names.length === found || names.filter((name) => given[name] !== undefined).length === found
-}
-
-function isInOrder(given: object, order: readonly string[]): boolean {
-  let at = -1
-  return Object.keys(given).every((name) => (at = order.indexOf(name, at + 1)) !== -1)
+/** What a row knows of a member. All have the same shape, because they are asked for with every entry. */
+interface Member {
+  readonly name: string
+  /** Which member of the object it is. */
+  readonly nth: number
+  /** Where it stands in the row. */
+  readonly place: number
+  readonly pack: Packing['pack']
+  readonly unpack: Packing['unpack']
+  readonly fixed: string | undefined
+  readonly isOptional: boolean
 }
 
 export interface RowOptions {
@@ -115,42 +124,54 @@ export interface RowOptions {
  * Reeve refuses a row that is longer than those it knows.
  */
 export function row(members: Members, { head, order }: RowOptions = {}): Packing {
+  const slots = Object.keys(members).filter((name) => members[name]!.fixed === undefined)
   const names = order ?? Object.keys(members)
-  const fixed = Object.entries(members).flatMap(([name, member]) =>
-    member.fixed === undefined ? [] : [[name, member.fixed] as const],
-  )
-  const slots = Object.entries(members).filter(([, member]) => member.fixed === undefined)
-  const places = new Map(slots.map(([name, { unpack }], i) => [name, { at: i + (head === undefined ? 0 : 1), unpack }]))
-  const longest = slots.length + (head === undefined ? 0 : 1)
-  /** Of each member: where it stands, or its fixed value. */
-  const parts = names.map((name) => [name, places.get(name) ?? members[name]!.fixed!] as const)
+  const first = head === undefined ? 0 : 1
+  const longest = first + slots.length
+  const all = names.map((name, nth): Member => {
+    const { pack, unpack, fixed, optional: isOptional = false } = members[name]!
+    const place = fixed === undefined ? first + slots.indexOf(name) : longest
+    return { name, nth, place, pack, unpack, fixed, isOptional }
+  })
+  const known = new Map(all.map((member) => [member.name, member]))
+  const needed = all.filter(({ isOptional }) => !isOptional).length
+  const blank: readonly unknown[] = [...(head === undefined ? [] : [head]), ...slots.map(() => null)]
   return {
     pack(given) {
       if (!isObject(given)) return undefined
-      for (const [name, expected] of fixed) if (given[name] !== expected) return undefined
-      let found = fixed.length
-      const packed: unknown[] = head === undefined ? [] : [head]
-      let { length } = packed
-      for (const [name, { pack }] of slots) {
-        const member = given[name]
-        if (member !== undefined) found++
-        const one = pack(member)
+      const packed = blank.slice()
+      let length = first
+      let found = 0
+      let last = -1
+      for (const name in given) {
+        const value = given[name]
+        // JSON does not write it
+        if (value === undefined) continue
+        const member = known.get(name)
+        if (member === undefined || (order !== undefined && member.nth < last)) return undefined
+        last = member.nth
+        if (!member.isOptional) found++
+        if (member.fixed !== undefined) {
+          if (value !== member.fixed) return undefined
+          continue
+        }
+        const one = member.pack(value)
         if (one === undefined) return undefined
-        packed.push(one)
-        if (one !== null) ({ length } = packed)
+        if (one === null) continue
+        packed[member.place] = one
+        if (member.place >= length) length = member.place + 1
       }
-      if (!isAll(given, found) || (order !== undefined && !isInOrder(given, order))) return undefined
+      if (found !== needed) return undefined
       packed.length = length
       return packed
     },
     unpack(packed) {
-      if (!Array.isArray(packed)) throw unlike(packed, 'a row')
-      if (packed.length > longest)
-        throw newerPacking(`a row of ${packed.length} values${head === undefined ? '' : ` of "${head}"`}`)
+      const values = expected(packed, Array.isArray(packed), 'a row') as readonly unknown[]
+      if (values.length > longest) throw newerPacking(`a row of ${values.length} values where ${longest} are known`)
       const given: { [name: string]: unknown } = {}
-      for (const [name, part] of parts) {
-        const member = typeof part === 'string' ? part : part.unpack(packed[part.at] ?? null)
-        if (member !== undefined) given[name] = member
+      for (const { name, place, unpack } of all) {
+        const value = unpack(values[place] ?? null)
+        if (value !== undefined) given[name] = value
       }
       return given
     },
