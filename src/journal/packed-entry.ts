@@ -269,7 +269,7 @@ const formsOf: ReadonlyMap<string, readonly Form[]> = Map.groupBy(forms, ({ type
 const formOf = new Map(forms.map((each) => [each.head, each]))
 
 /** How the text of the last word of an activation begins, if it is packed. */
-export const packedEnd = '["end",'
+export const packedEnd = '["end"'
 
 /** The row of an event of version 1; undefined if it fits no form. */
 export function packEntry(event: JournalEvent): unknown {

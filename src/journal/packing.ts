@@ -50,7 +50,7 @@ export const zero: Packing = {
 /** A value that JSON writes in an array as it does in an object. */
 const isJson = (value: unknown): boolean => {
   if (typeof value === 'object') return value === null || !('toJSON' in value)
-  return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }
 /** Any JSON, `null` among it. */
 export const json: Packing = {
