@@ -17,35 +17,35 @@ export function packKey(key: string): string | undefined {
 export const unpackKey = (packed: string): string => (packed.includes(':') ? packed : scheme + packed)
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** The two digits of 12 bits, which are three hexadecimal digits. */
-const pairs = Array.from({ length: 4_096 }, (_, bits) => digits[bits >> 6]! + digits[bits & 63]!)
-const bitsOf = new Map(pairs.map((pair, bits) => [pair, bits]))
-
+const hexadecimal = '0123456789abcdef'
 /** The values of hexadecimal digits by their codes; negative for anything else. */
-const nibbles = Int16Array.from({ length: 128 }, (_, code) => '0123456789abcdef'.indexOf(String.fromCharCode(code)))
+const nibbles = Int8Array.from({ length: 128 }, (_, code) => hexadecimal.indexOf(String.fromCharCode(code)))
 
+/** Of a digest as 64 hexadecimal digits. */
 export function packHash(hash: string): string | undefined {
   if (hash.length !== 64) return undefined
   const nibble = (at: number): number => nibbles[hash.charCodeAt(at)] ?? -1
+  const last = nibble(63)
+  let all = last
   let packed = ''
-  let all = nibble(63)
-  const last = digits[all << 2]
   for (let at = 0; at < 63; at += 3) {
     const bits = (nibble(at) << 8) | (nibble(at + 1) << 4) | nibble(at + 2)
     all |= bits
-    packed += pairs[bits]!
+    packed += digits[bits >> 6]! + digits[bits & 63]!
   }
-  return all < 0 ? undefined : packed + last!
+  // the last digit stands for four bits
+  return all < 0 ? undefined : packed + digits[last << 2]!
 }
 
-/** Throws for a text that is not 43 digits of base64url. */
+/** Throws for a text that is no packed digest. */
 export function unpackHash(packed: string): string {
   let hash = ''
-  // the last digit stands for four bits and is followed by none
-  for (let at = 0; at < 44; at += 2) {
-    const bits = bitsOf.get(at < 42 ? packed.slice(at, at + 2) : packed.slice(at) + digits[0]!)
-    if (bits === undefined) throw new TypeError(`${JSON.stringify(packed)} is not a packed digest`)
-    hash += (bits + 4_096).toString(16).slice(1)
+  let all = 0
+  for (let at = 0; at < 43; at += 2) {
+    const [one, two] = [digits.indexOf(packed.charAt(at)), at === 42 ? 0 : digits.indexOf(packed.charAt(at + 1))]
+    all |= one | two
+    hash += ((one << 6) | two | 4_096).toString(16).slice(1)
   }
+  if (packed.length !== 43 || all < 0) throw new TypeError(`${JSON.stringify(packed)} is not a packed digest`)
   return hash.slice(0, 64)
 }

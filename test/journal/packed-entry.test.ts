@@ -177,7 +177,7 @@ describe('packed entries', () => {
     const all = [...packed, ...recorded, ...Object.keys(versions).map((type) => ({ type, address: 'a', op: 'step' }))]
     let rows = 0
     for (const each of all as JournalEvent[])
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < 12; i++) {
         let event = each
         for (let n = 0; n < i % 4; n++) event = typed(each, changed(event, roll) as object)
         // versions are the codec's own
@@ -189,8 +189,8 @@ describe('packed entries', () => {
         expect(isLastWord(text), text).toBe(event.type === 'activation.settled')
         if (isRow(text)) rows++
       }
-    expect(rows).toBeGreaterThan(10_000)
-  })
+    expect(rows).toBeGreaterThan(3_000)
+  }, 60_000)
 
   test('K12: the input of a worker is read as it was recorded, to the byte', () => {
     const roll = dice(5)
