@@ -128,6 +128,7 @@ interface Use {
   readonly charge?: JsonObject
 }
 
+/** Persistent: what this tells of an answer is not stored. */
 function useOf(agent: string, answer: JsonObject): Use {
   const used = answer['usage'] as CallUsage | undefined
   const usage = [usageRow(agent, answer['model'] as string, used)] as const
