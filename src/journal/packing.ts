@@ -135,21 +135,28 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
   })
   const known = new Map(all.map((member) => [member.name, member]))
   const needed = all.filter(({ isOptional }) => !isOptional).length
-  const blank: readonly unknown[] = [...(head === undefined ? [] : [head]), ...slots.map(() => null)]
+  /** The members of the object that was packed last, in its order: those of the next one are mostly the same. */
+  const last: Member[] = []
   return {
     pack(given) {
       if (!isObject(given)) return undefined
-      const packed = blank.slice()
-      let length = first
+      const packed: unknown[] = head === undefined ? [] : [head]
       let found = 0
-      let last = -1
+      let nth = -1
+      let at = 0
       for (const name in given) {
         const value = given[name]
         // JSON does not write it
         if (value === undefined) continue
-        const member = known.get(name)
-        if (member === undefined || (order !== undefined && member.nth < last)) return undefined
-        last = member.nth
+        let member = last[at]
+        if (member?.name !== name) {
+          member = known.get(name)
+          if (member === undefined) return undefined
+          last[at] = member
+        }
+        at++
+        if (order !== undefined && member.nth < nth) return undefined
+        nth = member.nth
         if (!member.isOptional) found++
         if (member.fixed !== undefined) {
           if (value !== member.fixed) return undefined
@@ -158,12 +165,10 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
         const one = member.pack(value)
         if (one === undefined) return undefined
         if (one === null) continue
+        while (packed.length < member.place) packed.push(null)
         packed[member.place] = one
-        if (member.place >= length) length = member.place + 1
       }
-      if (found !== needed) return undefined
-      packed.length = length
-      return packed
+      return found === needed ? packed : undefined
     },
     unpack(packed) {
       const values = expected(packed, Array.isArray(packed), 'a row') as readonly unknown[]
