@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
+import { decode } from '../src/journal/index.ts'
 import { Dice } from '../test/crash/kill/random.ts'
 import type { Told } from './mailbox-child.ts'
 import { digestOf, type Read } from './mailbox-team.ts'
@@ -79,7 +80,7 @@ function live(moment: Moment | undefined): Promise<boolean> {
   })
 }
 
-/** What the store says, read with nothing but SQLite and JSON: everything that is wrong. */
+/** What the store says, read with nothing but SQLite and the codec of entries: everything that is wrong. */
 function audit(): { readonly problems: readonly string[]; readonly bytes: number; readonly mails: number } {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -98,7 +99,7 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
     must(seq === (next.get(id) ?? 0), `${id}: entry ${seq} where ${next.get(id) ?? 0} was due`)
     next.set(id, seq + 1)
     if (id !== 'act_run_mail') continue
-    const event = JSON.parse(body) as {
+    const event = decode(body) as unknown as {
       type: string
       seq: number
       seqs: number[]

@@ -1,11 +1,14 @@
 /**
  * Codec: between events in memory and the text that is stored. The only place that knows event versions (K12).
  *
+ * Most entries are stored packed, as rows (packed-entry.ts); any may be stored as an object.
+ *
  * Rules: a released event is never edited. To change one, raise its number in `versions`, add the step from the former
  * version to `upcasters`, and add a golden journal under test/replay/golden.
  */
 import { messageOf, ReeveError } from '../core/index.ts'
 import type { JournalEvent } from './events/events.ts'
+import { packedEnd, packEntry, unpackEntry } from './packed-entry.ts'
 import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 
 /** The current version of every event. */
@@ -119,7 +122,7 @@ const entryCharacters = 2 ** 28
 /** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt), and `input.too-large`. */
 export function encode(event: JournalEvent, most = entryCharacters): string {
   const version = versions[event.type]
-  const text = JSON.stringify(version === 1 ? packed(event) : { ...packed(event), v: version })
+  const text = JSON.stringify(version === 1 ? (packEntry(event) ?? packed(event)) : { ...packed(event), v: version })
   if (text.length <= most) return text
   throw new ReeveError(
     'input.too-large',
@@ -129,6 +132,10 @@ export function encode(event: JournalEvent, most = entryCharacters): string {
     },
   )
 }
+
+/** Whether a stored text is the last word of its activation (K7). */
+export const isLastWord = (text: string): boolean =>
+  text.startsWith(packedEnd) || text.startsWith('{"type":"activation.settled"')
 
 /** An event with a path in which names repeat stores it packed, whatever its type. */
 function packed(event: JournalEvent): object {
@@ -153,9 +160,11 @@ export function decode(
 ): JournalEvent {
   let event: OldEvent
   try {
-    event = unpacked(JSON.parse(text) as OldEvent)
+    const stored = JSON.parse(text) as OldEvent | readonly unknown[]
+    event = Array.isArray(stored) ? (unpackEntry(stored) as OldEvent) : unpacked(stored as OldEvent)
   } catch (thrown) {
-    throw new ReeveError('store.corrupt', `a journal entry is not JSON: ${messageOf(thrown)}`, {
+    if (ReeveError.is(thrown, 'journal.unknown-event')) throw thrown
+    throw new ReeveError('store.corrupt', `a journal entry cannot be read: ${messageOf(thrown)}`, {
       hint: 'Restore the store from a backup.',
       cause: thrown,
     })

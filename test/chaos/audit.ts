@@ -1,8 +1,9 @@
 /**
- * The audit: reads the store with nothing but SQL and JSON, beside what the outside world and the recorder have seen,
- * and says everything that is wrong after all runs have ended. It shares no code with the engine, so that a mistake is
- * not made twice.
+ * The audit: reads the store with nothing but SQL and the codec of entries, beside what the outside world and the recorder have seen,
+ * and says everything that is wrong after all runs have ended. It shares no other code with the engine, so that a
+ * mistake is not made twice.
  */
+import { decode } from '../../src/journal/index.ts'
 import { Journal, type Row } from '../crash/kill/journal.ts'
 import { partsOfKey, plain, runOfKey, type Done, type World } from '../crash/kill/world.ts'
 import type { Reference } from '../crash/kill/reference.ts'
@@ -134,7 +135,7 @@ export class Audit {
   }
 
   #note({ id, body }: Written): void {
-    const entry = JSON.parse(body) as { type: string; op?: string; address?: string; outcome?: unknown }
+    const entry = decode(body) as { type: string; op?: string; address?: string; outcome?: unknown }
     if (entry.op !== undefined) this.#begun.add(`${id}:${entry.address}`)
     if (entry.type === 'ask.settled') this.#answers.set(`${id}:${entry.address}`, JSON.stringify(entry.outcome))
   }
@@ -165,7 +166,7 @@ export class Audit {
     const all = (after.at.getTime() - before.at.getTime()) / 1_000
     const seconds = all - this.#o.downBetween(before.at.getTime(), after.at.getTime())
     const said = ({ id, seq, body, who, epoch }: Written): string =>
-      `${(JSON.parse(body) as { type: string }).type} (${id} ${seq}, epoch ${epoch}, ${who})`
+      `${decode(body).type} (${id} ${seq}, epoch ${epoch}, ${who})`
     const [from, to] = [before.at.getTime(), after.at.getTime()]
     const claims = (this.#taken.get(run) ?? [])
       .flatMap(({ at }) => (at > from && at < to ? [((at - from) / 1_000).toFixed(1)] : []))

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
 import { completed, ReeveError, rootActivation, type Json, type Outcome, type RunId } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
+import { decode } from '../../src/journal/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
 
 const folders: string[] = []
@@ -106,7 +107,7 @@ export function settledSteps(file: string): Map<string, number> {
   ) as { id: string; body: string }[]
   const steps = new Map<string, number>()
   for (const { id, body } of rows) {
-    const event = JSON.parse(body) as { type: string; address: string }
+    const event = decode(body)
     if (event.type === 'step.settled')
       steps.set(`${id} ${event.address}`, (steps.get(`${id} ${event.address}`) ?? 0) + 1)
   }

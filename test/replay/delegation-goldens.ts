@@ -1,7 +1,7 @@
 /**
  * Leaders whose journals are kept: every fact that stands around a delegation is in one of them. Never changed (K12).
  */
-import { agent, judge, tool, type Agent } from '../../src/agent/index.ts'
+import { agent, judge, step, tool, type Agent } from '../../src/agent/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { roundtable, supervisor } from '../../src/supervisor/index.ts'
@@ -129,4 +129,27 @@ const remembering = scenario(
   }),
 )
 
-export const delegationGoldens: readonly Scenario[] = [surrounded, seated, remembering]
+/** What a delegation is made of, as rows: a model with a tool that changes something, and code with a step. */
+const inRows = scenario(
+  'entries that are rows',
+  supervisor({
+    name: 'lead',
+    model: ({ messages }: ModelRequest) => {
+      const told = messages.filter(({ role }) => role === 'tool').length
+      return told === 0 ? delegates(['writer', 'a'], ['coder', 'b']) : told === 2 ? delegates(['writer', 'c']) : 'all'
+    },
+    workers: [
+      agent({
+        name: 'writer',
+        description: 'Writes.',
+        tools: [tool({ name: 'save', effect: 'idempotent', execute: () => ({ saved: true }) })],
+        model: ({ messages }: ModelRequest) =>
+          messages.at(-1)?.role === 'tool' ? 'written' : { calls: [{ id: 'c0', name: 'save', input: {} }] },
+      }),
+      agent({ name: 'coder', description: 'Counts.', run: (ctx) => step(ctx, 'count', () => ({ n: 1.5e-7 })) }),
+    ],
+    limits: { turns: 20 },
+  }),
+)
+
+export const delegationGoldens: readonly Scenario[] = [surrounded, seated, remembering, inRows]

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Redaction } from '../../src/core/index.ts'
 import {
@@ -285,4 +286,42 @@ test('a process that began before a store was redacted is refused from then on',
   expect(await early.run(quick, 'x')).toMatchObject({ status: 'completed' })
   await using _later = await createRuntime({ store, drive: false, redact: { keys: ['apiKey'] } })
   await expect(early.start(quick, 'x')).rejects.toMatchObject({ code: 'store.redacted' })
+})
+
+test('K10: what is stored as rows is redacted as what is stored as objects is, and nothing else of it', async () => {
+  const store = join(folder(), 'reeve.db')
+  const save = tool({ name: 'save', effect: 'once', input: { type: 'object' }, execute: () => ({ said: secret }) })
+  // its name is structure, whatever the rules say
+  const worker = agent({
+    name: 'usage',
+    description: 'Saves.',
+    tools: [save],
+    model: ({ messages }) =>
+      messages.at(-1)!.role === 'tool' ? `saved ${secret}` : { calls: [{ name: 'save', input: { note: secret } }] },
+  })
+  const lead = supervisor({
+    name: 'lead',
+    workers: [worker],
+    model: ({ messages }) =>
+      messages.at(-1)!.role === 'tool'
+        ? `all of ${secret}`
+        : { text: secret, calls: [{ name: 'delegate', input: { worker: 'usage', instructions: `save ${secret}` } }] },
+  })
+  await using runtime = await createRuntime({
+    store,
+    agents: [lead],
+    redact: { keys: ['instructions'], values: [secret, 'usage', 'turn', 'completed'] },
+  })
+  const run = await runtime.start(lead, `keep ${secret}`)
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all of [redacted]' })
+  const entries = new DatabaseSync(store, { readOnly: true }).prepare('SELECT body FROM log ORDER BY position').all()
+  const rows = entries.map(({ body }) => JSON.parse(String(body)) as readonly unknown[])
+  expect(rows.every(Array.isArray)).toBe(true)
+  expect(JSON.stringify(rows)).not.toContain(secret)
+  expect(rows).toContainEqual(['back', 'turn/call/usage', 'saved [redacted]', expect.anything()])
+  expect(rows).toContainEqual(['end', 'all of [redacted]', expect.anything()])
+  expect(rows.find(([head]) => head === 'task')).toMatchObject({
+    1: 'usage',
+    3: { 0: { instructions: 'save [redacted]' } },
+  })
 })

@@ -420,12 +420,16 @@ const once = scenario(
   },
 )
 
+/** Recorded again, when entries were stored as rows. */
+const mailInRows: Scenario = { ...mailbox, name: 'messages that are rows' }
+
 export const scenarios: readonly Scenario[] = [
   delegation,
   approval,
   time,
   cancel,
   mailbox,
+  mailInRows,
   budget,
   segments,
   begunAnew,

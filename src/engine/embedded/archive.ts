@@ -19,6 +19,7 @@ import {
   type ActivationId,
   type RunId,
 } from '../../core/index.ts'
+import { isLastWord } from '../../journal/index.ts'
 import { askKey } from '../question-record.ts'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 
@@ -158,6 +159,12 @@ export class Archive {
     return undefined
   }
 
+  /** Whether the last word of an activation is in its log; undefined: it has none here. */
+  isOver(act: ActivationId): boolean | undefined {
+    const last = this.last(act)
+    return last && isLastWord(last[4])
+  }
+
   /** A page of the feed of all runs: these entries of `log` with the archived ones among them, at most so many. */
   page(from: number, upTo: number, limit: number, recent: readonly EntryRow[]): readonly EntryRow[] {
     const chunks = this.#sql.chunksAround.iterate(from - chunkSize.span, upTo, from) as Iterable<{ first: number }>
@@ -292,7 +299,7 @@ export class Archiver {
         const account = this.#sql.deleteAccount.get(act) as { body: string } | undefined
         if (account !== undefined) accounts.push([act, account.body])
         // one that has not settled is posted to even now, each key once
-        if (!body.startsWith(settledBody)) continue
+        if (!isLastWord(body)) continue
         for (const { key } of this.#sql.deleteTaken.all(act) as { key: string }[])
           if (key.startsWith(askKey)) answered.push([act, key])
       }
@@ -319,9 +326,6 @@ export class Archiver {
     return end < 0 ? next : next.slice(0, end)
   }
 }
-
-/** How the last word of an activation begins. */
-export const settledBody = '{"type":"activation.settled"'
 
 const columns = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const moving = {

@@ -6,11 +6,12 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isChildRun, ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isLastWord } from '../../journal/index.ts'
 import { askKey } from '../question-record.ts'
 import type { PostResult, RunUsage } from '../port.ts'
 import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
 import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
-import { settledBody, type Archive } from './archive.ts'
+import type { Archive } from './archive.ts'
 import { pack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'
 
@@ -214,8 +215,8 @@ export class SqliteBatchWriter {
   /** Whether an activation's last word is in its log; undefined if there is no such activation. */
   #isOver(act: ActivationId): boolean | undefined {
     const last = this.#sql.lastEvent.get(act) as { body: string } | undefined
-    if (last !== undefined) return last.body.startsWith(settledBody)
-    return this.#archived(() => this.#archive.last(act)?.[4].startsWith(settledBody), true)
+    if (last !== undefined) return isLastWord(last.body)
+    return this.#archived(() => this.#archive.isOver(act), true)
   }
 
   /** What the archive says; a chunk that is damaged fails no commit, since what it is of has ended. */

@@ -34,7 +34,7 @@ export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): v
   const act = rootActivation(run)
   batch.runs.push(newRun(engine, born, null, from))
   batch.acts.push(act)
-  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redact(encode(event), eventShape(event)) })
+  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redactEntry(encode(event), eventShape(event)) })
   if (limits !== undefined && Object.keys(limits).length > 0)
     batch.accounts.push({ act, run, state: new Account(act, limits).state() })
 }

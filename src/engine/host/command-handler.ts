@@ -116,7 +116,7 @@ export class CommandHandler implements Commands {
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
-    const text = engine.options.redact(encoded ?? encode(event), eventShape(event, result))
+    const text = engine.options.redactEntry(encoded ?? encode(event), eventShape(event, result))
     const run = this.#run(activation)
     if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
@@ -331,10 +331,10 @@ export class CommandHandler implements Commands {
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
     const encoded = encode(event)
-    const text = this.#engine.options.redact(encoded, eventShape(event))
+    const text = this.#engine.options.redactEntry(encoded, eventShape(event))
     // what the code begins with is what is recorded (K10)
     const isRead = text === encoded && born.earlier === undefined
-    const { input, earlier } = isRead ? event : (JSON.parse(text) as Pick<typeof event, 'input' | 'earlier'>)
+    const { input, earlier } = isRead ? event : (decode(text) as typeof event)
     const { startedBy } = born
     const path = born.path ?? [...(startedBy?.owner.birth.path ?? []), agent]
     const accounts = accountsOf(run, id, startedBy?.owner)

@@ -27,9 +27,8 @@ import {
   type Now,
   type Redaction,
   type RunId,
-  type Shape,
 } from '../../core/index.ts'
-import { decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
+import { decode, encode, eventShape, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
 import { asRecorded } from '../replay/scope.ts'
@@ -60,7 +59,7 @@ import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import { isLost, type Store, type StoreLease, type StoreReader } from '../store.ts'
-import type { CrashPoint } from './engine-state.ts'
+import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
@@ -138,11 +137,15 @@ export const warning = (code: string, message: string): void =>
   process.emitWarning(message, { type: 'ReeveWarning', code })
 
 /** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
-function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape) => string {
+function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redact' | 'redactEntry'> {
   const redact = redactor(rules)
-  return redact === undefined
-    ? (text) => text
-    : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
+  if (redact === undefined) return { redact: (text) => text, redactEntry: (text) => text }
+  return {
+    redact: (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape)),
+    // shapes are of events, not of how these are packed
+    redactEntry: (text, shape) =>
+      encode(redact(decode(text) as unknown as Json, shape) as unknown as JournalEvent, Infinity),
+  }
 }
 
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
@@ -199,7 +202,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       {
         clock: this.#clock,
         strict: options.strict ?? false,
-        redact: textRedactor(options.redact),
+        ...textRedactors(options.redact),
         redacts: redactor(options.redact) !== undefined,
         digests,
         parkAfterMs: options.parkAfterMs ?? 1_000,
@@ -332,7 +335,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     await this.#starting.get(request.run)
     const event = await this.#read(() => this.#reader.birth(request.run))
     const given = birthOf(request)
-    mustBeSameStart(event, request.run, decode(this.driver.options.redact(encode(given), eventShape(given))))
+    mustBeSameStart(event, request.run, decode(this.driver.options.redactEntry(encode(given), eventShape(given))))
     return { created: false }
   }
 

@@ -90,7 +90,7 @@ function write(driver: Driver, plan: ForkPlan): void {
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
   for (const { activation, seq, at: then, event } of plan.entries) {
-    const text = options.redact(encode(event), copiedShape(event))
+    const text = options.redactEntry(encode(event), copiedShape(event))
     batch.log.push({ act: activation, run, seq, at: then, body: text })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })

@@ -6,6 +6,7 @@
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
 import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { isLastWord } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
 import type { RunStatus } from '../port.ts'
@@ -75,7 +76,8 @@ export class ActivationRecord {
   }
   /** Whether its last word is recorded; undefined without any word. */
   get isOver(): boolean | undefined {
-    return this.log.at(-1)?.body.startsWith('{"type":"activation.settled"')
+    const last = this.log.at(-1)
+    return last && isLastWord(last.body)
   }
 
   entry(seq: number): EntryRecord | undefined {

@@ -13,6 +13,7 @@
  */
 import type { Client } from 'pg'
 import { delay, isChildRun, jitter, present, ReeveError, runOf, stopwatch, type RunId } from '../../core/index.ts'
+import { isLastWord } from '../../journal/index.ts'
 import * as payload from '../payload.ts'
 import type { PostResult, RunUsage } from '../port.ts'
 import { callerIn, tagsOf, tenantOf } from '../run-row.ts'
@@ -34,7 +35,6 @@ const latest = 2_000
 const leaveMs = 5_000
 
 const none: ReadonlySet<RunId> = new Set()
-const settled = '{"type":"activation.settled"'
 
 /** What else the store does when a batch was written. */
 export interface Committed {
@@ -227,7 +227,7 @@ export class PostgresBatchWriter {
       positions.set(run, position)
       const packed = payload.pack(body, sha256)
       for (const [hash, text] of packed?.blobs ?? []) blobs.push(run, hash, text)
-      const flag = (packed === undefined ? 0 : flags.packed) + (body.startsWith(settled) ? flags.last : 0)
+      const flag = (packed === undefined ? 0 : flags.packed) + (isLastWord(body) ? flags.last : 0)
       values.push(run, position, act, seq, at, flag, packed?.body ?? body)
       if (position > last) last = position
     }

@@ -23,6 +23,7 @@ import {
   type Usage,
 } from '../../core/index.ts'
 import {
+  decode,
   questionContent,
   resultShape,
   type ActivationRestarted,
@@ -286,7 +287,7 @@ export class Activation implements Owner, Verbs {
     const stored = this.host.append(this, event, at, text, ends?.holds)
     // of a worker's outcome the worker has recorded what it is
     const isRead = event.type === 'worker.settled' || stored === text
-    const recorded = isRead ? event : (JSON.parse(stored) as ArrivalEvent)
+    const recorded = isRead ? event : (decode(stored) as ArrivalEvent)
     if (ends?.reserved !== undefined && (recorded.type === 'step.settled' || recorded.type === 'worker.settled'))
       this.host.settle(this, ends.reserved, recorded.charge)
     return recorded
@@ -522,7 +523,7 @@ export class Activation implements Owner, Verbs {
     const next = segmentEvent(this, begins, steps, abandoned, this.usage, this.operations)
     if ('status' in next) return this.fail(next)
     // what the code goes on with is what was recorded (K10)
-    const recorded = JSON.parse(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
+    const recorded = decode(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
     // what a fork draws is known by what was copied
     if (this.seeds === undefined) this.host.standsFor?.(this, 1)
     this.#traffic = undefined
@@ -618,7 +619,7 @@ export class Activation implements Owner, Verbs {
       const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
       const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
       this.#settleOpen(this.#openAtEnd, abandoned)
-      this.outcome = stored === text ? event.outcome : (JSON.parse(stored) as ActivationSettled).outcome
+      this.outcome = stored === text ? event.outcome : (decode(stored) as ActivationSettled).outcome
       this.usage = event.usage ?? []
     } else this.usage = this.#log.usage
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)

@@ -32,7 +32,7 @@ import {
   usageRow,
   writingProblem,
 } from '../../core/index.ts'
-import type { Charge, StepSettled } from '../../journal/index.ts'
+import { decode, type Charge, type StepSettled } from '../../journal/index.ts'
 import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
@@ -607,7 +607,7 @@ export function writtenEnd<E extends { readonly outcome: Outcome }>(
   const problem = jsonProblem(output)
   if (problem !== undefined) return notJson(what, problem)
   const text = withinEntry(what, () => encode(read ?? event))
-  return typeof text === 'string' ? { event: read ?? (JSON.parse(text) as E), text } : text
+  return typeof text === 'string' ? { event: read ?? (decode(text) as unknown as E), text } : text
 }
 
 /** The failure of code that gave something which cannot be written down. */

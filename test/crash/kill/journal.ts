@@ -1,8 +1,9 @@
 /**
  * What a journal must look like after all its runs have ended: gapless logs, every operation begun and ended once, one
- * end for each activation, and values that come from calls that were made. It shares no code with the engines, so that
- * a mistake is not made twice.
+ * end for each activation, and values that come from calls that were made. It shares no code with the engines but the
+ * codec of entries, so that a mistake is not made twice.
  */
+import { decode } from '../../../src/journal/index.ts'
 import type { Done } from './world.ts'
 
 /** An entry as a store keeps it. */
@@ -43,7 +44,7 @@ export class Journal {
 
   take(row: Row): void {
     const { id, seq, body } = row
-    const entry = JSON.parse(body) as Entry
+    const entry = decode(body) as Entry
     const next = this.#next.get(id) ?? 0
     if (seq !== next) this.#problems.push(`${id}: entry ${seq} where ${next} was due`)
     this.#next.set(id, seq + 1)

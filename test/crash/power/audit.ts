@@ -129,7 +129,10 @@ function lost(store: string, seen: readonly Seen[]): string[] {
   }
 }
 
-const addressIn = (body: string): string => (JSON.parse(body) as { address?: string }).address ?? ''
+function addressIn(body: string): string {
+  const event = decode(body)
+  return 'address' in event ? event.address : ''
+}
 
 /** What has come to another end, was done twice or not at all. */
 function wrong(all: readonly Seen[], { outcomes, keys }: Reference): string[] {
