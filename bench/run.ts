@@ -13,6 +13,7 @@ import { machineSeconds, ownSeconds, type Row } from './measure.ts'
 const benches = [
   'commit',
   'delegation',
+  'cold',
   'growth',
   'load',
   'governor',

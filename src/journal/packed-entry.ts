@@ -168,6 +168,8 @@ const withUse = ({ pack, unpack }: Packing): Packing => ({
     const { agent } = usage[0]
     if (typeof agent !== 'string') return undefined
     const use = useOf(agent, answer)
+    // what is too large for a number of JSON is stored as it is
+    if (use.charge !== undefined && !Number.isFinite(use.charge['tokens'])) return undefined
     return isSame(usage[0], use.usage[0]) && isSame(charge, use.charge) ? pack(given) : undefined
   },
   unpack(packed) {

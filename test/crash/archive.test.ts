@@ -115,6 +115,22 @@ test('K1: retention removes archived runs, and what they took', async () => {
   expect(rows(file, 'archive')).toBe(0)
 })
 
+test('K1: retention removes archived runs that cannot be read any more, and goes on', async () => {
+  const file = inFolder()
+  const clock = manualClock()
+  const engine = open(file, { clock, pollMs: 2, archiveAfterMs: 0, retentionMs: 3_600_000 })
+  engine.drive(agents)
+  await many(engine, 5, 3)
+  await until('they are archived', () => {
+    clock.advance(60_001)
+    return rows(file, 'archive') === 5
+  })
+  sqliteOf(engine).db.exec("UPDATE archive SET body = x'00' WHERE first = (SELECT min(first) FROM archive)")
+  clock.advance(3_600_000)
+  await until('they are removed', async () => (await engine.runs()).length === 1)
+  expect(rows(file, 'archive')).toBe(0)
+})
+
 test('K1: a run that is archived is forked, started again and posted to like one that is not', async () => {
   const file = inFolder()
   const engine = open(file)

@@ -208,6 +208,17 @@ describe('packed entries', () => {
     expect(decode(encode(event as JournalEvent))).toEqual(event)
   })
 
+  test('K12: tokens that are no number of JSON when they are added up are stored as the charge says', () => {
+    const much = { ...answer, usage: { input: 1e308, output: 1e308 } }
+    const event = {
+      ...settled,
+      outcome: { status: 'completed', output: much },
+      usage: [usageRow('lead', answer.model, much.usage)],
+      charge: { turns: 1, tokens: Infinity },
+    } as unknown as JournalEvent
+    expect(decode(encode(event))).toEqual(JSON.parse(JSON.stringify(event)))
+  })
+
   test('K12: a row of a newer Reeve is refused, not guessed', () => {
     const unknown = expect.objectContaining({ code: 'journal.unknown-event' }) as Error
     expect(() => decode('["dream","turn/model"]')).toThrow(unknown)

@@ -7,7 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { rootActivation, runOf, type ActivationId, type RunId, type SessionId } from '../../src/core/index.ts'
+import {
+  ReeveError,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type RunId,
+  type SessionId,
+} from '../../src/core/index.ts'
 import {
   account,
   type BatchDraft,
@@ -153,6 +160,7 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
         row: reader.run(id),
         feed,
         parts: feed.map(({ position }) => [reader.feed(id, position, 2), reader.hasNews(id, position)]),
+        none: [0, 1].map((from) => reader.feed(id, from, 0)),
         tail: reader.feed(id, Math.floor(top / 2)),
         ends: [reader.birth(id), reader.end(id), reader.summary(id)],
         accounts: reader.accounts(id),
@@ -166,6 +174,17 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
       reader.below(act),
     ]),
   }
+}
+
+/** What it throws. */
+function thrownBy(work: () => unknown): ReeveError {
+  try {
+    work()
+  } catch (thrown) {
+    if (ReeveError.is(thrown)) return thrown
+    throw thrown
+  }
+  throw new Error('nothing was thrown')
 }
 
 const count = ({ db }: SqliteStore, table: string): number =>
@@ -307,6 +326,26 @@ test('K1: a damaged chunk is named, and fails no commit', async () => {
       .message(root(run('last')), 'm'),
   )
   expect(posts).toEqual(['closed', 'closed', 'accepted'])
+})
+
+test('K1: what comes before a damaged chunk is read; after it a reader can go on where the error says', async () => {
+  const store = open(inFolder())
+  const process = new StoreProcess(store)
+  for (const id of ['early', 'bad', 'late']) {
+    await process.begin(run(id))
+    await process.commit((draft) => draft.holds(run(id)).end(run(id), 1, { at: 1 }))
+  }
+  await process.begin(run('newest'))
+  const whole = store.reader.page(0, 99).events
+  while (store.archive(Date.now()));
+  store.db.exec("UPDATE archive SET body = x'00' WHERE run = 'bad'")
+  const again = open(store.name).reader
+  const page = again.page(0, 99)
+  expect(page.events).toEqual(whole.filter(({ run: id }) => id === 'early'))
+  expect(() => again.page(page.upTo, 99)).toThrow(expect.objectContaining({ code: 'store.corrupt' }) as Error)
+  const { hint } = thrownBy(() => again.page(page.upTo, 99))
+  const from = Number(/read on from (\d+)/.exec(hint ?? '')?.[1])
+  expect(again.page(from, 99).events).toEqual(whole.filter(({ run: id }) => id === 'late' || id === 'newest'))
 })
 
 test('K1: a file of before there was an archive is archived by the process that opens it', async () => {

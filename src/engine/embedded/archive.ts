@@ -48,6 +48,13 @@ const chunksAtOnce = 20
 /** So many characters of unpacked chunks are kept: as much as the chunks around one position hold, mostly. */
 const keptCharacters = 8_000_000
 
+/** A part of a page of all runs. */
+interface ArchivedPage {
+  readonly rows: readonly EntryRow[]
+  /** The rows are all that there is up to here. */
+  readonly upTo: number
+}
+
 /** A chunk as it is unpacked. */
 interface Chunk {
   readonly entries: readonly EntryRow[]
@@ -134,6 +141,7 @@ export class Archive {
 
   /** Entries of a run, or of runs below it, after a position, in the order of the feed: at most so many. */
   take(run: RunId, from: number, isWanted: (id: ActivationId) => boolean, limit = Infinity): readonly EntryRow[] {
+    if (limit <= 0) return []
     const taken: EntryRow[] = []
     for (const { first } of this.#sql.chunksAfter.iterate(rootRun(run), from) as Iterable<{ first: number }>) {
       for (const entry of this.#chunk(first).entries) {
@@ -165,8 +173,11 @@ export class Archive {
     return last && isLastWord(last[4])
   }
 
-  /** A page of the feed of all runs: these entries of `log` with the archived ones among them, at most so many. */
-  page(from: number, upTo: number, limit: number, recent: readonly EntryRow[]): readonly EntryRow[] {
+  /**
+   * A page of the feed of all runs: these entries of `log` with the archived ones among them, at most so many. A page
+   * ends before a chunk that cannot be read; that is thrown where nothing comes before it.
+   */
+  page(from: number, upTo: number, limit: number, recent: readonly EntryRow[]): ArchivedPage {
     const chunks = this.#sql.chunksAround.iterate(from - chunkSize.span, upTo, from) as Iterable<{ first: number }>
     let page: EntryRow[] | undefined
     for (const { first } of chunks) {
@@ -175,9 +186,24 @@ export class Archive {
         page = inOrder(page).slice(0, limit)
         if (first > page.at(-1)![0]) break
       }
-      for (const entry of this.#chunk(first).entries) if (entry[0] > from && entry[0] <= upTo) page.push(entry)
+      const entries = this.#readable(first, () => from < first - 1)
+      if (entries === undefined) {
+        const rows = inOrder(page).filter(([position]) => position < first)
+        return { rows: rows.slice(0, limit), upTo: first - 1 }
+      }
+      for (const entry of entries) if (entry[0] > from && entry[0] <= upTo) page.push(entry)
     }
-    return page === undefined ? recent : inOrder(page).slice(0, limit)
+    return { rows: page === undefined ? recent : inOrder(page).slice(0, limit), upTo }
+  }
+
+  /** The entries of a chunk; undefined if it is damaged, and that is all right. */
+  #readable(first: number, isAllRight: () => boolean): readonly EntryRow[] | undefined {
+    try {
+      return this.#chunk(first).entries
+    } catch (thrown) {
+      if (!isAllRight()) throw thrown
+      return undefined
+    }
   }
 
   /** The accounts of a run and of runs below it. */
@@ -209,7 +235,7 @@ export class Archive {
     } catch (thrown) {
       const what = `the archived events ${first} to ${last} of the run ${run} cannot be read: ${messageOf(thrown)}`
       throw new ReeveError('store.corrupt', what, {
-        hint: `Restore the store from a backup. To leave these events out of the feed of all runs, read on from ${last}.`,
+        hint: `Restore the store from a backup. To leave these events out of the feed of all runs, and what other runs recorded between them, read on from ${last}.`,
         cause: thrown,
       })
     }
@@ -314,10 +340,10 @@ export class Archiver {
     const range = subtreeRange(rootActivation(run))
     const { last } = this.#sql.lastArchived.get(run) as { last: number | null }
     const { entries: most, characters: mostCharacters, span } = this.#size
-    // most runs stand together in the log: what is near is found without a look at all of the run
+    // what is near is found without a look at all that is left of the run
     const near =
-      last === null ? [] : (this.#sql.nextNear.all(last, last + 2 * most, ...range, most) as unknown as EntryRow[])
-    const next = near.length === most ? near : (this.#sql.next.all(...range, most) as unknown as EntryRow[])
+      last === null ? [] : (this.#sql.nextNear.all(last, last + span, ...range, most) as unknown as EntryRow[])
+    const next = near.length > 0 ? near : (this.#sql.next.all(...range, most) as unknown as EntryRow[])
     let characters = 0
     const end = next.findIndex(([position, , , , body], i) => {
       characters += body.length

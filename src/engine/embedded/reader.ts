@@ -178,7 +178,7 @@ export class SqliteReader implements StoreReader, Past {
       const archived = this.#archive.take(run, from, (id) => isOfRun(id, run), limit)
       if (archived.length === 0) return this.#logged(run, from, limit)
       const more = limit === undefined ? undefined : limit - archived.length
-      return more === 0 ? archived : [...archived, ...this.#logged(run, from, more)]
+      return more !== undefined && more <= 0 ? archived : [...archived, ...this.#logged(run, from, more)]
     })
     return rows.map((row) => {
       const [position, id, seq, at] = row
@@ -228,7 +228,8 @@ export class SqliteReader implements StoreReader, Past {
     const top = this.lastPosition()
     if (top <= from) return { top, rows: [] }
     const logged = this.#sql.allRuns.all(from, top, limit) as unknown as EntryRow[]
-    return { top, rows: this.#archive.page(from, top, limit, logged) }
+    const { rows, upTo } = this.#archive.page(from, top, limit, logged)
+    return { top: upTo, rows }
   }
 
   lastPosition(): number {

@@ -550,12 +550,23 @@ export class HostEngine<S extends Store = Store> implements Engine {
     // memory, and would take a new run of this id for it.
     const leaving = this.driver.runs.has(run) ? this.driver.placement.move(run) : undefined
     return andThen<unknown, void>(leaving, () =>
-      andThen(this.#reader.end(run), (end) =>
+      andThen(this.#endOf(run), (end) =>
         andThen(this.store.remove(run), () => {
           // Callers that wait in this process may not have seen yet that it has ended elsewhere.
           if (end !== undefined) this.#subscriptions.ended(run, end)
         }),
       ),
+    )
+  }
+
+  /** How a run ended; undefined where that cannot be read: what is damaged can still be removed. */
+  #endOf(run: RunId): Now<RunEnd | undefined> {
+    return caught(
+      () => this.#reader.end(run),
+      (thrown) => {
+        if (!ReeveError.is(thrown, 'store.corrupt')) throw thrown
+        return undefined
+      },
     )
   }
 
