@@ -48,6 +48,9 @@ const shop =
     return 'shipped'
   }
 
+/** More than the write-ahead log has room for that the tables were made in. */
+const large = 'y'.repeat(300_000)
+
 /**
  * From two effects in flight through a full disk to the end. `fill` takes the space away and returns how to give it
  * back.
@@ -62,7 +65,7 @@ async function throughFullDisk(engine: Opened, fill: () => () => void): Promise<
   effects.end('pay')
   effects.end('pack')
   await until('it is told', () => engine.warnings.includes('store.full'))
-  const refused = await errorOf(() => begin(engine, 'too-late', 'other', 'y'.repeat(60_000)))
+  const refused = await errorOf(() => begin(engine, 'too-late', 'other', large))
   expect(refused).toMatchObject({
     code: 'store.full',
     retryable: true,
@@ -87,7 +90,7 @@ async function throughFullDisk(engine: Opened, fill: () => () => void): Promise<
   expect(effects.begun).toEqual(['pay', 'pack', 'ship'])
   expect(await engine.questions()).toEqual([])
   expect(await engine.summary('too-late' as never)).toBeUndefined()
-  await begin(engine, 'too-late', 'other', 'y'.repeat(60_000))
+  await begin(engine, 'too-late', 'other', large)
   expect(await outcome(engine, 'too-late')).toEqual({ status: 'completed', output: 'done' })
 }
 
