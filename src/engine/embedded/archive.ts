@@ -22,6 +22,7 @@ import {
 import { isLastWord } from '../../journal/index.ts'
 import { askKey } from '../question-record.ts'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
+import { prepared } from './statements.ts'
 
 /** An entry of a log as it is stored, with the id of its activation. */
 export type EntryRow = readonly [
@@ -117,15 +118,6 @@ function unpackChunk(packed: Uint8Array): Chunk {
   }
 }
 
-const prepared = <Name extends string>(
-  db: DatabaseSync,
-  statements: Readonly<Record<Name, string>>,
-): Record<Name, StatementSync> =>
-  Object.fromEntries(Object.entries<string>(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
-    Name,
-    StatementSync
-  >
-
 const rootOf = (act: ActivationId): RunId => rootRun(runOf(act))
 
 /** Reads the archive. Where nothing is archived a question costs one look at an index. Throws `store.corrupt`. */
@@ -186,24 +178,17 @@ export class Archive {
         page = inOrder(page).slice(0, limit)
         if (first > page.at(-1)![0]) break
       }
-      const entries = this.#readable(first, () => from < first - 1)
-      if (entries === undefined) {
+      let chunk: Chunk
+      try {
+        chunk = this.#chunk(first)
+      } catch (thrown) {
+        if (first <= from + 1) throw thrown
         const rows = inOrder(page).filter(([position]) => position < first)
         return { rows: rows.slice(0, limit), upTo: first - 1 }
       }
-      for (const entry of entries) if (entry[0] > from && entry[0] <= upTo) page.push(entry)
+      for (const entry of chunk.entries) if (entry[0] > from && entry[0] <= upTo) page.push(entry)
     }
     return { rows: page === undefined ? recent : inOrder(page).slice(0, limit), upTo }
-  }
-
-  /** The entries of a chunk; undefined if it is damaged, and that is all right. */
-  #readable(first: number, isAllRight: () => boolean): readonly EntryRow[] | undefined {
-    try {
-      return this.#chunk(first).entries
-    } catch (thrown) {
-      if (!isAllRight()) throw thrown
-      return undefined
-    }
   }
 
   /** The accounts of a run and of runs below it. */

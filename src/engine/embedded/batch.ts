@@ -14,6 +14,7 @@ import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResu
 import type { Archive } from './archive.ts'
 import { pack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'
+import { prepared } from './statements.ts'
 
 interface OpenQuestionRow {
   readonly id: string
@@ -34,9 +35,7 @@ export class SqliteBatchWriter {
 
   constructor(db: DatabaseSync, archive: Archive) {
     this.#archive = archive
-    this.#sql = Object.fromEntries(
-      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
-    ) as Record<keyof typeof statements, StatementSync>
+    this.#sql = prepared(db, statements)
     this.#version = this.#dataVersion()
   }
 

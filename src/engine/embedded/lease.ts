@@ -22,6 +22,7 @@ import {
 import { steadyMs } from '../host/index.ts'
 import type { ReleasedOwners, StoreLease } from '../store.ts'
 import { Heartbeat, hungMs } from './heartbeat.ts'
+import { prepared } from './statements.ts'
 
 function read(path: string): string | undefined {
   try {
@@ -118,9 +119,7 @@ export class SqliteLease implements StoreLease {
     this.#db = db
     this.#clock = clock
     this.#options = options
-    this.#sql = Object.fromEntries(
-      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
-    ) as Record<keyof typeof statements, StatementSync>
+    this.#sql = prepared(db, statements)
     this.stretch(0)
   }
 

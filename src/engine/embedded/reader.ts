@@ -51,6 +51,7 @@ import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
 import { hostIn, isAlive, type ProcessRow } from './lease.ts'
 import { isAnswered, SqliteSearch } from './search.ts'
+import { prepared } from './statements.ts'
 
 interface LogRow {
   readonly seq: number
@@ -77,9 +78,7 @@ export class SqliteReader implements StoreReader, Past {
   constructor(db: DatabaseSync, archive: Archive) {
     this.#db = db
     this.#archive = archive
-    this.#sql = Object.fromEntries(
-      Object.entries(statements).map(([name, text]) => [name, db.prepare(text)]),
-    ) as Record<keyof typeof statements, StatementSync>
+    this.#sql = prepared(db, statements)
     // many rows at once: as lists they take half the time of objects
     for (const name of [
       'activationLog',

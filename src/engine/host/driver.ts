@@ -170,6 +170,7 @@ export class Driver implements EngineState {
   #turn: readonly LoadedActivation[] = []
   /** How many activations were given something since the last commit. */
   #given = 0
+  readonly #mostGiven: number
   /** When the tick lets other work of the process have its turn. */
   #until = 0
   #failures = 0
@@ -192,6 +193,7 @@ export class Driver implements EngineState {
   constructor(options: DriverOptions, store: Store) {
     this.options = options
     this.store = store
+    this.#mostGiven = store.commitsFree ? activationsPerCommit : Infinity
     this.batch = emptyBatch(store.lease.id)
     this.commands = new CommandHandler(this)
     this.cache = new RunCache(this)
@@ -271,7 +273,7 @@ export class Driver implements EngineState {
 
   /** The commit is large enough. */
   get #isFull(): boolean {
-    return this.batch.log.length >= commitCap || (this.store.commitsFree && this.#given >= activationsPerCommit)
+    return this.batch.log.length >= commitCap || this.#given >= this.#mostGiven
   }
 
   #then(stage: Stage): true {
@@ -316,7 +318,7 @@ export class Driver implements EngineState {
 
   /** One arrival to every activation whose turn it is. True if the code of one of them goes on. */
   #deliver(): boolean {
-    this.#turn = this.ready.takeTurn(this.store.commitsFree ? activationsPerCommit : Infinity)
+    this.#turn = this.ready.takeTurn(this.#mostGiven)
     this.#given += this.#turn.length
     let resumed = false
     for (const activation of this.#turn) resumed = activation.advance() || resumed
