@@ -1,6 +1,6 @@
 /**
- * A delegation in a new process, and how it gets cheaper: V8 compiles what is called for the first time, interprets it,
- * and optimises what is called often. New processes in turns, in memory; medians.
+ * A delegation in a new process, and how it gets cheaper: V8 compiles what is called for the first time and optimises
+ * what is called often. New processes in turns, in memory; medians. And what one takes, counted.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -27,6 +27,20 @@ function processOf(variant: Variant, runs: number, cache?: string): readonly num
   return JSON.parse(text) as number[]
 }
 
+/** What a delegation makes the machine do, on any machine. */
+function counted(): {
+  readonly calls: number
+  readonly functions: number
+  readonly bytes: number
+  readonly promises: number
+} {
+  const young = ['--min-semi-space-size=128', '--max-semi-space-size=128']
+  const child = join(import.meta.dirname, 'cold-counts.ts')
+  return JSON.parse(
+    execFileSync(process.execPath, ['--no-warnings', ...young, child], { encoding: 'utf8' }),
+  ) as ReturnType<typeof counted>
+}
+
 /** Of these processes the delegations from one to another, counted from the first. */
 function between(processes: readonly (readonly number[])[], first: number, last: number): number {
   const runs = (each: readonly number[]): readonly number[] => each.slice(Math.floor(first / perRun), last / perRun)
@@ -44,6 +58,7 @@ export const run = (): Promise<Row[]> =>
       short.baseline.push(processOf('without its optimising compilers', 5))
       short.interpreter.push(processOf('with its interpreter alone', 5))
     }
+    const counts = counted()
     const warm = { what: 'delegations 4,001 to 5,000', value: between(long, 4_001, 5_000) }
     const row = (figure: string, value: number): Row => ({ figure, value, unit: 'µs', side: warm })
     return [
@@ -54,5 +69,9 @@ export const run = (): Promise<Row[]> =>
       row('… with the interpreter alone', between(short.interpreter, 51, 250)),
       row('the 750 after those', between(long, 251, 1_000)),
       row('the next thousand', between(long, 1_001, 2_000)),
+      { figure: 'JavaScript calls of a delegation, those inside Node too', value: counts.calls, unit: '' },
+      { figure: 'different functions called', value: counts.functions, unit: '' },
+      { figure: 'promises made', value: counts.promises, unit: '' },
+      { figure: 'garbage made', value: counts.bytes / 1024, unit: 'KB' },
     ]
   })
