@@ -8,9 +8,6 @@
  */
 import type { LoadedActivation } from './loaded-run.ts'
 
-const hasPast = ({ replaying }: LoadedActivation): boolean => replaying
-const wasRead = ({ run }: LoadedActivation): boolean => run.past !== undefined
-
 function taken(list: readonly LoadedActivation[]): readonly LoadedActivation[] {
   for (const each of list) each.isReady = false
   return list
@@ -29,7 +26,7 @@ export class ReadyList {
     if (activation.isReady) return
     activation.isReady = true
     this.#list.push(activation)
-    if (wasRead(activation)) this.#read++
+    if (activation.run.past !== undefined) this.#read++
   }
 
   /** Takes those whose turn it is, and, where none of them was read again, so many at most; the others stay. */
@@ -37,8 +34,8 @@ export class ReadyList {
     if (this.#read === 0 && this.#list.length > most) return taken(this.#list.splice(0, most))
     const all = taken(this.#list)
     this.#list = []
+    if (this.#read === 0) return all
     this.#read = 0
-    if (!all.some(hasPast)) return all
     const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
     const isLater = (each: LoadedActivation): boolean => !each.replaying && behind.has(each.run)
     for (const each of all) if (isLater(each)) this.add(each)

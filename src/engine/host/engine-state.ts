@@ -31,8 +31,11 @@ export interface DriverOptions {
   readonly deadlines: Deadlines | undefined
   /** Takes secrets out of the stored form of anything; its shape says what of it is payload. */
   readonly redact: (text: string, shape: Shape) => string
-  /** The same for an entry of a journal, whose shape is that of its event. */
-  readonly redactEntry: (text: string, shape: Shape) => string
+  /**
+   * The same for an entry of a journal, whose shape is that of its event. `result`: what the result of the operation
+   * holds that it ends; default: payload.
+   */
+  readonly redactEntry: (text: string, event: JournalEvent, result?: Shape) => string
   /** Whether redaction rules exist. */
   readonly redacts: boolean
   readonly digests: Digests

@@ -60,7 +60,6 @@ export function dropQuestion(engine: EngineState, op: Operation): void {
   if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
   engine.batch.closed.push({ act: op.owner.id, address: op.address })
   engine.touch(run)
-  engine.schedule()
 }
 
 /** Puts a message into another activation's inbox, with this activation's next commit. */

@@ -354,7 +354,6 @@ export class RunCache {
       receive(this.#engine, run, inbox)
     }
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   /** A run that was begun here exists already: it is read if it has come in meanwhile. */
