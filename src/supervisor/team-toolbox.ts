@@ -50,10 +50,10 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   #specs: readonly ToolSpec[] = []
   #stale = true
 
-  /** `defers`: its leader can be told of the ends of background work. */
+  /** `defers`: its leader can be told of the ends of background work, where a worker may do any. */
   constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
     this.#policy = policy
-    this.#defers = defers
+    this.#defers = defers && mayDefer(policy)
     this.#names = [...names]
     this.delegations = new Delegations(
       policy.leader,
@@ -140,16 +140,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
-    return this.#defers && this.#mayDefer ? this.delegations.background : undefined
-  }
-
-  get #mayDefer(): boolean {
-    const { background, workers } = this.#policy.delegation
-    return (
-      background !== undefined ||
-      (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
-      this.#policy.roster.everyWorker().some((worker) => worker.background === true)
-    )
+    return this.#defers ? this.delegations.background : undefined
   }
 
   disposition(worker: string): Disposition | undefined {
@@ -190,3 +181,9 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')
   }
 }
+
+/** Whether some worker may work in the background. */
+const mayDefer = ({ delegation: { background, workers }, roster }: LeaderPolicy): boolean =>
+  background !== undefined ||
+  (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+  roster.everyWorker().some((worker) => worker.background === true)
