@@ -277,7 +277,7 @@ async function shown(
 ): Promise<readonly EdgeMessage[]> {
   if (context === undefined || context === 'conversation') return given.messages
   if (context === 'brief') return []
-  const hook = hookNamed<ContextHook>(ctx, context)!
+  const hook = hookNamed<ContextHook>(ctx, context)
   const { word } = await callHook<Exclude<RecalledMemory, void>>(
     ctx,
     'start.context',

@@ -5,7 +5,7 @@
  * definition (roster.ts). Lives in memory; replay rebuilds it from the same calls (K3). Specs change only when a member
  * joins, never per turn.
  */
-import { failure, own, type Failure } from '../core/index.ts'
+import { failure, type Failure } from '../core/index.ts'
 import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -125,9 +125,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     asked: DelegationRequest,
     place: DelegationPosition,
   ): Promise<CallResult> {
-    const beside = own(this.#policy.delegation.workers, asked.worker)?.hedge?.with
-    const other = beside === undefined ? undefined : this.#worker(beside)
-    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, other)
+    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, this.#worker)
   }
 
   several(
@@ -148,9 +146,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#defers ? dispositionOf(delegation, worker, roster.find(worker)?.background === true) : undefined
   }
 
-  #worker(name: string): Worker {
-    return this.#policy.roster.find(name) ?? { name }
-  }
+  readonly #worker = (name: string): Worker => this.#policy.roster.find(name) ?? { name }
 
   recruit(name: string): Failure | undefined {
     const { roster, maxTeamSize } = this.#policy

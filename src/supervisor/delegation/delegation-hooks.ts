@@ -196,13 +196,15 @@ export function hookLayersOf(own: DelegationHooks, ctx: Context, { run: { hooks 
   }
 }
 
+type Hook<Name extends keyof HookLayers> = NonNullable<DelegationHooks[Name]>
+
 /** The hooks that the start of a run names, found by their names. */
 function hooksOfStart(ctx: Context, given: StartDelegation = {}): DelegationHooks {
   const { onStart, filterMessages, onComplete, hookErrors } = given
   return present({
-    onStart: hookNamed<NonNullable<DelegationHooks['onStart']>>(ctx, onStart),
-    filterMessages: hookNamed<NonNullable<DelegationHooks['filterMessages']>>(ctx, filterMessages),
-    onComplete: hookNamed<NonNullable<DelegationHooks['onComplete']>>(ctx, onComplete),
+    onStart: onStart === undefined ? undefined : hookNamed<Hook<'onStart'>>(ctx, onStart),
+    filterMessages: filterMessages === undefined ? undefined : hookNamed<Hook<'filterMessages'>>(ctx, filterMessages),
+    onComplete: onComplete === undefined ? undefined : hookNamed<Hook<'onComplete'>>(ctx, onComplete),
     hookErrors,
   })
 }

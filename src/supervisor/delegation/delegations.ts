@@ -145,13 +145,14 @@ export class Delegations {
     worker: Worker,
     asked: DelegationRequest,
     place: DelegationPosition,
-    beside?: Worker,
+    workerOf: (name: string) => Worker,
   ): Promise<CallResult> {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
     if (hedge === undefined) return Promise.resolve(this.#delegateOne(given))
-    const work = (): Promise<CallResult> => this.#race.hedged(given, hedge.afterMs, beside ?? worker)
+    const beside = hedge.with === undefined ? worker : workerOf(hedge.with)
+    const work = (): Promise<CallResult> => this.#race.hedged(given, hedge.afterMs, beside)
     return Promise.resolve(asked.deferred === true ? this.#defer(given, work) : work())
   }
 
