@@ -1,8 +1,8 @@
 /**
  * Extension: what an option of a model agent does at the moments of its turn loop.
  *
- * Owns: the moments, what an extension sees and may change at each, and what several do together. Does not own: which extensions exist and their
- * order (../loop/model-activation.ts), when a moment comes (../loop/turn-loop.ts).
+ * Owns: the moments, what an extension sees and may change at each, and what several do together. Does not own: which
+ * extensions exist and their order (../loop/model-activation.ts), when a moment comes (../loop/turn-loop.ts).
  * Holds: an extension belongs to one activation and keeps its own state. Moments without an extension cost no wait and
  * no call.
  */

@@ -50,7 +50,7 @@ export interface DelegationEntry extends SlotWaiter {
    * if there is none.
    */
   output: Json | undefined
-  /** What later work of its thread remembers of it, as its hook allows. */
+  /** What later work of its thread remembers of it, as its hook allows. Undefined without a memory. */
   remembered: string | undefined
   /** `pending`: waits for a slot or its next attempt. `waiting`: waits for a human. */
   state: 'pending' | 'running' | 'waiting' | 'ended'

@@ -116,7 +116,9 @@ export class Delegations {
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
-    this.#race = new DelegationRace(this.#attempts, async (given) => this.#delegateOne(given, true))
+    this.#race = new DelegationRace(this.#attempts, async (given) =>
+      this.#delegateOne(given, policyFor(policy, given.worker.name), true),
+    )
     this.#verbs = verbs
   }
 
@@ -149,8 +151,9 @@ export class Delegations {
   ): Promise<CallResult> {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
-    const { hedge } = policyFor(this.#policy, worker.name)
-    if (hedge === undefined) return Promise.resolve(this.#delegateOne(given))
+    const policy = policyFor(this.#policy, worker.name)
+    const { hedge } = policy
+    if (hedge === undefined) return Promise.resolve(this.#delegateOne(given, policy))
     const beside = hedge.with === undefined ? worker : workerOf(hedge.with)
     const work = (): Promise<CallResult> => this.#race.hedged(given, hedge.afterMs, beside)
     return Promise.resolve(asked.deferred === true ? this.#defer(given, work) : work())
@@ -193,9 +196,8 @@ export class Delegations {
   /**
    * One delegation, from its hooks to the result for the leader's model. `inside`: its caller waits for it in any case.
    */
-  #delegateOne(given: DelegationCall, inside = false): Now<CallResult> {
+  #delegateOne(given: DelegationCall, policy: WorkerPolicy, inside = false): Now<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
-    const policy = policyFor(this.#policy, worker.name)
     const job: Job = {
       ctx,
       call,
@@ -367,7 +369,7 @@ export class Delegations {
     if (withheld !== undefined && outcome.status === 'completed')
       return { content: `[the answer of "${worker.name}" is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOnOutput(outcome, word)
-    entry.remembered = rememberedText(outcome, word)
+    if (policy.memory !== undefined) entry.remembered = rememberedText(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
