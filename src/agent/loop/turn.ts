@@ -160,10 +160,9 @@ function modelCharge(
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
-  return {
-    usage,
-    charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) },
-  }
+  const charge: Draft<Charge> = { turns: 1, tokens: used.input + used.output }
+  if (used.usd !== undefined) charge.usd = used.usd
+  return { usage, charge }
 }
 
 /**
@@ -198,8 +197,8 @@ export function runCalls(
   toolbox: Toolbox,
   calls: readonly ToolCall[],
 ): Promise<readonly CallResult[]> {
-  const [only] = calls
-  if (only === undefined || calls.length > 1) return runSeveral(state, turn, toolbox, calls)
+  if (calls.length !== 1) return runSeveral(state, turn, toolbox, calls)
+  const only = calls[0]!
   return runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only).then((result) => [result])
 }
 
