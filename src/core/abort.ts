@@ -7,7 +7,7 @@
 /** What Reeve's own code asks of an abort: an `AbortSignal`, or the controller of one that nothing has asked for. */
 export interface AbortState {
   readonly aborted: boolean
-  readonly reason: unknown
+  readonly reason: Error | undefined
   throwIfAborted(): void
   addEventListener(type: 'abort', listener: () => void): void
   removeEventListener(type: 'abort', listener: () => void): void
@@ -17,7 +17,7 @@ const none: readonly (() => void)[] = []
 
 export class LazyAbortController implements AbortState {
   aborted = false
-  reason: unknown = undefined
+  reason: Error | undefined
   #controller: AbortController | undefined
   #listeners = none
 
@@ -29,7 +29,7 @@ export class LazyAbortController implements AbortState {
     return this.#controller.signal
   }
 
-  abort(reason: unknown): void {
+  abort(reason: Error): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
@@ -38,7 +38,7 @@ export class LazyAbortController implements AbortState {
   }
 
   throwIfAborted(): void {
-    if (this.aborted) throw this.reason
+    if (this.reason !== undefined) throw this.reason
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {

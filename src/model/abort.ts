@@ -9,7 +9,7 @@ import type { AbortState } from '../core/index.ts'
  */
 export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortState): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
+    const stop = (): void => reject(signal.reason!)
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop)
     promise.then(

@@ -110,7 +110,7 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   const files = answer.files?.flatMap((file) => fileOf(partOfFile(file)) ?? []) ?? noFiles
   const made: Draft<ModelAnswer> =
     files.length === 0 ? { text, calls, finish, model: id } : { text, calls, files, finish, model: id }
-  const metadata = readMetadata(answer.providerMetadata)
+  const metadata = answer.providerMetadata && readMetadata(answer.providerMetadata)
   if (metadata !== undefined) made.providerMetadata = metadata
   if (answer.usage !== 'unknown') made.usage = answer.usage ?? nothing
   return made
@@ -157,12 +157,9 @@ const isFreeId = (id: string | undefined, before: readonly ToolCall[]): id is st
   typeof id === 'string' && id !== '' && !before.some((call) => call.id === id)
 
 function finishOf({ finish }: ModelAnswerInput, calls: readonly ToolCall[], id: string): FinishReason {
+  if (finish === undefined) return calls.length > 0 ? 'tool-calls' : 'stop'
   try {
-    return readFinish(finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'), {
-      model: id,
-      version: 'v4',
-      streamed: false,
-    })
+    return readFinish(finish, { model: id, version: 'v4', streamed: false })
   } catch (error) {
     throw notAnAnswer(id, messageOf(error), error)
   }

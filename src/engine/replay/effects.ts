@@ -22,6 +22,7 @@ import {
   setController,
   type ActivationId,
   type Clock,
+  type Draft,
   type ErrorCode,
   type Failure,
   type Json,
@@ -185,10 +186,9 @@ type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
 
 /** The rows of what a result used: one call, or several of any models. */
 const usageOf = (told: StepUsage | readonly StepUsage[]): Usage =>
-  Array.isArray(told)
-    ? (told as readonly StepUsage[]).reduce<Usage>((rows, each) => addUsage(rows, rowOf(each)), [])
-    : rowOf(told as StepUsage)
-const rowOf = ({ agent, model, used }: StepUsage): Usage => [usageRow(agent, model, used)]
+  'agent' in told
+    ? [usageRow(told.agent, told.model, told.used)]
+    : told.reduce<Usage>((rows, each) => addUsage(rows, usageOf(each)), [])
 
 export class Effects {
   readonly #host: EffectsHost
@@ -485,8 +485,8 @@ export class Effects {
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
-    this.#callOffDeadline(flight)
     flight.pass?.end('answered')
+    flight.pass = undefined
     let told: ReportedUse
     try {
       const settle = flight.op.options?.settle as ((result: unknown) => ReportedUse) | undefined
@@ -510,7 +510,7 @@ export class Effects {
     if (flight.requeue) return this.#callBack(flight)
     if (op.stopped !== undefined || thrown instanceof Cancelled)
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
-    const reason: unknown = flight.abort.aborted ? flight.abort.reason : thrown
+    const reason = flight.abort.reason ?? thrown
     const what = failureFrom(
       reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown,
       codes[op.type] ?? 'agent.failed',
@@ -550,23 +550,20 @@ export class Effects {
     flight.backingOff = undefined
     flight.grace?.()
     flight.pass?.end('other')
-    const event: StepSettled = {
-      type: 'step.settled',
-      address: flight.op.address,
-      outcome,
-      ...(attempts > 1 ? { attempts } : {}),
-      ...used,
-    }
+    const event: Draft<StepSettled> = { type: 'step.settled', address: flight.op.address, outcome }
+    if (attempts > 1) event.attempts = attempts
+    if (used.charge !== undefined) event.charge = used.charge
+    if (used.usage !== undefined) event.usage = used.usage
     flight.event = event
     this.#host.ended(flight.op, event)
     if (this.#drained !== undefined) this.#checkDrained()
   }
 }
 
-/** The encoded text, or a failure if it is too large to be recorded. Other errors are thrown. */
-export function withinEntry(what: string, write: () => string): string | Failure {
+/** The text of an event, or a failure if it is too large to be recorded. Other errors are thrown. */
+export function withinEntry<E>(what: string, event: E, encode: (event: E) => string): string | Failure {
   try {
-    return write()
+    return encode(event)
   } catch (thrown) {
     if (!ReeveError.is(thrown, 'input.too-large') && !(thrown instanceof RangeError)) throw thrown
     return failure('input.too-large', `${what} is too large to be recorded: ${messageOf(thrown)}`, 'validation')
@@ -599,10 +596,11 @@ export function writtenEnd<E extends { readonly outcome: Outcome }>(
 ): { event: E; text: string } | Failure {
   const outcome = plainCopy(event.outcome)
   const read = outcome === undefined ? undefined : { ...event, outcome }
-  const output = read === undefined && event.outcome.status === 'completed' ? event.outcome.output : undefined
-  const problem = jsonProblem(output)
-  if (problem !== undefined) return notJson(what, problem)
-  const text = withinEntry(what, () => encode(read ?? event))
+  if (read === undefined && event.outcome.status === 'completed') {
+    const problem = jsonProblem(event.outcome.output)
+    if (problem !== undefined) return notJson(what, problem)
+  }
+  const text = withinEntry(what, read ?? event, encode)
   return typeof text === 'string' ? { event: read ?? (decode(text) as unknown as E), text } : text
 }
 
