@@ -13,6 +13,7 @@ import {
   cut,
   failure,
   FailureError,
+  withSignalOf,
   type CallUsage,
   type Draft,
   type Failure,
@@ -109,7 +110,7 @@ export function askModel(
     // inside the step, so that older journals replay unchanged
     if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
       throw new FailureError(unpriced(agent, model))
-    const request: Draft<ModelRequest> = { messages, tools: specs, signal: io.signal, key: io.key }
+    const request: Draft<ModelRequest> = withSignalOf(io, { messages, tools: specs, key: io.key })
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed

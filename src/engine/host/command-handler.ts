@@ -44,7 +44,7 @@ import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
-import { effectKey, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
+import { effectKeyOf, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
 import { endReason, runUsage } from '../run-row.ts'
 import { streamOf } from '../streams.ts'
@@ -67,8 +67,7 @@ const unplanned: ReadonlySet<string> = new Set([
 
 /** The key of an effect that has ended; most of them the code has asked for. */
 function keyOf({ id, operations }: LoadedActivation, address: string): string {
-  const op = operations.get(address)
-  return op === undefined ? `${id}:${address}` : effectKey(op)
+  return operations.get(address)?.effectKey ?? effectKeyOf(id, address)
 }
 
 export class CommandHandler implements Commands {

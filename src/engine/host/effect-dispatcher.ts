@@ -10,7 +10,7 @@ import type { Clock, Failure, Json } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
 import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
-import { effectKey, type Operation } from '../replay/operation.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
 import { runIn, type LoadedActivation, type LoadedRun } from './loaded-run.ts'
@@ -117,7 +117,7 @@ export class EffectDispatcher implements EffectsHost {
       this.#engine.touch(run)
     }
     if (op.owner.outcome !== undefined || op.ended) {
-      this.#engine.effects.forget(effectKey(op))
+      this.#engine.effects.forget(op.effectKey)
       return
     }
     const end = encodeEnd(event, encode)
