@@ -363,7 +363,7 @@ export class Driver implements EngineState {
   touch(run: LoadedRun): void {
     this.#touched.add(run.id)
     this.batch.epochs.set(run.id, run.epoch)
-    this.schedule()
+    if (!this.#pumping) this.schedule()
   }
 
   /** True if the process may go on (nothing to write, or written). */
@@ -630,7 +630,7 @@ export class Driver implements EngineState {
 
   /** An append that tests can let die. True: the process is dead. */
   crashAtAppend(): boolean {
-    return this.dead || this.#crash('append')
+    return this.dead || (this.options.crash !== undefined && this.#crash('append'))
   }
 
   callOff(op: Operation): void {

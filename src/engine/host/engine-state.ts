@@ -83,7 +83,7 @@ export interface EngineState {
   readonly ends: Map<RunId, RunEnd>
   onPart: (run: RunId, part: LivePart, author: PartAuthor) => void
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
-  /** Something of this run is written with the next commit. */
+  /** Something of this run is written with the next commit, which comes soon. */
   touch(run: LoadedRun): void
   schedule(): void
   /** Calls an effect off as soon as what stops it is durable. */
