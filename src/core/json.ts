@@ -237,7 +237,7 @@ export function copy<T extends Json | undefined>(value: T): T {
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
-    for (const member of Object.values(value)) deepFreeze(member)
+    for (const member of Object.values(value)) if (typeof member === 'object') deepFreeze(member)
   }
   return value
 }

@@ -65,49 +65,44 @@ function beginning(text: string): readonly Name[] {
   return [...first, ...worker.filter((name) => name !== 'admitted' && !first.includes(name)), 'admitted']
 }
 
-/**
- * Where each recorded member stands in an edge. One function each, because an edge is recorded for every delegation.
- */
-const members: { readonly [K in Name]: (edge: Edge) => RecordedEdge[K] | undefined } = {
-  brief: ({ work }) => work.brief,
-  context: ({ work }) => work.context,
-  entries: ({ work }) => work.entries,
-  history: ({ work }) => work.history,
-  messages: ({ work }) => work.messages,
-  added: ({ work }) => work.added,
-  turns: ({ work }) => work.turns,
-  depth: ({ bounds }) => bounds.depth,
-  maxDepth: ({ bounds }) => bounds.maxDepth,
-  limits: ({ bounds }) => bounds.limits,
-  permissions: ({ bounds }) => bounds.permissions,
-  oversight: ({ oversight }) => oversight?.policy,
-  failures: ({ oversight }) => oversight?.failures,
-  admitted: ({ oversight }) => oversight?.admitted,
-  delegation: ({ leader }) => leader.delegation,
-  report: ({ leader }) => leader.report,
-  permit: ({ leader }) => leader.slotOf,
-  asks: ({ leader: { questionsTo } }) => (questionsTo === undefined ? undefined : { leader: questionsTo }),
-  threads: ({ leader }) => leader.threads,
-  team: ({ team }) => team.roster,
-  assignment: ({ team }) => team.assignment,
-  versions: ({ run }) => run.versions,
-  metadata: ({ run }) => run.metadata,
-  hooks: ({ run }) => run.hooks,
-  root: ({ run }) => run.extras,
-  flow: ({ flow }) => flow,
-}
-
-/** The members of each order, with where they stand. */
-const readers = Object.fromEntries(
-  Object.entries(orders).map(([order, names]) => [order, names.map((name) => ({ name, of: members[name] }))]),
-) as unknown as Readonly<Record<EdgeOrder, readonly { readonly name: Name; readonly of: (edge: Edge) => unknown }[]>>
+/** The recorded members of an edge, whether it has them or not. */
+const membersOf = ({ work, bounds, oversight, leader, team, run, flow }: Edge): Readonly<Record<Name, unknown>> => ({
+  brief: work.brief,
+  context: work.context,
+  entries: work.entries,
+  history: work.history,
+  messages: work.messages,
+  added: work.added,
+  turns: work.turns,
+  depth: bounds.depth,
+  maxDepth: bounds.maxDepth,
+  limits: bounds.limits,
+  permissions: bounds.permissions,
+  oversight: oversight?.policy,
+  failures: oversight?.failures,
+  admitted: oversight?.admitted,
+  delegation: leader.delegation,
+  report: leader.report,
+  permit: leader.slotOf,
+  asks: leader.questionsTo === undefined ? undefined : { leader: leader.questionsTo },
+  threads: leader.threads,
+  team: team.roster,
+  assignment: team.assignment,
+  versions: run.versions,
+  metadata: run.metadata,
+  hooks: run.hooks,
+  root: run.extras,
+  flow,
+})
 
 /** The edge as the input of an activation. */
 export function encodeEdge(edge: Edge): JsonObject {
+  const members = membersOf(edge)
+  const names = orders[edge.order]
   const recorded: { [name: string]: unknown } = {}
-  for (const { name, of } of readers[edge.order]) {
-    const value = of(edge)
-    if (value !== undefined) recorded[name] = value
+  for (let i = 0; i < names.length; i++) {
+    const value = members[names[i]!]
+    if (value !== undefined) recorded[names[i]!] = value
   }
   return recorded as JsonObject
 }
@@ -189,11 +184,14 @@ function runIn({ versions, metadata, hooks, root }: RecordedEdge): EdgeRun {
 /** The order that the members of a recorded edge follow; where several fit, they are the same for it. */
 function orderOf(recorded: JsonObject): EdgeOrder {
   const names = Object.keys(recorded)
-  const follows = (order: EdgeOrder): boolean => {
-    let at = -1
-    return names.every((name) => (at = orders[order].indexOf(name as Name, at + 1)) !== -1)
-  }
-  return (Object.keys(orders) as EdgeOrder[]).find(follows) ?? 'worker'
+  for (const order in orders) if (follow(names, orders[order as EdgeOrder])) return order as EdgeOrder
+  return 'worker'
+}
+
+function follow(names: readonly string[], order: readonly string[]): boolean {
+  let at = -1
+  for (let i = 0; i < names.length; i++) if ((at = order.indexOf(names[i]!, at + 1)) === -1) return false
+  return true
 }
 
 /** The oversight policy in the input of an activation; undefined where it states none, or is no edge. */

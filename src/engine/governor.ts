@@ -75,7 +75,8 @@ interface Lane {
 type Ender = (lane: Lane, call: QueuedCall, how: CallEnd, retryAfterMs: number) => void
 
 class QueuedCall implements Pass {
-  state: 'waiting' | 'out' | 'ended' = 'waiting'
+  waiting = true
+  hasEnded = false
   readonly go: () => void
   readonly #lane: Lane
   readonly #ended: Ender
@@ -86,11 +87,8 @@ class QueuedCall implements Pass {
     this.#ended = ended
   }
 
-  get waiting(): boolean {
-    return this.state === 'waiting'
-  }
   end(how: CallEnd, retryAfterMs = 0): void {
-    if (this.state !== 'ended') this.#ended(this.#lane, this, how, retryAfterMs)
+    if (!this.hasEnded) this.#ended(this.#lane, this, how, retryAfterMs)
   }
 }
 
@@ -169,16 +167,21 @@ export class Governor {
   }
 
   #leaves(lane: Lane, turn: QueuedCall): void {
-    turn.state = 'out'
+    turn.waiting = false
     lane.underWay++
   }
 
   readonly #ended: Ender = (lane, turn, how, retryAfterMs) => {
-    const was = turn.state
-    turn.state = 'ended'
-    if (was === 'waiting') lane.queue.delete(turn)
-    else {
-      const changed = how === 'refused' ? this.#refused(lane, retryAfterMs) : how === 'answered' && answered(lane)
+    turn.hasEnded = true
+    if (turn.waiting) {
+      turn.waiting = false
+      lane.queue.delete(turn)
+    } else {
+      const { throttle } = lane
+      const changed =
+        how === 'refused'
+          ? this.#refused(lane, retryAfterMs)
+          : how === 'answered' && throttle !== undefined && answered(lane, throttle)
       lane.underWay--
       if (changed) this.#tell(lane)
     }
@@ -209,15 +212,16 @@ export class Governor {
 
   /** Lets the calls go whose turn it is. */
   #next(lane: Lane): void {
-    for (const turn of lane.queue) {
-      if (!this.#isFree(lane)) break
-      lane.queue.delete(turn)
-      this.#leaves(lane, turn)
-      turn.go()
-    }
+    if (lane.queue.size > 0)
+      for (const turn of lane.queue) {
+        if (!this.#isFree(lane)) break
+        lane.queue.delete(turn)
+        this.#leaves(lane, turn)
+        turn.go()
+      }
     if (lane.underWay === 0 && lane.queue.size === 0) {
-      lane.restsSince = this.#clock.now()
       if (lane.throttle === undefined) this.#lanes.delete(lane.model)
+      else lane.restsSince = this.#clock.now()
     }
     this.#arm(lane)
   }
@@ -247,9 +251,7 @@ export class Governor {
 }
 
 /** One more was answered. True: the limit has gone up by it, or is gone. */
-function answered(lane: Lane): boolean {
-  const { throttle } = lane
-  if (throttle === undefined) return false
+function answered(lane: Lane, throttle: Throttle): boolean {
   const { limit, refusedAt } = throttle
   if (++throttle.answered < limit * (limit + 1 === refusedAt ? throttle.patience : 1)) return false
   throttle.answered = 0

@@ -42,10 +42,10 @@ export function askedQuestion({ owner, address }: AskedBy, event: AskOpened): Qu
 }
 
 /** Whether a `once` effect has happened. Every round of doubt is a question of its own. */
-export function doubtQuestion({ owner, address, rounds: round, done }: Operation, effectKey: string): QuestionRecord {
+export function doubtQuestion({ owner, address, rounds: round, done, key }: Operation): QuestionRecord {
   const id = derivedId('int', owner.id, address, String(round))
   const elsewhere = done === undefined ? {} : { reason: alreadyDone(done), done: done as unknown as Json }
-  const body = { address, path: owner.birth.path, round, key: effectKey, ...elsewhere }
+  const body = { address, path: owner.birth.path, round, key, ...elsewhere }
   return { id, address, key: `${doubtKey}${address}#${round}`, kind: 'in-doubt', until: null, body }
 }
 

@@ -87,7 +87,6 @@ export {
 export {
   answerShape,
   callerShape,
-  copiedShape,
   endReasonShape,
   earlierShape,
   editShape,

@@ -19,23 +19,23 @@ export const unpackKey = (packed: string): string => (packed.includes(':') ? pac
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const hexadecimal = '0123456789abcdef'
-/** The values of hexadecimal digits by their codes; negative for anything else. */
+const isHash = /^[0-9a-f]{64}$/
+/** The values of hexadecimal digits by their codes. */
 const nibbles = Int8Array.from({ length: 128 }, (_, code) => hexadecimal.indexOf(String.fromCharCode(code)))
 
 /** Of a digest as 64 hexadecimal digits. */
 export function packHash(hash: string): string | undefined {
-  if (hash.length !== 64) return undefined
-  const nibble = (at: number): number => nibbles[hash.charCodeAt(at)] ?? -1
-  const last = nibble(63)
-  let all = last
+  if (!isHash.test(hash)) return undefined
   let packed = ''
   for (let at = 0; at < 63; at += 3) {
-    const bits = (nibble(at) << 8) | (nibble(at + 1) << 4) | nibble(at + 2)
-    all |= bits
+    const bits =
+      (nibbles[hash.charCodeAt(at)]! << 8) |
+      (nibbles[hash.charCodeAt(at + 1)]! << 4) |
+      nibbles[hash.charCodeAt(at + 2)]!
     packed += digits[bits >> 6]! + digits[bits & 63]!
   }
   // the last digit stands for four bits
-  return all < 0 ? undefined : packed + digits[last << 2]!
+  return packed + digits[nibbles[hash.charCodeAt(63)]! << 2]!
 }
 
 /** Throws for a text that is no packed digest. */

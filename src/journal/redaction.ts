@@ -300,12 +300,6 @@ export function eventShape(event: { readonly type?: unknown }, result: Shape = '
   return (typeof event.type === 'string' ? complete.get(event.type) : undefined) ?? common
 }
 
-/**
- * Of an event that is copied into a fork. It is redacted already, except for values registered since. The shapes of its
- * results are not known here.
- */
-export const copiedShape = (event: { readonly type?: unknown }): Shape => eventShape(event, 'text')
-
 /** Of the edit of a fork. */
 export const editShape = {
   type: 'kept',

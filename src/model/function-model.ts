@@ -5,6 +5,7 @@
  * what a call, a file or a reason to finish may be (answer.ts, files.ts).
  */
 import {
+  abortOf,
   deepFreeze,
   FailureError,
   jsonProblem,
@@ -12,6 +13,7 @@ import {
   promised,
   failure,
   unknownNames,
+  withSignalOf,
   type CallUsage,
   type Draft,
   type FilePart,
@@ -41,8 +43,9 @@ export function functionModel(rule: ModelFunction, id: string): Model {
 
 /** Asks a rule. One that answers at once costs no wait. */
 function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<ModelAnswer> {
-  const { signal, key, emit } = asked
-  signal.throwIfAborted()
+  const { key, emit } = asked
+  const abort = abortOf(asked)
+  abort.throwIfAborted()
   const request = snapshotOf(asked)
   let streamed = false
   if (emit !== undefined)
@@ -51,7 +54,7 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
       emit(part)
     }
   const failed = (error: unknown): never => {
-    signal.throwIfAborted()
+    abort.throwIfAborted()
     throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
   }
   const made = (answer: ModelAnswerInput | string): ModelAnswer =>
@@ -60,7 +63,7 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   let answer: Now<ModelAnswerInput | string>
   try {
     const result = rule(request)
-    answer = typeof result === 'object' && 'then' in result ? untilAborted(result, signal) : result
+    answer = typeof result === 'object' && 'then' in result ? untilAborted(result, abort) : result
   } catch (error) {
     return failed(error)
   }
@@ -75,14 +78,19 @@ const frozenOf = new WeakMap<readonly Message[], number>()
  * change nothing in it, since no journal would know.
  */
 function snapshotOf(request: ModelRequest): Draft<ModelRequest> {
-  const { messages, tools, settings } = request
+  const { messages, tools, settings, toolChoice, outputSchema, traceparent } = request
   const frozen = frozenOf.get(messages) ?? 0
   for (let i = frozen <= messages.length ? frozen : 0; i < messages.length; i++) deepFreeze(messages[i])
   frozenOf.set(messages, messages.length)
-  const shown: Draft<ModelRequest> = { ...request }
-  shown.messages = Object.freeze(messages.slice())
-  shown.tools = Object.freeze(tools.slice())
+  const shown: Draft<ModelRequest> = withSignalOf(request, {
+    messages: Object.freeze(messages.slice()),
+    tools: Object.freeze(tools.slice()),
+    key: request.key,
+  })
   if (settings !== undefined) shown.settings = Object.freeze({ ...settings })
+  if (toolChoice !== undefined) shown.toolChoice = toolChoice
+  if (outputSchema !== undefined) shown.outputSchema = outputSchema
+  if (traceparent !== undefined) shown.traceparent = traceparent
   return shown
 }
 
@@ -102,7 +110,7 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   const files = answer.files?.flatMap((file) => fileOf(partOfFile(file)) ?? []) ?? noFiles
   const made: Draft<ModelAnswer> =
     files.length === 0 ? { text, calls, finish, model: id } : { text, calls, files, finish, model: id }
-  const metadata = readMetadata(answer.providerMetadata)
+  const metadata = answer.providerMetadata && readMetadata(answer.providerMetadata)
   if (metadata !== undefined) made.providerMetadata = metadata
   if (answer.usage !== 'unknown') made.usage = answer.usage ?? nothing
   return made
@@ -149,12 +157,9 @@ const isFreeId = (id: string | undefined, before: readonly ToolCall[]): id is st
   typeof id === 'string' && id !== '' && !before.some((call) => call.id === id)
 
 function finishOf({ finish }: ModelAnswerInput, calls: readonly ToolCall[], id: string): FinishReason {
+  if (finish === undefined) return calls.length > 0 ? 'tool-calls' : 'stop'
   try {
-    return readFinish(finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'), {
-      model: id,
-      version: 'v4',
-      streamed: false,
-    })
+    return readFinish(finish, { model: id, version: 'v4', streamed: false })
   } catch (error) {
     throw notAnAnswer(id, messageOf(error), error)
   }

@@ -25,14 +25,17 @@ export function modelCallContent(
   messages: string,
   sha256: Sha256,
 ): string {
-  const digestOf = (value: object): string => remembered(digests, value, (each) => sha256(canonical(each as Json)))
   let text = `model ${canonical(model)}`
-  if (tools.length > 0) text += remembered(lists, tools, (all) => all.map((tool) => ` tool ${digestOf(tool)}`).join(''))
+  if (tools.length > 0)
+    text += remembered(lists, tools, (all) => all.map((tool) => ` tool ${digestOf(tool, sha256)}`).join(''))
   if (settings !== undefined) text += ` settings ${canonical(settings as Json)}`
-  if (outputSchema !== undefined) text += ` output ${digestOf(outputSchema)}`
+  if (outputSchema !== undefined) text += ` output ${digestOf(outputSchema, sha256)}`
   if (purpose !== undefined) text += ` purpose ${canonical(purpose)}`
   return `${text} ${messages}`
 }
+
+const digestOf = (value: object, sha256: Sha256): string =>
+  remembered(digests, value, (each) => sha256(canonical(each as Json)))
 
 /**
  * What a conversation that grows puts into content keys: the digest of what was said up to the last answer, and what

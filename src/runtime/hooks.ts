@@ -20,9 +20,9 @@ import {
   type Checks,
   type Rule,
 } from '../core/index.ts'
-import type { Edge, Layer, StartCompletion, StartDelegation, StartHooks } from '../edge/index.ts'
+import type { Layer, StartCompletion, StartDelegation, StartHooks } from '../edge/index.ts'
 import { ContextView, type Context } from '../engine/index.ts'
-import { extrasIn, type RootContext } from './session.ts'
+import type { RootContext } from './session.ts'
 
 /**
  * Functions by name, for starts that name them: of the forms of `onStart`, `filterMessages` and `onComplete`
@@ -120,9 +120,13 @@ export const findHook =
 export const hooksLayer =
   (find: FindHook | undefined): Layer =>
   (next) =>
-    find === undefined ? next : (ctx, edge) => next(namesHooks(edge) ? new HookedContext(ctx, find) : ctx, edge)
-
-const namesHooks = ({ run }: Edge): boolean => run.hooks !== undefined || extrasIn(run).context !== undefined
+    find === undefined
+      ? next
+      : (ctx, edge) => {
+          const { hooks, extras } = edge.run
+          const isAsked = hooks !== undefined || extras?.['context'] !== undefined
+          return next(isAsked ? new HookedContext(ctx, find) : ctx, edge)
+        }
 
 class HookedContext extends ContextView {
   readonly #find: FindHook

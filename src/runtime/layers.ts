@@ -7,7 +7,7 @@
  * that an edge does not ask for costs one call.
  */
 import { answerLayer, outputKeyLayer, reviewLayer, type Agent } from '../agent/index.ts'
-import { parentOf, promised } from '../core/index.ts'
+import { parentOf } from '../core/index.ts'
 import { layered, type Layer, type ActivationWork } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { trustLayer, type TrustPresets } from '../oversight/index.ts'
@@ -46,11 +46,8 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
   answerLayer(agent),
 ]
 
-/**
- * The work of an agent inside its layers. Made once per agent. What an agent throws at once rejects, as the contract of
- * work says.
- */
+/** The work of an agent inside its layers. Made once per agent. */
 export const workOf = (agent: Agent, parts: LayerParts): ActivationWork =>
-  layered(layers(agent, parts), (ctx, edge) => promised(() => agent.orchestrate(ctx, edge)))
+  layered(layers(agent, parts), (ctx, edge) => agent.orchestrate(ctx, edge))
 
 const isRoot = ({ place: { activation } }: Context): boolean => parentOf(activation) === undefined

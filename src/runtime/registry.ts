@@ -55,29 +55,25 @@ export function registerAgents(
   parts: LayerParts = { hasEnded: () => Promise.resolve(false) },
   channels?: readonly Channel[],
 ): Agents {
-  const byName = new Map<string, Map<string, Agent>>()
+  const byName = new Map<string, RegisteredVersions>()
   const unloaded = new Set<Agent>()
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents)
     for (const agent of reachableAgents(agents)) {
-      const versions = byName.get(agent.name) ?? new Map<string, Agent>()
-      versions.delete(agent.version)
-      versions.set(agent.version, agent)
+      const before = byName.get(agent.name)?.versions ?? new Map<string, Agent>()
+      before.delete(agent.version)
+      byName.set(agent.name, { newest: agent, versions: before.set(agent.version, agent) })
       if (agent.load !== undefined) unloaded.add(agent)
-      byName.set(agent.name, versions)
     }
   }
   for (const agent of earlier) register([agent])
   register(given)
   const made = new WeakMap<Agent, Orchestration>()
   const telling = new Map((channels ?? []).map((channel) => [channel.name, channelWork(channel)]))
-  const everybody = (): readonly Agent[] => [...byName.values()].flatMap((versions) => [...versions.values()])
+  const everybody = (): readonly Agent[] => [...byName.values()].flatMap(({ versions }) => [...versions.values()])
   const lookUp = (name: string, version?: string): Agent | undefined => {
-    const versions = byName.get(name)
-    if (version !== undefined) return versions?.get(version)
-    let newest: Agent | undefined
-    for (const agent of versions?.values() ?? []) newest = agent
-    return newest
+    const known = byName.get(name)
+    return version === undefined ? known?.newest : known?.versions.get(version)
   }
   return {
     onMissingVersion,
@@ -99,10 +95,11 @@ export function registerAgents(
         })
     },
     find(name, version) {
-      const channel = channelOf(name)
-      if (channel !== undefined) return telling.get(channel) ?? missingChannel(channel)
       const agent = lookUp(name, version)
-      if (agent === undefined) return undefined
+      if (agent === undefined) {
+        const channel = channelOf(name)
+        return channel === undefined ? undefined : (telling.get(channel) ?? missingChannel(channel))
+      }
       let known = made.get(agent)
       if (known === undefined) made.set(agent, (known = orchestrationOf(agent, parts)))
       return known
@@ -116,7 +113,7 @@ export function registerAgents(
     },
     named(name, version) {
       const declares = (agent: Agent): boolean => agent.version.split('+')[0] === version
-      return lookUp(name, version) ?? [...(byName.get(name)?.values() ?? [])].findLast(declares)
+      return lookUp(name, version) ?? [...(byName.get(name)?.versions.values() ?? [])].findLast(declares)
     },
     require(agent) {
       if (typeof agent !== 'string' && !isAgent(agent))
@@ -127,12 +124,12 @@ export function registerAgents(
       if (found !== undefined) {
         // Rosters may have changed since they were registered, also to a worker that differs only in its functions. One
         // name means one worker in all teams, so all are looked at.
-        if (reachableAgents([found]).some((each) => byName.get(each.name)?.get(each.version) !== each))
+        if (reachableAgents([found]).some((each) => byName.get(each.name)?.versions.get(each.version) !== each))
           register([...new Set([...given, found])])
         return found
       }
       const name = typeof agent === 'string' ? agent : agent.name
-      const others = byName.get(name)
+      const others = byName.get(name)?.versions
       if (others !== undefined && typeof agent !== 'string')
         throw new ReeveError(
           'agent.not-registered',
@@ -142,6 +139,12 @@ export function registerAgents(
       throw notRegisteredHere(name, [...byName.keys()])
     },
   }
+}
+
+/** The versions of one agent in the order in which they were registered, and the last of them. */
+interface RegisteredVersions {
+  readonly newest: Agent
+  readonly versions: Map<string, Agent>
 }
 
 /** The trust names of the oversight of these agents, each once. */

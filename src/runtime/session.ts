@@ -118,9 +118,6 @@ export interface SessionParts {
   readonly memory?: SessionMemory | undefined
 }
 
-/** What the start said besides; on a worker nothing. */
-export const extrasIn = ({ extras = {} }: Edge['run']): RootExtras => extras
-
 /** The session layer: for roots only, not for workers. */
 export const sessionLayer =
   (parts: SessionParts, isRoot: (ctx: Context) => boolean): Layer =>
@@ -135,8 +132,8 @@ async function orchestrateRoot(
   work: ActivationWork,
   { hasEnded, memory }: SessionParts,
 ): Promise<Outcome> {
-  const extras = extrasIn(recorded.run)
-  const { extras: _extras, ...fixed } = recorded.run
+  const { extras: said = {}, ...fixed } = recorded.run
+  const extras: RootExtras = said
   const edge = { ...recorded, run: fixed }
   warn(ctx, extras)
   if (ctx.place.caller.session === undefined) {
@@ -277,7 +274,7 @@ async function shown(
 ): Promise<readonly EdgeMessage[]> {
   if (context === undefined || context === 'conversation') return given.messages
   if (context === 'brief') return []
-  const hook = hookNamed<ContextHook>(ctx, context)!
+  const hook = hookNamed<ContextHook>(ctx, context)
   const { word } = await callHook<Exclude<RecalledMemory, void>>(
     ctx,
     'start.context',

@@ -68,11 +68,7 @@ export class Roster {
   }
 
   find(name: string): Agent | undefined {
-    return (
-      this.#added.get(name) ??
-      this.#given().find((worker) => worker.name === name) ??
-      this.#specialists.find((worker) => worker.name === name)
-    )
+    return this.#added.get(name) ?? named(this.#given(), name) ?? named(this.#specialists, name)
   }
 
   get specialists(): readonly Agent[] {
@@ -115,6 +111,11 @@ export class Roster {
       ...workerProblems(this.#leader, [...workers, ...this.#specialists]),
     ]
   }
+}
+
+function named(workers: readonly Agent[], name: string): Agent | undefined {
+  for (let i = 0; i < workers.length; i++) if (workers[i]!.name === name) return workers[i]
+  return undefined
 }
 
 /** Why a leader without workers cannot begin. */

@@ -5,7 +5,7 @@
  * definition (roster.ts). Lives in memory; replay rebuilds it from the same calls (K3). Specs change only when a member
  * joins, never per turn.
  */
-import { failure, own, type Failure } from '../core/index.ts'
+import { failure, type Failure } from '../core/index.ts'
 import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -50,10 +50,10 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   #specs: readonly ToolSpec[] = []
   #stale = true
 
-  /** `defers`: its leader can be told of the ends of background work. */
+  /** `defers`: its leader can be told of the ends of background work, where a worker may do any. */
   constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
     this.#policy = policy
-    this.#defers = defers
+    this.#defers = defers && mayDefer(policy)
     this.#names = [...names]
     this.delegations = new Delegations(
       policy.leader,
@@ -125,9 +125,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     asked: DelegationRequest,
     place: DelegationPosition,
   ): Promise<CallResult> {
-    const beside = own(this.#policy.delegation.workers, asked.worker)?.hedge?.with
-    const other = beside === undefined ? undefined : this.#worker(beside)
-    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, other)
+    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, this.#worker)
   }
 
   several(
@@ -140,16 +138,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
-    return this.#defers && this.#mayDefer ? this.delegations.background : undefined
-  }
-
-  get #mayDefer(): boolean {
-    const { background, workers } = this.#policy.delegation
-    return (
-      background !== undefined ||
-      (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
-      this.#policy.roster.everyWorker().some((worker) => worker.background === true)
-    )
+    return this.#defers ? this.delegations.background : undefined
   }
 
   disposition(worker: string): Disposition | undefined {
@@ -157,9 +146,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#defers ? dispositionOf(delegation, worker, roster.find(worker)?.background === true) : undefined
   }
 
-  #worker(name: string): Worker {
-    return this.#policy.roster.find(name) ?? { name }
-  }
+  readonly #worker = (name: string): Worker => this.#policy.roster.find(name) ?? { name }
 
   recruit(name: string): Failure | undefined {
     const { roster, maxTeamSize } = this.#policy
@@ -190,3 +177,9 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')
   }
 }
+
+/** Whether some worker may work in the background. */
+const mayDefer = ({ delegation: { background, workers }, roster }: LeaderPolicy): boolean =>
+  background !== undefined ||
+  (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+  roster.everyWorker().some((worker) => worker.background === true)

@@ -3,10 +3,10 @@
  *
  * Owns: the rules for every option, those within options too, and that none is passed over: an option without a rule
  * does not compile. Does not own: what stands behind roles (plan/roles.ts), how an answer is made (result/options.ts),
- * what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is
+ * what is learned (learn/options.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is
  * to be carried out (plan/validate.ts).
  */
-import { learningChecks } from './learn/learning.ts'
+import { learningChecks } from './learn/options.ts'
 import { answerChecks } from './result/options.ts'
 import {
   amount,
@@ -44,12 +44,12 @@ import {
 } from '../agent/index.ts'
 import { modelCheck, modelProblem, resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
-import type { MailboxOptions } from './mail/mailbox.ts'
+import type { MailboxOptions } from './mail/options.ts'
 import type { AnyTeamOptions, DependencyOptions } from './options.ts'
 import type { Estimate } from './plan/plan.ts'
 import { type RoleBook } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
-import type { RecruitOptions } from './staff/recruitment.ts'
+import type { RecruitOptions } from './staff/options.ts'
 import type { BudgetOptions } from './budget/budget.ts'
 import { tolerances } from './schedule/failure-budget.ts'
 

@@ -199,8 +199,7 @@ async function replay(
     copied,
     earlier,
   })
-  activation.seq = 1
-  for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
+  for (const { seq, at, event } of past) activation.restore(seq, at, event)
   while (activation.advance()) {
     await drained()
     if (activation.awaitsForeign) host.problems.push('awaits something that is not of its context')

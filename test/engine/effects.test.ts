@@ -7,7 +7,7 @@ import { failure, FailureError, rootActivation, type Failure, type RunId } from 
 import type { StepSettled } from '../../src/journal/index.ts'
 import { Cancelled, type StepIO, type StepOptions } from '../../src/engine/context.ts'
 import { Effects, type EffectsHost } from '../../src/engine/replay/effects.ts'
-import { effectKey, openOperation, type Operation, type Owner } from '../../src/engine/replay/operation.ts'
+import { openOperation, type Operation, type Owner } from '../../src/engine/replay/operation.ts'
 import { manualClock } from '../../src/testing/index.ts'
 
 const owner = { id: rootActivation('run_1' as RunId), opened: 0, birth: { agent: 'worker' } } as unknown as Owner
@@ -295,7 +295,7 @@ describe('K6: one flight for each operation', () => {
     await settled()
     effects.release(step({}, 'once'))
     expect([calls.length, ends.length]).toEqual([1, 2])
-    effects.forget(effectKey(op))
+    effects.forget(op.effectKey)
     expect([effects.size, effects.any(owner.id)]).toEqual([0, false])
   })
 

@@ -1,7 +1,8 @@
 /** What all mail came to: who goes on from it does what the one before would have done. Spec team 1.7. */
 import { describe, expect, test } from 'vitest'
 import { Exchanges } from '../../src/team/progress/mail-loops.ts'
-import { Mailbox, type MailboxOptions, type MailboxState } from '../../src/team/mail/mailbox.ts'
+import { Mailbox, type MailboxState } from '../../src/team/mail/mailbox.ts'
+import type { MailboxOptions } from '../../src/team/mail/options.ts'
 import { Dice } from '../crash/kill/random.ts'
 
 const again = (mailbox: Mailbox, options: MailboxOptions): Mailbox => {

@@ -1,6 +1,7 @@
 /** The mailbox of a team, without a team: numbers, bounds, inboxes, copies. Spec team 1.7. */
 import { describe, expect, test } from 'vitest'
-import { Mailbox, type MailboxOptions, type Posted } from '../../src/team/mail/mailbox.ts'
+import { Mailbox, type Posted } from '../../src/team/mail/mailbox.ts'
+import type { MailboxOptions } from '../../src/team/mail/options.ts'
 import { addresseesOf, addressOf } from '../../src/team/mail/recipients.ts'
 import { Directory } from '../../src/team/staff/directory.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { cyclesOf } from '../../src/team/plan/cycles.ts'
-import { recordable } from '../../src/team/plan/plan-parser.ts'
+import { recordable } from '../../src/team/plan/plan.ts'
 import { team } from '../../src/team/index.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { validatePlan, type PlanSurroundings, type Validated } from '../../src/team/plan/validate.ts'

@@ -114,8 +114,10 @@ const report: Binding = {
 }
 
 /** Adds the report tool to the opening of a model agent that reports. */
-export const withReport = (opening: Opening, reports: boolean): Opening =>
-  reports ? { ...opening, toolbox: mergedToolbox(opening.toolbox, [report]) } : opening
+export const withReport = (opening: Opening): Opening => ({
+  ...opening,
+  toolbox: mergedToolbox(opening.toolbox, [report]),
+})
 
 /** The last unknown tool that this agent called; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {

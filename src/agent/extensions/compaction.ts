@@ -211,7 +211,7 @@ export class Compactor implements Extension {
       { role: 'system', content: summaryTask },
       { role: 'user', content: text },
     ]
-    this.#state.besides++
+    this.#state.asked++
     const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
     return askModel(this.#caller, this.#state, ctx, [], { messages, content, tokens: estimateTokens(messages) })
   }

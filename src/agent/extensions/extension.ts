@@ -1,8 +1,8 @@
 /**
  * Extension: what an option of a model agent does at the moments of its turn loop.
  *
- * Owns: the moments, and what an extension sees and may change at each. Does not own: which extensions exist and their
- * order (../loop/model-activation.ts), when a moment comes (../loop/turn-loop.ts).
+ * Owns: the moments, what an extension sees and may change at each, and what several do together. Does not own: which
+ * extensions exist and their order (../loop/model-activation.ts), when a moment comes (../loop/turn-loop.ts).
  * Holds: an extension belongs to one activation and keeps its own state. Moments without an extension cost no wait and
  * no call.
  */
@@ -61,7 +61,7 @@ export class TurnView {
   }
 }
 
-/** The moments of one activation. At each, extensions are called in the order of their list. */
+/** The moments of one activation. At each, extensions are called in the order of their list (`combined`). */
 export interface Extension {
   /** Before each turn, even if no turn may follow: tells the model what has arrived. */
   beforeTurn?(): void
@@ -83,29 +83,64 @@ export interface Extension {
   atEnd?(outcome: Outcome): Promise<Outcome>
 }
 
-type LoopMoment = keyof Extension
-type ExtensionAt<M extends LoopMoment> = Extension & Required<Pick<Extension, M>>
+type Moment = keyof Extension
+type ExtensionAt<M extends Moment> = Extension & Required<Pick<Extension, M>>
 
-/** For each moment the extensions that implement it, in order. */
-export type Moments = { readonly [M in LoopMoment]: readonly ExtensionAt<M>[] }
-
-const noMoments: Moments = {
-  beforeTurn: [],
-  beforeModel: [],
-  onUnanswered: [],
-  afterModel: [],
-  beforeAnswer: [],
-  onAnswer: [],
-  afterTurn: [],
-  unmet: [],
-  atEnd: [],
+/** What several extensions that have a moment do there together. */
+const together: { readonly [M in Moment]: (all: readonly ExtensionAt<M>[]) => Required<Extension>[M] } = {
+  beforeTurn: (all) => () => {
+    for (const each of all) each.beforeTurn()
+  },
+  beforeModel: (all) => (turn) => beforeModelOf(all, turn),
+  onUnanswered: (all) => (outcome) => all.some((each) => each.onUnanswered(outcome)),
+  afterModel: (all) => async (turn) => {
+    for (const each of all) await each.afterModel(turn)
+  },
+  beforeAnswer: (all) => async () => {
+    for (const each of all) if (await each.beforeAnswer()) return true
+    return false
+  },
+  onAnswer: (all) => async (turn, text, output) => {
+    for (const each of all) {
+      const refusal = await each.onAnswer(turn, text, output)
+      if (refusal !== undefined) return refusal
+    }
+    return undefined
+  },
+  afterTurn: (all) => async (turn) => {
+    for (const each of all) await each.afterTurn(turn)
+  },
+  unmet: (all) => () => all.map((each) => each.unmet()).find((said) => said !== '') ?? '',
+  atEnd: (all) => async (outcome) => {
+    let left = outcome
+    for (const each of all) left = await each.atEnd(left)
+    return left
+  },
 }
 
-/** The extensions by moment. Without extensions, always the same object. */
-export function momentsOf(extensions: readonly Extension[]): Moments {
-  if (extensions.length === 0) return noMoments
-  const moments = Object.keys(noMoments) as LoopMoment[]
+/** Waits only for those that have something to wait for. */
+function beforeModelOf(
+  all: readonly ExtensionAt<'beforeModel'>[],
+  turn: TurnView,
+  from = 0,
+): Promise<void> | undefined {
+  for (let i = from; i < all.length; i++) {
+    const waiting = all[i]!.beforeModel(turn)
+    if (waiting !== undefined) return waiting.then(() => beforeModelOf(all, turn, i + 1))
+  }
+  return undefined
+}
+
+const noExtension: Extension = {}
+
+/** These extensions as one, which has the moments that one of them has. */
+export function combined(all: readonly Extension[]): Extension {
+  if (all.length < 2) return all[0] ?? noExtension
+  const moments = Object.keys(together) as Moment[]
   return Object.fromEntries(
-    moments.map((moment) => [moment, extensions.filter((each) => each[moment] !== undefined)]),
-  ) as unknown as Moments
+    moments.flatMap((moment) => {
+      const having = all.filter((each) => each[moment] !== undefined)
+      return having.length === 0 ? [] : [[moment, together[moment](having as never)]]
+    }),
+  )
 }

@@ -75,8 +75,6 @@ export interface NextStep {
 /** The message to a model that must go on although it has answered. */
 export const goOn = 'Your work is not done yet. Go on.'
 
-const defaultNextStep = ({ end }: EndedTurn): NextStep => (end === undefined ? {} : { end })
-
 /**
  * A hook called after each turn. Its reply is merged with that of the hook before it. `name`: the name of the call in
  * the journal.
@@ -106,13 +104,14 @@ export function nextStep(
   state: ConversationState,
 ): NextStep {
   const { end, isAnswer } = turned
-  if (word === undefined || (end !== undefined && !isAnswer)) return defaultNextStep(turned)
+  const usual: NextStep = end === undefined ? {} : { end }
+  if (word === undefined || (end !== undefined && !isAnswer)) return usual
   const note = nonBlank(word.feedback)
   // a note alone does not justify another turn
   if (word.continue === false && end !== undefined) return { end }
   if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
   if (word.continue === false) return { end: end ?? bailedOutcome(state, turned) }
-  return word.continue === true && end !== undefined && left ? { note: goOn } : defaultNextStep(turned)
+  return word.continue === true && end !== undefined && left ? { note: goOn } : usual
 }
 
 /** What follows the last turn that a hook granted: its result is the end. */

@@ -31,6 +31,7 @@ export function lastAnswer(state: ConversationState, turns: TurnBudget): Extensi
         return false
       turns.treeIsUsedUp = true
       state.turn--
+      state.asked--
       return true
     },
   }

@@ -6,15 +6,13 @@
  * Holds: a name that this process does not know is a hook that fails, so no check is skipped.
  */
 import { ReeveError } from '../../core/index.ts'
-import type { Edge } from '../../edge/index.ts'
+import type { StartCompletion } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { isAgent } from '../definition.ts'
 import type { Completion, Scorer, ScorerFunction } from './completion.ts'
-import type { OnIterationComplete } from './iteration.ts'
 
-/** The function registered under this name, or one that throws if there is none. Undefined without a name. */
-export function hookNamed<F>(ctx: Context, name: string | undefined): F | undefined {
-  if (name === undefined) return undefined
+/** The function registered under this name, or one that throws if there is none. */
+export function hookNamed<F>(ctx: Context, name: string): F {
   const found = ctx.hook?.(name)
   return (typeof found === 'function' ? found : () => Promise.reject(unknownHook(name))) as F
 }
@@ -24,19 +22,17 @@ const unknownHook = (name: string): ReeveError =>
     hint: 'Give it to createRuntime({ hooks: { … } }) in every process that drives the run.',
   })
 
-/** The hook of the start after each turn. */
-export const iterationHookOfStart = (ctx: Context, { run: { hooks } }: Edge): OnIterationComplete | undefined =>
-  hookNamed<OnIterationComplete>(ctx, hooks?.onIterationComplete)
-
 /** The completion check of the start. */
-export function completionOfStart(ctx: Context, { run: { hooks } }: Edge): Completion | undefined {
-  const given = hooks?.isComplete
-  if (given === undefined) return undefined
-  const { scorers, onScored, ...rest } = given
-  const heard = hookNamed<NonNullable<Completion['onScored']>>(ctx, onScored)
+export function completionOfStart(ctx: Context, { scorers, onScored, ...rest }: StartCompletion): Completion {
   const named = (name: string): Scorer => {
     const found = ctx.hook?.(name)
-    return isAgent(found) ? found : { name, score: hookNamed<ScorerFunction>(ctx, name)! }
+    return isAgent(found) ? found : { name, score: hookNamed<ScorerFunction>(ctx, name) }
   }
-  return { ...rest, scorers: scorers.map(named), ...(heard === undefined ? undefined : { onScored: heard }) }
+  return {
+    ...rest,
+    scorers: scorers.map(named),
+    ...(onScored === undefined
+      ? undefined
+      : { onScored: hookNamed<NonNullable<Completion['onScored']>>(ctx, onScored) }),
+  }
 }

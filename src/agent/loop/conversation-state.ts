@@ -32,6 +32,8 @@ export class ConversationState {
   /** Where it works. */
   readonly place: Place
   readonly edge: Edge
+  /** Whether a limit on tokens or US dollars holds, so that calls reserve them. */
+  readonly counts: boolean
   /** The prompt. It grows in place and is never copied, so every holder of a reference sees it grow. */
   readonly messages: Message[] = []
   /** The middlewares around the work, if any. */
@@ -40,8 +42,8 @@ export class ConversationState {
   background: WorkDeferrer | undefined
   /** The number of turns begun, which is the number of the current turn. */
   turn = 0
-  /** Model calls besides those of turns. They count as turns against limits. */
-  besides = 0
+  /** Model calls so far, including the current one; those besides turns count as turns against limits. */
+  asked = 0
   /** Corrections of the output so far. */
   repairs = 0
   /** Estimated tokens of the prompt; counted only if needed. */
@@ -75,7 +77,6 @@ export class ConversationState {
   #whole: Message[] | undefined
   /** The notes in the prompt that replace removed messages. */
   #replacements: readonly Message[] = []
-  readonly #counts: boolean
   readonly #measures: boolean
 
   /** `measures`: count tokens even without a limit. */
@@ -85,8 +86,8 @@ export class ConversationState {
     this.place = ctx.place
     this.edge = edge
     const { limits } = edge.bounds
-    this.#counts = limits !== undefined && (limits.tokens !== undefined || limits.usd !== undefined)
-    this.#measures = this.#counts || measures
+    this.counts = limits !== undefined && (limits.tokens !== undefined || limits.usd !== undefined)
+    this.#measures = this.counts || measures
   }
 
   /** The full conversation, whether still in the prompt or not. */
@@ -97,16 +98,6 @@ export class ConversationState {
   /** The conversation without instructions, for users' code: a new list of frozen messages. */
   conversation(): readonly Message[] {
     return this.whole.filter(({ role }) => role !== 'system').map(deepFreeze)
-  }
-
-  /** Model calls so far, including the current one. */
-  get asked(): number {
-    return this.turn + this.besides
-  }
-
-  /** Whether a limit on tokens or US dollars holds, so that calls reserve them. */
-  get counts(): boolean {
-    return this.#counts
   }
 
   /** The content of the prompt for its content key. */

@@ -27,12 +27,12 @@ import { middlewareFailure, MiddlewareChain } from '../extensions/middleware-cha
 import { iteration } from '../extensions/iteration.ts'
 import { lastAnswer } from '../extensions/last-answer.ts'
 import { Scoring } from '../extensions/scoring.ts'
-import { completionOfStart, iterationHookOfStart } from '../extensions/start-hooks.ts'
+import { completionOfStart, hookNamed } from '../extensions/start-hooks.ts'
 import { withQuestions } from '../tool/ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
 import { filteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
 import { ConversationState } from './conversation-state.ts'
-import { momentsOf, type Extension, type Moments } from '../extensions/extension.ts'
+import { combined, type Extension } from '../extensions/extension.ts'
 import { turnLoop, type ModelSetup } from './turn-loop.ts'
 import { checkOutput, outputMisfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
@@ -41,43 +41,36 @@ import { fillTemplate } from '../instruction-template.ts'
 import { withTransfer } from '../tool/transfer-tool.ts'
 import { TurnBudget } from './turn-budget.ts'
 
-/** What an extension is made of. */
-interface ExtensionInput {
-  readonly setup: ModelSetup
-  readonly state: ConversationState
-  readonly turns: TurnBudget
-  readonly background: Background | undefined
-}
-
 /**
- * The extensions of the turn loop, in the order in which they are called at each moment. Undefined: the activation does
- * not use it. A new option is one more line.
+ * The extensions of the turn loop that this activation uses, in the order in which they are called at each moment. A
+ * new option is one more line.
  *
  * Compaction comes first, so that messages of the others are not summarized at once. Background work is told before the
  * last turn is announced, since nothing can be told after it. Middlewares see what was said before them. Scorers
  * measure the answer as middlewares left it. Hooks after a turn receive the scores. Extensions of the definition
  * precede those of the start.
  */
-const extensions: readonly ((activation: ExtensionInput) => Extension | undefined)[] = [
-  ({ setup, state, turns, background }) =>
-    setup.compaction && new Compactor(setup.compaction, setup, state, turns.max, background),
-  ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
-  ({ setup, state, turns }) => (setup.lastAnswer ? lastAnswer(state, turns) : undefined),
-  ({ state }) => state.hooks,
-  ({ setup, state, turns }) => setup.isComplete && new Scoring(setup.isComplete, state, turns.max),
-  ({ state, turns }) => scoringOfStart(state, turns),
-  ({ setup, state, turns }) => setup.onIterationComplete && iteration(setup.onIterationComplete, state, turns.max),
-  ({ state, turns }) => iterationOfStart(state, turns),
-]
-
-function scoringOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
-  const started = completionOfStart(state.ctx, state.edge)
-  return started && new Scoring(started, state, max, 'start.isComplete')
-}
-
-function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
-  const started = iterationHookOfStart(state.ctx, state.edge)
-  return started && iteration(started, state, max, 'start.onIterationComplete')
+function extensionsOf(
+  setup: ModelSetup,
+  state: ConversationState,
+  turns: TurnBudget,
+  background: Background | undefined,
+): readonly Extension[] {
+  const { max } = turns
+  const { ctx, edge, hooks } = state
+  const started = edge.run.hooks
+  const all: Extension[] = []
+  if (setup.compaction !== undefined) all.push(new Compactor(setup.compaction, setup, state, max, background))
+  if (background !== undefined) all.push(backgroundTurns(background, state, turns))
+  if (setup.lastAnswer) all.push(lastAnswer(state, turns))
+  if (hooks !== undefined) all.push(hooks)
+  if (setup.isComplete !== undefined) all.push(new Scoring(setup.isComplete, state, max))
+  if (started?.isComplete !== undefined)
+    all.push(new Scoring(completionOfStart(ctx, started.isComplete), state, max, 'start.isComplete'))
+  if (setup.onIterationComplete !== undefined) all.push(iteration(setup.onIterationComplete, state, max))
+  if (started?.onIterationComplete !== undefined)
+    all.push(iteration(hookNamed(ctx, started.onIterationComplete), state, max, 'start.onIterationComplete'))
+  return all
 }
 
 /**
@@ -173,15 +166,14 @@ function runTurns(
   const background = opened.background ?? (worksInBackground(setup) ? new BackgroundWork() : undefined)
   state.background = background
   const budget = budgetOf(setup, state.edge)
-  const at = momentsOf(usedExtensions({ setup, state, turns: budget, background }))
-  const ended = turnLoop(setup, state, opened, budget, at)
-  return at.atEnd.length === 0 ? ended : ended.then((outcome) => changedAtEnd(at, state, outcome))
+  const extension = combined(extensionsOf(setup, state, budget, background))
+  const ended = turnLoop(setup, state, opened, budget, extension)
+  return extension.atEnd === undefined ? ended : ended.then((outcome) => changedAtEnd(extension, state, outcome))
 }
 
 /** The outcome as the extensions leave it. */
-async function changedAtEnd({ atEnd }: Moments, state: ConversationState, ended: Outcome): Promise<Outcome> {
-  let left = ended
-  for (const each of atEnd) left = await each.atEnd(left)
+async function changedAtEnd(extension: Extension, state: ConversationState, ended: Outcome): Promise<Outcome> {
+  const left = (await extension.atEnd?.(ended)) ?? ended
   return left === ended ? ended : withoutAnswer(state, left)
 }
 
@@ -192,28 +184,18 @@ function openingOf(
   instructions: string | undefined,
   missing: readonly string[],
 ): Opening {
-  const { edge } = state
-  const all = setup.open(state, instructions)
-  const whole = missing.length === 0 ? all : { ...all, toolbox: filteredToolbox(all.toolbox, new Set(missing)) }
-  const own = withReport(whole, setup.reports === true)
-  return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
+  const { leader, team, flow } = state.edge
+  let opening = setup.open(state, instructions)
+  if (missing.length > 0) opening = { ...opening, toolbox: filteredToolbox(opening.toolbox, new Set(missing)) }
+  if (setup.reports === true) opening = withReport(opening)
+  if (leader.questionsTo !== undefined) opening = withQuestions(opening)
+  if (team.assignment !== undefined) opening = withTeam(opening, state, team.assignment)
+  return flow?.to === undefined ? opening : withTransfer(opening, flow.to)
 }
 
 function budgetOf(setup: ModelSetup, { work: { turns: given }, bounds: { limits } }: Edge): TurnBudget {
   const { ownTurns = Infinity, turns: ofTree = Infinity } = limits ?? {}
   return new TurnBudget(Math.min(given ?? setup.maxTurns, ownTurns, ofTree), setup.lastAnswer)
-}
-
-const noExtensions: readonly Extension[] = []
-
-/** The extensions that this activation uses. */
-function usedExtensions(activation: ExtensionInput): readonly Extension[] {
-  let all: Extension[] | undefined
-  for (const make of extensions) {
-    const extension = make(activation)
-    if (extension !== undefined) (all ??= []).push(extension)
-  }
-  return all ?? noExtensions
 }
 
 /** Whether some of its tools work in the background. */

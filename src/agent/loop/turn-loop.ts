@@ -14,7 +14,6 @@ import {
   failed,
   failure,
   type ActivationId,
-  type Json,
   type LimitName,
   type Outcome,
 } from '../../core/index.ts'
@@ -30,7 +29,7 @@ import type { MiddlewareHooks } from '../extensions/middleware.ts'
 import { fixedToolbox, refuse, type CallResult, type Opening, type Toolbox } from '../tool/binding.ts'
 import { isBlank } from '../definition.ts'
 import type { ConversationState } from './conversation-state.ts'
-import { TurnView, type Moments, type AnswerRefusal } from '../extensions/extension.ts'
+import { TurnView, type Extension } from '../extensions/extension.ts'
 import { correction, outputOf, outputMisfit } from '../output.ts'
 import type { Tool } from '../tool/tool.ts'
 import { supersededTransfer } from '../tool/transfer-tool.ts'
@@ -80,7 +79,7 @@ export async function turnLoop(
   state: ConversationState,
   { system, toolbox }: Opening,
   turns: TurnBudget,
-  at: Moments,
+  at: Extension,
 ): Promise<Outcome> {
   const { ctx, edge } = state
   const offer = new OfferedTools(state, toolbox)
@@ -89,18 +88,17 @@ export async function turnLoop(
   state.begin(system)
   for (;;) {
     state.sayLater()
-    for (const each of at.beforeTurn) each.beforeTurn()
+    at.beforeTurn?.()
     if (state.ending !== undefined) return state.ending
     if (state.asked >= turns.max) {
       const lift = turns.max === defaultLimits.turns ? ` (${howToLift('turns', turns.max)})` : ''
-      return state.limited('turns', `${turns.max} turns are used up${lift}${unmetText(at)}`)
+      return state.limited('turns', `${turns.max} turns are used up${lift}${at.unmet?.() ?? ''}`)
     }
     state.turn++
+    state.asked++
     const turn = new TurnView(ctx.scope('turn'))
-    for (const each of at.beforeModel) {
-      const waiting = each.beforeModel(turn)
-      if (waiting !== undefined) await waiting
-    }
+    const waiting = at.beforeModel?.(turn)
+    if (waiting !== undefined) await waiting
     const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
     const asked = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
@@ -108,36 +106,38 @@ export async function turnLoop(
       holds: offer.answerShape,
     })
     if (asked.status !== 'completed') {
-      if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
+      if (at.onUnanswered?.(asked) === true) continue
       return exceeded(asked) === undefined || stood === undefined
-        ? modelFailure(state, ctx.place.activation, asked, unmetText(at))
+        ? modelFailure(state, ctx.place.activation, asked, at.unmet?.())
         : settleFor(stood)
     }
     turn.answer = asked.output as unknown as ModelAnswer
     const excess = callLimitProblem(setup, edge, turn.answer)
     if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : settleFor(stood)
-    for (const each of at.afterModel) await each.afterModel(turn)
+    if (at.afterModel !== undefined) await at.afterModel(turn)
     const { answer, again } = turn
     state.say(answerMessage(answer))
     if (again === undefined && answer.text !== '') state.text = answer.text
     let decided: FinishingCall | undefined // set if a call ends the work
     if (again !== undefined) rejectAnswer(state, turn.ctx, answer, again)
-    else if (answer.calls.length > 0)
-      turn.end = (decided = await runAnswerCalls(state, turn.ctx, offer.toolbox, answer))?.end
-    else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
+    else if (answer.calls.length > 0) {
+      const results = await runCalls(state, turn.ctx, offer.toolbox, answer.calls)
+      decided = finishingCall(state, turn.ctx, answer, results)
+      turn.end = decided?.end
+    } else if (!isGranted && at.beforeAnswer !== undefined && (await at.beforeAnswer())) continue
     else turn.end = outputAnswer(setup, state, answer.text)
     // a call that ends the work is an answer of the model only if it is meant as one
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
     if (given !== undefined && decided !== undefined) state.text = asText(given.output)
     const text = decided === undefined ? answer.text : state.text
-    const refusal = given && at.onAnswer.length > 0 ? await refusedBy(at, turn, text, given.output) : undefined
+    const refusal = given && at.onAnswer && (await at.onAnswer(turn, text, given.output))
     if (refusal !== undefined) {
       decided?.refuse()
       state.note(refusal.told, refusal.toWorkers)
       turn.end = undefined
     }
-    for (const each of at.afterTurn) await each.afterTurn(turn)
+    if (at.afterTurn !== undefined) await at.afterTurn(turn)
     const next: NextStep = isGranted
       ? nextStepAfterLast(turn, state)
       : nextStep(turn.word, turn, state.asked < turns.max, state)
@@ -151,29 +151,6 @@ export async function turnLoop(
     isGranted = next.last === true
     state.answer = undefined
   }
-}
-
-/** The addition to the message of a limit: that of the first extension that has one. */
-const unmetText = ({ unmet }: Moments): string => unmet.map((each) => each.unmet()).find((said) => said !== '') ?? ''
-
-/** Whether there is more to tell a model that made no call. */
-async function hasMore({ beforeAnswer }: Moments): Promise<boolean> {
-  for (const each of beforeAnswer) if (await each.beforeAnswer()) return true
-  return false
-}
-
-/** The first refusal of an answer. Later extensions are not asked. */
-async function refusedBy(
-  { onAnswer }: Moments,
-  turn: TurnView,
-  text: string,
-  output: Json,
-): Promise<AnswerRefusal | undefined> {
-  for (const each of onAnswer) {
-    const refusal = await each.onAnswer(turn, text, output)
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
 }
 
 /** The tools offered in each turn. The same list again while nothing changes. */
@@ -273,15 +250,16 @@ function rejectAnswer(state: ConversationState, turn: Context, { calls }: ModelA
   if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 
-async function runAnswerCalls(
+/** Tells the model the results of its calls. Returns the call that ends the work, if one does. */
+function finishingCall(
   state: ConversationState,
   turn: Context,
-  toolbox: Toolbox,
   answer: ModelAnswer,
-): Promise<FinishingCall | undefined> {
-  const results = await runCalls(state, turn, toolbox, answer.calls)
+  results: readonly CallResult[],
+): FinishingCall | undefined {
   const last = decisiveCall(results)
-  results.forEach((result, i) => {
+  for (let i = 0; i < results.length; i++) {
+    const result = results[i]!
     const call = answer.calls[i]!
     const { content, isError, unknownTool } = i === last ? result : supersededTransfer(result, turn, call)
     const { id, name } = call
@@ -292,7 +270,7 @@ async function runAnswerCalls(
         : { role: 'tool', callId: id, name, content },
     )
     if (result.breaks === true) state.breaks = true
-  })
+  }
   const finish = results[last]?.finish
   state.action = finish?.action
   if (finish?.action?.type === 'exit')
@@ -320,7 +298,8 @@ async function runAnswerCalls(
 
 /** The call that ends the agent: the last of several, but a failed one takes precedence. */
 function decisiveCall(results: readonly CallResult[]): number {
-  const last = results.findLastIndex(({ finish }) => finish !== undefined)
+  let last = results.length - 1
+  while (last >= 0 && results[last]!.finish === undefined) last--
   const bad =
     last <= 0
       ? last

@@ -13,6 +13,7 @@ import {
   cut,
   failure,
   FailureError,
+  withSignalOf,
   type CallUsage,
   type Draft,
   type Failure,
@@ -109,7 +110,7 @@ export function askModel(
     // inside the step, so that older journals replay unchanged
     if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
       throw new FailureError(unpriced(agent, model))
-    const request: Draft<ModelRequest> = { messages, tools: specs, signal: io.signal, key: io.key }
+    const request: Draft<ModelRequest> = withSignalOf(io, { messages, tools: specs, key: io.key })
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed
@@ -160,10 +161,9 @@ function modelCharge(
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
-  return {
-    usage,
-    charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) },
-  }
+  const charge: Draft<Charge> = { turns: 1, tokens: used.input + used.output }
+  if (used.usd !== undefined) charge.usd = used.usd
+  return { usage, charge }
 }
 
 /**
@@ -198,8 +198,8 @@ export function runCalls(
   toolbox: Toolbox,
   calls: readonly ToolCall[],
 ): Promise<readonly CallResult[]> {
-  const [only] = calls
-  if (only === undefined || calls.length > 1) return runSeveral(state, turn, toolbox, calls)
+  if (calls.length !== 1) return runSeveral(state, turn, toolbox, calls)
+  const only = calls[0]!
   return runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only).then((result) => [result])
 }
 

@@ -32,12 +32,11 @@ const teamTools = [
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
 
 /**
- * Adds the team tools to the opening of a member of a planned team. Otherwise, or if the team offers no tools, the
- * opening stays as it is.
+ * Adds the team tools to the opening of a member of a planned team. If the team offers no tools, the opening stays as it
+ * is.
  */
-export function withTeam(opening: Opening, state: ConversationState): Opening {
-  const { assignment } = state.edge.team
-  if (assignment === undefined || assignment.verbs.length === 0) return opening
+export function withTeam(opening: Opening, state: ConversationState, assignment: Assignment): Opening {
+  if (assignment.verbs.length === 0) return opening
   const inbox = new KnownMail()
   const { verbs, produces = [] } = assignment
   if (verbs.includes('mail')) listenForMail(state, assignment, inbox)

@@ -5,7 +5,6 @@
  * (../../supervisor).
  */
 import { askTool, failure, isObject } from '../../core/index.ts'
-import type { Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { mergedToolbox, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
@@ -13,9 +12,10 @@ import { invalidInput } from '../approval/tool-gate.ts'
 import { askSupervisor } from '../code/leader-question.ts'
 
 /** Adds the tool to the opening of a model agent whose leader accepts questions. */
-export function withQuestions(opening: Opening, { leader: { questionsTo: to } }: Edge): Opening {
-  return to === undefined ? opening : { ...opening, toolbox: mergedToolbox(opening.toolbox, [askSupervisorTool]) }
-}
+export const withQuestions = (opening: Opening): Opening => ({
+  ...opening,
+  toolbox: mergedToolbox(opening.toolbox, [askSupervisorTool]),
+})
 
 /** The tool `ask_supervisor`. */
 const askSupervisorTool: Binding = {

@@ -12,7 +12,7 @@ import { mergedToolbox, refuse, withoutAction, type Binding, type CallResult, ty
 import type { ConversationState } from '../loop/conversation-state.ts'
 
 /** Adds the tool and the list of agents to the opening. Without candidates the opening stays as it is. */
-export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
+export function withTransfer(opening: Opening, candidates: readonly Candidate[]): Opening {
   if (candidates.length === 0) return opening
   const { system, toolbox } = opening
   const others = candidatesText(candidates)

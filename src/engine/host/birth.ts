@@ -6,7 +6,7 @@
  * (run-cache.ts).
  */
 import { present, rootActivation, type RunId } from '../../core/index.ts'
-import { callerShape, encode, eventShape, type ActivationStarted, type JournalEvent } from '../../journal/index.ts'
+import { callerShape, encode, type ActivationStarted, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
 import { birthOf, type StartRun } from '../port.ts'
 import type { NewRun } from '../store.ts'
@@ -34,7 +34,7 @@ export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): v
   const act = rootActivation(run)
   batch.runs.push(newRun(engine, born, null, from))
   batch.acts.push(act)
-  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redactEntry(encode(event), eventShape(event)) })
+  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redactEntry(encode(event), event) })
   if (limits !== undefined && Object.keys(limits).length > 0)
     batch.accounts.push({ act, run, state: new Account(act, limits).state() })
 }

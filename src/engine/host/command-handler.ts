@@ -30,7 +30,6 @@ import {
   decode,
   encode,
   endReasonShape,
-  eventShape,
   type ActivationStarted,
   type AskOpened,
   type Caller,
@@ -45,7 +44,7 @@ import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
-import { effectKey, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
+import { effectKeyOf, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
 import { pausesIn, type Pause } from '../replay/pauses.ts'
 import { endReason, runUsage } from '../run-row.ts'
 import { streamOf } from '../streams.ts'
@@ -68,47 +67,39 @@ const unplanned: ReadonlySet<string> = new Set([
 
 /** The key of an effect that has ended; most of them the code has asked for. */
 function keyOf({ id, operations }: LoadedActivation, address: string): string {
-  const op = operations.get(address)
-  return op === undefined ? `${id}:${address}` : effectKey(op)
+  return operations.get(address)?.effectKey ?? effectKeyOf(id, address)
 }
 
 export class CommandHandler implements Commands {
   readonly dispatcher: EffectDispatcher
+  readonly clock: Clock
+  readonly strict: boolean
+  readonly redacts: boolean
+  readonly digests: Digests
+  readonly undoWithinMs: number | undefined
   readonly #engine: EngineState
   /** What was warned about: the agent, or the agent and a code. */
   #warned = new Set<string>()
 
   constructor(engine: EngineState) {
+    const { strict, redacts, digests, undoWithinMs } = engine.options
     this.#engine = engine
+    this.clock = engine.clock
+    this.strict = strict
+    this.redacts = redacts
+    this.digests = digests
+    this.undoWithinMs = undoWithinMs
     this.dispatcher = new EffectDispatcher(engine)
   }
 
-  get clock(): Clock {
-    return this.#engine.clock
-  }
-  get strict(): boolean {
-    return this.#engine.options.strict
-  }
-  get redacts(): boolean {
-    return this.#engine.options.redacts
-  }
-  get digests(): Digests {
-    return this.#engine.options.digests
-  }
-  get undoWithinMs(): number | undefined {
-    return this.#engine.options.undoWithinMs
-  }
   now(): number {
-    return this.#engine.clock.now()
+    return this.clock.now()
   }
   warn(code: string, message: string): void {
     this.#engine.options.warn(code, message)
   }
-  #run(owner: Owner): LoadedRun | undefined {
-    return runIn(this.#engine, owner)
-  }
   callerOf(owner: Owner): Caller {
-    return this.#run(owner)?.caller ?? {}
+    return runIn(this.#engine, owner)?.caller ?? {}
   }
 
   // ---- the log
@@ -116,8 +107,8 @@ export class CommandHandler implements Commands {
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
-    const text = engine.options.redactEntry(encoded ?? encode(event), eventShape(event, result))
-    const run = this.#run(activation)
+    const text = engine.options.redactEntry(encoded ?? encode(event), event, result)
+    const run = runIn(this.#engine, activation)
     if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
@@ -125,13 +116,12 @@ export class CommandHandler implements Commands {
     if (event.type === 'activation.settled' && event.outcome.status === 'failed') this.#explain(activation, text)
     if (event.type === 'step.settled') engine.recordStep(run.id, keyOf(activation as LoadedActivation, event.address))
     engine.touch(run)
-    engine.schedule()
     return text
   }
 
   /** How a run is held is told by its log: while it is, that is read whole. */
   standsFor(activation: Owner, from: number): void {
-    const run = this.#run(activation)
+    const run = runIn(this.#engine, activation)
     if (activation.discarded || run === undefined || run.pause !== undefined) return
     this.#engine.batch.summed.push({ act: activation.id, from, upTo: activation.seq - 1 })
   }
@@ -161,18 +151,17 @@ export class CommandHandler implements Commands {
   }
 
   useUp(activation: Owner, row: string): void {
-    const run = this.#run(activation)
+    const run = runIn(this.#engine, activation)
     if (activation.discarded || run === undefined) return
     this.#engine.batch.taken.push({ act: activation.id, key: row })
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   // ---- orchestration
   // ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    if (this.#run(activation)?.broughtBack === 'cancel') return undefined
+    if (runIn(this.#engine, activation)?.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
     const found = codeFor(this.#engine.registry, agent, activation.version)
     if ('code' in found) {
@@ -185,7 +174,7 @@ export class CommandHandler implements Commands {
     const { missing } = found
     activation.stuck = missing
     this.#stick(activation, missing)
-    const run = this.#run(activation)
+    const run = runIn(this.#engine, activation)
     if (run !== undefined) run.lacksCode = true
     this.#engine.cache.lacksCode((activation as LoadedActivation).run.id)
     return undefined
@@ -199,12 +188,11 @@ export class CommandHandler implements Commands {
   }
 
   #stick(activation: Owner, reason: string): void {
-    const run = this.#run(activation)
+    const run = runIn(this.#engine, activation)
     if (run === undefined) return
     run.stuck = reason
     this.#engine.batch.stuck.push({ run: run.id, reason })
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   foreignAwait(activation: LoadedActivation): void {
@@ -244,7 +232,7 @@ export class CommandHandler implements Commands {
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run === undefined) return
     const id = op.id as ActivationId
     // it was written with the intent to start it, and its end comes as mail
@@ -331,7 +319,7 @@ export class CommandHandler implements Commands {
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
     const encoded = encode(event)
-    const text = this.#engine.options.redactEntry(encoded, eventShape(event))
+    const text = this.#engine.options.redactEntry(encoded, event)
     // what the code begins with is what is recorded (K10)
     const isRead = text === encoded && born.earlier === undefined
     const { input, earlier } = isRead ? event : (decode(text) as typeof event)
@@ -389,7 +377,6 @@ export class CommandHandler implements Commands {
         at: run.pause.at === 'human' ? 'next' : run.pause.at,
       })
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
@@ -417,7 +404,7 @@ export class CommandHandler implements Commands {
   }
 
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     const id = op.id as ActivationId
     if (run?.unborn.has(id) === true) {
       run.unborn.set(id, () => this.stopWorker(op, reason, cause))
@@ -434,13 +421,13 @@ export class CommandHandler implements Commands {
   }
 
   holdsEnd(owner: Owner): boolean {
-    const run = this.#run(owner)
+    const run = runIn(this.#engine, owner)
     return run?.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
     const activation = owner as LoadedActivation
-    const run = this.#run(activation)
+    const run = runIn(this.#engine, activation)
     if (run === undefined) return
     this.#engine.forgetSettled(activation)
     for (const op of run.out) {
@@ -472,7 +459,6 @@ export class CommandHandler implements Commands {
       if (op !== undefined && !op.endRecorded) this.#workerEnded(op, outcome, usage)
     }
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   #whyEnded(outcome: Outcome): string | undefined {
@@ -490,7 +476,7 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
-    return this.#run(op.owner)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
+    return runIn(this.#engine, op.owner)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)

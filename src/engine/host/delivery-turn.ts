@@ -8,9 +8,6 @@
  */
 import type { LoadedActivation } from './loaded-run.ts'
 
-const hasPast = ({ replaying }: LoadedActivation): boolean => replaying
-const wasRead = ({ run }: LoadedActivation): boolean => run.past !== undefined
-
 function taken(list: readonly LoadedActivation[]): readonly LoadedActivation[] {
   for (const each of list) each.isReady = false
   return list
@@ -20,25 +17,27 @@ export class ReadyList {
   #list: LoadedActivation[] = []
   /** How many of them may have a past to go through. */
   #read = 0
-
-  get size(): number {
-    return this.#list.length
-  }
+  /** How many there are. */
+  size = 0
 
   add(activation: LoadedActivation): void {
     if (activation.isReady) return
     activation.isReady = true
-    this.#list.push(activation)
-    if (wasRead(activation)) this.#read++
+    this.size = this.#list.push(activation)
+    if (activation.run.past !== undefined) this.#read++
   }
 
   /** Takes those whose turn it is, and, where none of them was read again, so many at most; the others stay. */
   takeTurn(most = Infinity): readonly LoadedActivation[] {
-    if (this.#read === 0 && this.#list.length > most) return taken(this.#list.splice(0, most))
+    if (this.#read === 0 && this.size > most) {
+      this.size -= most
+      return taken(this.#list.splice(0, most))
+    }
     const all = taken(this.#list)
     this.#list = []
+    this.size = 0
+    if (this.#read === 0) return all
     this.#read = 0
-    if (!all.some(hasPast)) return all
     const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
     const isLater = (each: LoadedActivation): boolean => !each.replaying && behind.has(each.run)
     for (const each of all) if (isLater(each)) this.add(each)

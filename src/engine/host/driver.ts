@@ -95,7 +95,7 @@ const noneRefused = (): undefined => undefined
 
 /** Moves all of a list to the end of another one. */
 function moveAll<T>(from: T[], to: T[]): void {
-  for (const each of from) to.push(each)
+  for (let i = 0; i < from.length; i++) to.push(from[i]!)
   from.length = 0
 }
 
@@ -116,6 +116,34 @@ interface Telling {
   readonly reject?: (error: Error) => void
 }
 
+/** Tells the runs that wait what a commit has come to, and returns what an outside is to be told of it. */
+function answers(
+  batch: Batch,
+  { posts, values, begun }: FollowUp,
+  result: Written,
+  refused: (run: RunId | undefined) => ReeveError | undefined,
+): Telling[] {
+  const tellings: Telling[] = []
+  /** A run hears at once: what it does then depends on this commit and is written after it. */
+  const answer = (from: RunId | undefined, telling: Telling): void => {
+    if (from === undefined) tellings.push(telling)
+    else telling.tell()
+  }
+  for (const [i, { resolve, reject }] of posts.entries()) {
+    const { from } = batch.rows[i]!
+    answer(from, { tell: () => settle(result.posts[i], resolve, reject, refused(from)), reject })
+  }
+  for (const [i, { resolve, reject }] of values.entries()) {
+    const from = batch.values[i]!.by?.run
+    answer(from, { tell: () => settle(result.values[i], resolve, reject, refused(from)), reject })
+  }
+  for (const { run, resolve, reject } of begun) {
+    const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
+    tellings.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
+  }
+  return tellings
+}
+
 /** What waits until a commit is on disk. */
 interface Unsynced {
   readonly effects: readonly Operation[]
@@ -125,6 +153,7 @@ interface Unsynced {
 
 export class Driver implements EngineState {
   readonly options: DriverOptions
+  readonly clock: Clock
   readonly store: Store
   readonly effects: Effects
   readonly commands: CommandHandler
@@ -192,6 +221,7 @@ export class Driver implements EngineState {
 
   constructor(options: DriverOptions, store: Store) {
     this.options = options
+    this.clock = options.clock
     this.store = store
     this.#mostGiven = store.commitsFree ? activationsPerCommit : Infinity
     this.batch = emptyBatch(store.lease.id)
@@ -201,10 +231,6 @@ export class Driver implements EngineState {
     this.alarm = new DeadlineAlarm(this)
     this.effects = new Effects(this.commands.dispatcher, options.governor, options.deadlines)
     store.listen(() => this.checkNews())
-  }
-
-  get clock(): Clock {
-    return this.options.clock
   }
 
   // ---- the tick
@@ -238,77 +264,78 @@ export class Driver implements EngineState {
    */
   readonly #go = (): void => {
     try {
-      while (this.#step());
+      this.#steps()
     } catch (thrown) {
       this.#broken(thrown)
     }
   }
 
-  /** True if the next step can be done at once. */
-  #step(): boolean {
-    switch (this.#stage) {
-      case 'deliver':
-        if (this.dead) return this.#rest()
-        if (this.ready.size === 0 || this.#isFull) return this.#then('commit')
-        return this.#deliver() ? this.#whenDrained('delivered') : true
-      case 'delivered':
-        for (const activation of this.#turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
-        // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one
-        // transaction.
-        return this.#after(this.#awaitedDone(), 'deliver')
-      case 'commit':
-        return this.#after(this.#commit(), 'committed')
-      case 'committed':
-        return this.#after(this.#awaitedDone(), 'release')
-      case 'release':
-        return this.#after(this.#release(), 'released')
-      case 'released':
-        return this.outbox.length === 0 && this.ready.size === 0 ? this.#whenDrained('again') : this.#then('again')
-      case 'again':
-        return this.busy && !this.closing && !this.#blind && performance.now() < this.#until
-          ? this.#then('deliver')
-          : this.#rest()
+  #steps(): void {
+    for (;;) {
+      switch (this.#stage) {
+        case 'deliver':
+          if (this.dead) return this.#rest()
+          if (this.ready.size === 0 || this.batch.log.length >= commitCap || this.#given >= this.#mostGiven)
+            this.#stage = 'commit'
+          else if (this.#deliver()) return this.#whenDrained('delivered')
+          break
+        case 'delivered':
+          for (const activation of this.#turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
+          this.#stage = 'deliver'
+          // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one
+          // transaction.
+          if (this.#awaited.length > 0) return this.#once(this.#awaitedDone())
+          break
+        case 'commit': {
+          this.#stage = 'committed'
+          const written = this.#commit()
+          if (written === false) return this.#rest()
+          if (written instanceof Promise) return this.#once(written)
+          break
+        }
+        case 'committed':
+          this.#stage = 'release'
+          if (this.#awaited.length > 0) return this.#once(this.#awaitedDone())
+          break
+        case 'release': {
+          this.#stage = 'released'
+          const released = this.#release()
+          if (released instanceof Promise) return this.#once(released)
+          break
+        }
+        case 'released':
+          this.#stage = 'again'
+          if (this.outbox.length === 0 && this.ready.size === 0) return this.#whenDrained('again')
+          break
+        case 'again':
+          if (!this.busy || this.closing || this.#blind || performance.now() >= this.#until) return this.#rest()
+          this.#stage = 'deliver'
+      }
     }
   }
 
-  /** The commit is large enough. */
-  get #isFull(): boolean {
-    return this.batch.log.length >= commitCap || this.#given >= this.#mostGiven
-  }
-
-  #then(stage: Stage): true {
-    this.#stage = stage
-    return true
-  }
-
-  /** Goes on after this: at once if the answer is there. Is it no, the tick is over. */
-  #after(answer: Now<unknown>, stage: Stage): boolean {
-    if (!(answer instanceof Promise)) return answer === false ? this.#rest() : this.#then(stage)
+  /** Goes on with the tick after this. Is the answer no, the tick is over. */
+  #once(answer: Promise<unknown>): void {
     answer.then(
-      (later) => {
-        if (this.#after(later, stage)) this.#go()
-      },
+      (later) => (later === false ? this.#rest() : this.#go()),
       (thrown: unknown) => this.#broken(thrown),
     )
-    return false
   }
 
   /**
    * Goes on when the microtask queue has run dry: what is queued with `nextTick` from a microtask runs after all of
    * them and before any I/O or timer.
    */
-  #whenDrained(stage: Stage): false {
+  #whenDrained(stage: Stage): void {
     this.#stage = stage
     settled.then(this.#drain, this.#drain)
-    return false
   }
   readonly #drain = (): void => process.nextTick(this.#go)
 
   /** The tick is over. */
-  #rest(): false {
+  #rest(): void {
     this.#pumping = false
     if (this.#blind ? this.ready.size > 0 || !isEmpty(this.batch) : this.busy) this.schedule()
-    return false
   }
 
   #broken(thrown: unknown): void {
@@ -325,9 +352,8 @@ export class Driver implements EngineState {
     return resumed
   }
 
-  #awaitedDone(): Now<unknown> {
-    if (this.#awaited.length === 0) return undefined
-    return Promise.all(this.#awaited.splice(0)).then(() => this.#awaitedDone())
+  async #awaitedDone(): Promise<void> {
+    while (this.#awaited.length > 0) await Promise.all(this.#awaited.splice(0))
   }
 
   await(work: Promise<void>): void {
@@ -337,6 +363,7 @@ export class Driver implements EngineState {
   touch(run: LoadedRun): void {
     this.#touched.add(run.id)
     this.batch.epochs.set(run.id, run.epoch)
+    if (!this.#pumping) this.schedule()
   }
 
   /** True if the process may go on (nothing to write, or written). */
@@ -382,24 +409,7 @@ export class Driver implements EngineState {
     for (const run of result.existed) this.#lose(run)
     for (const run of result.existed) this.cache.existed(run)
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
-    const tellings: Telling[] = []
-    /** A run hears at once: what it does then depends on this commit and is written after it. */
-    const answer = (from: RunId | undefined, telling: Telling): void => {
-      if (from === undefined) tellings.push(telling)
-      else telling.tell()
-    }
-    for (const [i, { resolve, reject }] of posts.entries()) {
-      const { from } = batch.rows[i]!
-      answer(from, { tell: () => settle(result.posts[i], resolve, reject, refused(from)), reject })
-    }
-    for (const [i, { resolve, reject }] of values.entries()) {
-      const from = batch.values[i]!.by?.run
-      answer(from, { tell: () => settle(result.values[i], resolve, reject, refused(from)), reject })
-    }
-    for (const { run, resolve, reject } of begun) {
-      const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
-      tellings.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
-    }
+    const tellings = posts.length + values.length + begun.length === 0 ? [] : answers(batch, followUp, result, refused)
     for (const { run, id } of gone) run.activations.delete(id)
     this.#afterCommit(batch, touched, result, tellings)
     this.#clear(tellings, isDone, batch.runs)
@@ -620,7 +630,7 @@ export class Driver implements EngineState {
 
   /** An append that tests can let die. True: the process is dead. */
   crashAtAppend(): boolean {
-    return this.dead || this.#crash('append')
+    return this.dead || (this.options.crash !== undefined && this.#crash('append'))
   }
 
   callOff(op: Operation): void {

@@ -10,27 +10,22 @@ import type { Clock, Failure, Json } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
 import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
-import { effectKey, type Operation, type Owner } from '../replay/operation.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
 import { runIn, type LoadedActivation, type LoadedRun } from './loaded-run.ts'
 
 export class EffectDispatcher implements EffectsHost {
+  readonly clock: Clock
   readonly #engine: EngineState
 
   constructor(engine: EngineState) {
+    this.clock = engine.clock
     this.#engine = engine
   }
 
-  get clock(): Clock {
-    return this.#engine.clock
-  }
-  #run(owner: Owner): LoadedRun | undefined {
-    return runIn(this.#engine, owner)
-  }
-
   letOut(op: Operation): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run === undefined) return
     run.out.add(op)
     enter(this.#engine, op.owner)
@@ -40,7 +35,7 @@ export class EffectDispatcher implements EffectsHost {
 
   /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
   release(op: Operation): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run === undefined || !run.out.has(op)) return
     const engine = this.#engine
     // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
@@ -59,7 +54,6 @@ export class EffectDispatcher implements EffectsHost {
     run.held.push(op)
     leave(this.#engine, op.owner)
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   /** The engine closes: what has not left by now will not. */
@@ -68,7 +62,7 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   abort(op: Operation): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run === undefined || op.endRecorded) return
     const held = run.held.indexOf(op)
     if (held < 0 && op.doubt === undefined) return this.#engine.callOff(op)
@@ -79,11 +73,11 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   epochOf(op: Operation): number {
-    return this.#run(op.owner)?.epoch ?? 0
+    return runIn(this.#engine, op.owner)?.epoch ?? 0
   }
 
   callersTrace(op: Operation): string | undefined {
-    return this.#run(op.owner)?.caller.traceparent
+    return runIn(this.#engine, op.owner)?.caller.traceparent
   }
 
   attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
@@ -92,20 +86,20 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   mayRetry(op: Operation): boolean {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     return (
       run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
     )
   }
 
   waits(op: Operation, waiting: boolean): void {
-    if (this.#run(op.owner)?.out.has(op) !== true) return
+    if (runIn(this.#engine, op.owner)?.out.has(op) !== true) return
     if (waiting) leave(this.#engine, op.owner)
     else enter(this.#engine, op.owner)
   }
 
   calledBack(op: Operation): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run === undefined || op.owner.discarded) return
     if (run.holds(op)) return this.#hold(run, op)
     this.#engine.outbox.push(op)
@@ -117,13 +111,13 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   #arrived(op: Operation, event: StepSettled): void {
-    const run = this.#run(op.owner)
+    const run = runIn(this.#engine, op.owner)
     if (run?.out.delete(op) === true) {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)
     }
     if (op.owner.outcome !== undefined || op.ended) {
-      this.#engine.effects.forget(effectKey(op))
+      this.#engine.effects.forget(op.effectKey)
       return
     }
     const end = encodeEnd(event, encode)

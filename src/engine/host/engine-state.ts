@@ -31,8 +31,11 @@ export interface DriverOptions {
   readonly deadlines: Deadlines | undefined
   /** Takes secrets out of the stored form of anything; its shape says what of it is payload. */
   readonly redact: (text: string, shape: Shape) => string
-  /** The same for an entry of a journal, whose shape is that of its event. */
-  readonly redactEntry: (text: string, shape: Shape) => string
+  /**
+   * The same for an entry of a journal, whose shape is that of its event. `result`: what the result of the operation
+   * holds that it ends; default: payload.
+   */
+  readonly redactEntry: (text: string, event: JournalEvent, result?: Shape) => string
   /** Whether redaction rules exist. */
   readonly redacts: boolean
   readonly digests: Digests
@@ -80,7 +83,7 @@ export interface EngineState {
   readonly ends: Map<RunId, RunEnd>
   onPart: (run: RunId, part: LivePart, author: PartAuthor) => void
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
-  /** Something of this run is written with the next commit. */
+  /** Something of this run is written with the next commit, which comes soon. */
   touch(run: LoadedRun): void
   schedule(): void
   /** Calls an effect off as soon as what stops it is durable. */

@@ -143,8 +143,8 @@ function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redac
   return {
     redact: (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape)),
     // shapes are of events, not of how these are packed
-    redactEntry: (text, shape) =>
-      encode(redact(decode(text) as unknown as Json, shape) as unknown as JournalEvent, Infinity),
+    redactEntry: (text, event, result) =>
+      encode(redact(decode(text) as unknown as Json, eventShape(event, result)) as unknown as JournalEvent, Infinity),
   }
 }
 
@@ -335,7 +335,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     await this.#starting.get(request.run)
     const event = await this.#read(() => this.#reader.birth(request.run))
     const given = birthOf(request)
-    mustBeSameStart(event, request.run, decode(this.driver.options.redactEntry(encode(given), eventShape(given))))
+    mustBeSameStart(event, request.run, decode(this.driver.options.redactEntry(encode(given), given)))
     return { created: false }
   }
 

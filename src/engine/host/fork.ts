@@ -13,7 +13,7 @@ import {
   type ActivationId,
   type RunId,
 } from '../../core/index.ts'
-import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
+import { encode, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
 import type { InboxMail } from '../mail.ts'
@@ -90,7 +90,8 @@ function write(driver: Driver, plan: ForkPlan): void {
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
   for (const { activation, seq, at: then, event } of plan.entries) {
-    const text = options.redactEntry(encode(event), copiedShape(event))
+    // it is redacted already, except for values registered since; the shapes of its results are not known here
+    const text = options.redactEntry(encode(event), event, 'text')
     batch.log.push({ act: activation, run, seq, at: then, body: text })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })

@@ -45,7 +45,6 @@ function keepFor(engine: EngineState, run: LoadedRun, row: InboxRow): void {
     // Its end is in the log: this row will not be read, and left unread it would wake the run again and again.
     engine.batch.taken.push({ act: row.act, key: row.key })
     engine.touch(run)
-    engine.schedule()
   }
 }
 
@@ -147,7 +146,6 @@ export function restorePause(engine: EngineState, run: LoadedRun): void {
 function callBack(engine: EngineState, run: LoadedRun): void {
   for (const op of run.out) if (op.effect !== 'once') engine.effects.abort(op, 'paused', true)
   engine.touch(run)
-  engine.schedule()
 }
 
 function letGo(engine: EngineState, run: LoadedRun): void {

@@ -4,7 +4,6 @@
  */
 import { present, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import { questionShape, type AskOpened } from '../../journal/index.ts'
-import { Effects } from '../replay/effects.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import { doneIn } from '../fork/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
@@ -31,7 +30,7 @@ export function putAsk(engine: EngineState, op: Operation, event: AskOpened): vo
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
 export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
-  const question = doubtQuestion(op, Effects.given(op))
+  const question = doubtQuestion(op)
   if (isNew) {
     engine.commands.append(
       owner,
@@ -60,7 +59,6 @@ export function dropQuestion(engine: EngineState, op: Operation): void {
   if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
   engine.batch.closed.push({ act: op.owner.id, address: op.address })
   engine.touch(run)
-  engine.schedule()
 }
 
 /** Puts a message into another activation's inbox, with this activation's next commit. */

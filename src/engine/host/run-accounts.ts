@@ -35,18 +35,16 @@ export function settle(owner: Owner, reserved: Charge, actual: Charge | undefine
  * Telling people is no work.
  */
 export function enter(engine: EngineState, owner: Owner): void {
-  if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) {
-    if (account.limits.minutes === undefined) continue
+    if (account.limits.minutes === undefined || isNotice(owner.birth.agent)) continue
     const until = account.enter(engine.clock.now())
     if (until !== undefined) account.callOff = engine.clock.timer(until, () => endMinutes(engine, account))
   }
 }
 
 export function leave(engine: EngineState, owner: Owner): void {
-  if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts)
-    if (account.limits.minutes !== undefined) account.leave(engine.clock.now())
+    if (account.limits.minutes !== undefined && !isNotice(owner.birth.agent)) account.leave(engine.clock.now())
 }
 
 function endMinutes(engine: EngineState, account: Account): void {

@@ -354,7 +354,6 @@ export class RunCache {
       receive(this.#engine, run, inbox)
     }
     this.#engine.touch(run)
-    this.#engine.schedule()
   }
 
   /** A run that was begun here exists already: it is read if it has come in meanwhile. */
@@ -427,11 +426,9 @@ export class RunCache {
         const accounts = accountsOf(run, id, startedBy?.owner)
         const birth = { id, agent, version, input, path, accounts, at, copied: event.copied, earlier }
         activation = new LoadedActivation(this.#engine.commands, birth, run, startedBy)
-        activation.seq = 1
-      } else {
-        activation.restore(seq, at, event)
-        if (event.type === 'run.forked') run.doneElsewhere = doneBy(event)
       }
+      activation.restore(seq, at, event)
+      if (event.type === 'run.forked') run.doneElsewhere = doneBy(event)
     }
     if (activation === undefined) return undefined
     run.activations.set(id, activation)

@@ -21,24 +21,22 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
   const fenced = fencedIn(tables, batch)
   const existed = existedIn(tables, batch, fenced)
   const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
-  const keep = lost.size === 0 ? all : (run: RunId): boolean => !lost.has(run)
-  mustBePossible(tables, batch, keep)
-  for (const run of batch.runs) if (keep(run.id)) tables.addRun(run)
-  const position = writeLog(tables, batch, keep)
+  mustBePossible(tables, batch, lost)
+  for (const run of batch.runs) if (!lost.has(run.id)) tables.addRun(run)
+  const position = writeLog(tables, batch, lost)
   // Before the posts: what this commit withdraws is not answered by it.
-  writeQuestions(tables, batch, keep)
-  const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
+  writeQuestions(tables, batch, lost)
+  const speaks = (from: RunId): boolean => !lost.has(from) && batch.epochs.has(from)
   const posts = batch.rows.map((row) => (row.from === undefined || speaks(row.from) ? post(tables, row) : 'lost'))
   const values = batch.values.map((write): ValueResult =>
     write.by === undefined || speaks(write.by.run) ? writeValue(tables, write) : { status: 'lost' },
   )
-  const awake = writeRows(tables, batch, keep)
-  const ends = batch.ended.flatMap((given) => (keep(given.run) ? [end(tables, given)] : []))
+  const awake = writeRows(tables, batch, lost)
+  const ends = batch.ended.flatMap((given) => (lost.has(given.run) ? [] : [end(tables, given)]))
   return { moved: false, fenced, existed, awake, posts, values, position, ends }
 }
 
 const none: ReadonlySet<RunId> = new Set()
-const all = (): boolean => true
 
 function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
   const fenced: RunId[] = []
@@ -66,12 +64,12 @@ function existedIn(tables: MemoryTables, batch: Batch, fenced: readonly RunId[])
 }
 
 /** Each entry of a log is written once, and each activation begins once. */
-function mustBePossible(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): void {
+function mustBePossible(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
   for (const id of batch.acts)
-    if (keep(runOf(id)) && tables.activations.has(id)) throw new Refused(`the activation "${id}" was begun before`)
+    if (!lost.has(runOf(id)) && tables.activations.has(id)) throw new Refused(`the activation "${id}" was begun before`)
   const reached = new Map<ActivationId, number>()
   for (const { act, run, seq } of batch.log) {
-    if (!keep(run)) continue
+    if (lost.has(run)) continue
     const known = tables.activations.get(act)
     const last = reached.get(act) ?? known?.lastSeq ?? -1
     if (seq <= last && (reached.has(act) || known?.entry(seq) !== undefined))
@@ -80,26 +78,26 @@ function mustBePossible(tables: MemoryTables, batch: Batch, keep: (run: RunId) =
   }
 }
 
-function writeLog(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): number {
-  for (const id of batch.acts) if (keep(runOf(id))) tables.activation(id)
+function writeLog(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): number {
+  for (const id of batch.acts) if (!lost.has(runOf(id))) tables.activation(id)
   let position = 0
   for (const { act, run, seq, at, body } of batch.log) {
-    if (!keep(run)) continue
+    if (lost.has(run)) continue
     tables.write(tables.activation(act), seq, at, body)
     position = tables.position
   }
   for (const { act, from, upTo } of batch.summed) {
-    if (!keep(runOf(act))) continue
+    if (lost.has(runOf(act))) continue
     const of = tables.activation(act)
     of.summed = [...of.summed.filter((part) => part.from < from), { from, upTo }]
   }
   return position
 }
 
-function writeQuestions(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): void {
-  for (const question of batch.questions) if (keep(runOf(question.act))) tables.ask(question)
+function writeQuestions(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
+  for (const question of batch.questions) if (!lost.has(runOf(question.act))) tables.ask(question)
   const close = (act: ActivationId, address?: string): void => {
-    if (!keep(runOf(act))) return
+    if (lost.has(runOf(act))) return
     for (const each of tables.activations.get(act)?.questions.slice() ?? [])
       if (address === undefined || each.address === address) tables.close(each)
   }
@@ -158,26 +156,26 @@ function writeValue(
 }
 
 /** Returns the runs that do not park, because there is mail that they were not given. */
-function writeRows(tables: MemoryTables, batch: Batch, keep: (run: RunId) => boolean): RunId[] {
+function writeRows(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunId[] {
   const awake: RunId[] = []
   for (const { act, key } of batch.taken) {
-    const row = keep(runOf(act)) ? tables.activations.get(act)?.inbox.get(key) : undefined
+    const row = lost.has(runOf(act)) ? undefined : tables.activations.get(act)?.inbox.get(key)
     if (row !== undefined) tables.take(row)
   }
-  for (const { act, run, state } of batch.accounts) if (keep(run)) tables.activation(act).account = state
+  for (const { act, run, state } of batch.accounts) if (!lost.has(run)) tables.activation(act).account = state
   for (const { run: id, state } of batch.control) {
-    const run = keep(id) ? tables.runs.get(id) : undefined
+    const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run !== undefined) run.control = state
   }
   for (const { run: id, reason, words } of batch.stuck) {
-    const run = keep(id) ? tables.runs.get(id) : undefined
+    const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run === undefined) continue
     run.stuck = reason
     tables.place(run)
     if (words !== undefined) forgetWords(tables, run, words.cancel, words.upTo)
   }
   for (const { run: id, heard, usage } of batch.parked) {
-    const run = keep(id) ? tables.runs.get(id) : undefined
+    const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run === undefined) continue
     if ([...run.unread].some(({ position }) => position > heard)) {
       awake.push(id)

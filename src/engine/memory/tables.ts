@@ -49,6 +49,8 @@ export class ActivationRecord {
   /** Absent: a stream. */
   readonly run: RunRecord | undefined
   readonly log: EntryRecord[] = []
+  /** Of the last entry of its log; -1: it has none. */
+  lastSeq = -1
   /** Parts of the log that a later entry stands for, in order. */
   summed: readonly { readonly from: number; readonly upTo: number }[] = []
   account: AccountState | undefined
@@ -70,9 +72,6 @@ export class ActivationRecord {
   /** Whether there is any mail, or was: asked without making room for it. */
   hasMail(key: string): boolean {
     return this.#inbox?.has(key) === true
-  }
-  get lastSeq(): number {
-    return this.log.at(-1)?.seq ?? -1
   }
   /** Whether its last word is recorded; undefined without any word. */
   get isOver(): boolean | undefined {
@@ -253,8 +252,10 @@ export class MemoryTables {
 
   write(act: ActivationRecord, seq: number, at: number, body: string): void {
     const entry: EntryRecord = { position: ++this.position, act, seq, at, body }
-    if (seq > act.lastSeq) act.log.push(entry)
-    else insert(act.log, entry, (a, b) => a.seq - b.seq)
+    if (seq > act.lastSeq) {
+      act.log.push(entry)
+      act.lastSeq = seq
+    } else insert(act.log, entry, (a, b) => a.seq - b.seq)
     if (act.run === undefined) return
     act.run.feed.push(entry)
     this.feed.push(entry)

@@ -34,8 +34,9 @@ export class Account {
   onChange: ((account: Account) => void) | undefined
   /** Calls off the alarm that `enter` asked for. */
   callOff: (() => void) | undefined
-  #spent: Record<Dimension, number>
-  #reserved: Record<Dimension, number>
+  readonly #limited: readonly Dimension[]
+  readonly #spent: Record<Dimension, number>
+  readonly #reserved: Record<Dimension, number>
   #ms: number
   #unknown: number
   #working = 0
@@ -45,6 +46,7 @@ export class Account {
     this.activation = activation
     // what is stored shares nothing with the options of a caller
     this.limits = { ...limits }
+    this.#limited = dimensions.filter((d) => limits[d] !== undefined)
     this.#spent = { turns: 0, tokens: 0, usd: 0, ...state?.spent }
     this.#reserved = { turns: 0, tokens: 0, usd: 0, ...state?.reserved }
     this.#ms = state?.ms ?? 0
@@ -53,8 +55,7 @@ export class Account {
 
   /** The first limit that a charge does not fit into any more. */
   refusal(charge: Charge): Dimension | undefined {
-    for (const d of dimensions) if (this.#isOver(d, charge, this.#reserved[d])) return d
-    return undefined
+    return this.#limited.find((d) => this.#isOver(d, charge, this.#reserved[d]))
   }
 
   /**
@@ -62,17 +63,19 @@ export class Account {
    * are set aside count as used: a call is one.
    */
   mayFit(charge: Charge): boolean {
-    return !dimensions.some((d) => this.#isOver(d, charge, d === 'turns' ? this.#reserved[d] : 0))
+    return !this.#limited.some((d) => this.#isOver(d, charge, d === 'turns' ? this.#reserved[d] : 0))
   }
 
   #isOver(d: Dimension, charge: Charge, reserved: number): boolean {
     const kept = d === 'turns' && this.limits.keepsLast === true && charge.last !== this.activation ? 1 : 0
-    const limit = this.limits[d]
-    return limit !== undefined && kept + this.#spent[d] + reserved + (charge[d] ?? 0) > limit
+    return kept + this.#spent[d] + reserved + (charge[d] ?? 0) > this.limits[d]!
   }
 
   reserve(charge: Charge): void {
-    for (const d of dimensions) this.#reserved[d] += charge[d] ?? 0
+    const reserved = this.#reserved
+    reserved.turns += charge.turns ?? 0
+    reserved.tokens += charge.tokens ?? 0
+    reserved.usd += charge.usd ?? 0
     this.#changed()
   }
 

@@ -50,7 +50,7 @@ import {
 } from '../context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier-attempts.ts'
-import { awaitedWorkers, cutSegment, endEvent, openAtEnd, openReserves, segmentEvent } from './settlement.ts'
+import { awaitedWorkers, cutSegment, endEvent, openAtEnd, segmentEvent, settleOpen } from './settlement.ts'
 import { addressed, admitted, type Command, type ActivationHost } from '../activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
@@ -80,6 +80,7 @@ export class Activation implements Owner, Verbs {
   readonly since: number
   readonly seeds: Seeds | undefined
   version: string
+  seq = 0
   clock: number
   stuck: string | undefined
   discarded = false
@@ -94,7 +95,7 @@ export class Activation implements Owner, Verbs {
   locals = new Locals()
   #whereabouts: Whereabouts | undefined
   readonly #log = new RecordedLog()
-  readonly #waits = new PendingWaits()
+  readonly #waits = new PendingWaits((id) => this.operations.has(addressOf(this, id)))
   readonly #live = new InboxQueue()
   readonly #cancellation = new Cancellation()
   readonly #earlier: EarlierWork | undefined
@@ -129,6 +130,7 @@ export class Activation implements Owner, Verbs {
   /** Folds one entry of the log into memory, in order. Throws `journal.hole`. */
   restore(seq: number, at: number, event: JournalEvent): void {
     this.#log.fold(seq, at, event)
+    this.seq = seq + 1
     if (event.type === 'agent.moved') this.version = event.to
     if (event.type !== 'activation.restarted') return
     this.version = event.before?.version ?? this.version
@@ -136,17 +138,11 @@ export class Activation implements Owner, Verbs {
     if (at > this.clock) this.clock = at
   }
 
-  get seq(): number {
-    return this.#log.seq
-  }
-  set seq(seq: number) {
-    this.#log.seq = seq
-  }
   get replaying(): boolean {
     return this.#log.replaying
   }
   get hasLive(): boolean {
-    return !this.#live.empty
+    return this.#live.size > 0
   }
   /** Addresses of recorded commands that the code never asked for again. Empty after a faithful replay. */
   get unclaimed(): readonly string[] {
@@ -226,9 +222,12 @@ export class Activation implements Owner, Verbs {
       }
       const live = this.#live.shift()
       if (live === undefined) return false
-      resumed = this.#deliverLive(live)
+      const at = Math.max(this.host.now(), this.clock)
+      const { seq } = this
+      const recorded = this.#record(live, at)
+      resumed = recorded !== undefined && this.#deliver(recorded, at, seq)
     }
-    if (this.replaying || this.hasLive) this.host.ready(this)
+    if (this.#log.replaying || this.#live.size > 0) this.host.ready(this)
     return true
   }
 
@@ -270,13 +269,6 @@ export class Activation implements Owner, Verbs {
 
   // ---- delivery
   // --------------------------------------------------------------------------------------------------------------------
-
-  #deliverLive(live: QueuedArrival): boolean {
-    const at = Math.max(this.host.now(), this.clock)
-    const { seq } = this
-    const recorded = this.#record(live, at)
-    return recorded !== undefined && this.#deliver(recorded, at, seq)
-  }
 
   /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
   #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
@@ -345,16 +337,9 @@ export class Activation implements Owner, Verbs {
   }
 
   wait(match: Matcher | undefined): Promise<Arrival> {
-    const kept = this.#waits.take(
-      match,
-      (arrival) =>
-        arrival.type === 'message' ||
-        arrival.type === 'message.refused' ||
-        this.operations.has(addressOf(this, arrival.id)),
-    )
-    if (kept !== undefined) this.#traffic?.ends()
-    if (kept === undefined)
-      return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
+    const kept = this.#waits.take(match)
+    if (kept === undefined) return this.#waits.wait(match, this.stuck !== undefined)
+    this.#traffic?.ends()
     this.operations.delete(addressOf(this, kept.id))
     return Promise.resolve(kept)
   }
@@ -367,7 +352,8 @@ export class Activation implements Owner, Verbs {
   ): Operation | undefined {
     this.#traffic?.ends()
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
-    if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
+    const obstacles = claimed === undefined ? this.#log.obstacles(address, command, options?.aliases) : []
+    if (obstacles.length > 0) this.#diverge(address, obstacles)
     if (this.stuck !== undefined) return undefined
     const event =
       claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
@@ -396,8 +382,7 @@ export class Activation implements Owner, Verbs {
     return event
   }
 
-  #checkDivergence(address: string, obstacles: readonly string[]): void {
-    if (obstacles.length === 0) return
+  #diverge(address: string, obstacles: readonly string[]): void {
     this.stuck = divergence(address, obstacles)
     this.host.openDivergence(this, address, obstacles)
   }
@@ -461,7 +446,7 @@ export class Activation implements Owner, Verbs {
   }
 
   sums(parts: SummedTraffic): (message: MessageId) => void {
-    const traffic = (this.#traffic = new Traffic(parts, this.#log.traffic))
+    const traffic = (this.#traffic = new Traffic(parts, this.#log.traffic(this.seq)))
     return (message) => {
       const summary = traffic.answered(message, this.replaying ? undefined : this.seq)
       if (summary === undefined || this.discarded || this.stuck !== undefined) return
@@ -535,7 +520,7 @@ export class Activation implements Owner, Verbs {
       this.host.abort(operation)
     }
     this.#settleOpen(steps, abandoned)
-    this.#log.beginSegment(recorded.segment, recorded.state, open, recorded.unread, this.clock)
+    this.#log.beginSegment(recorded.segment, recorded.state, open, recorded.unread, this.clock, this.seq - 1)
     this.#waits.clear()
     this.#cancellation.forget()
     this.#earlier?.beginSegment()
@@ -578,7 +563,7 @@ export class Activation implements Owner, Verbs {
   #finish(outcome: Outcome): void {
     if (this.discarded || this.outcome !== undefined) return
     this.outcome = outcome
-    this.#openAtEnd = openAtEnd(this.operations.values())
+    this.#openAtEnd = openAtEnd(this.operations)
     // an end that is in the log already has waited for its workers
     this.#awaited = this.#log.outcome === undefined ? awaitedWorkers(this.#openAtEnd) : new Set()
     for (const { kind, id } of this.#openAtEnd) if (kind !== 'ask') this.stop(id, 'its leader has ended')
@@ -627,6 +612,6 @@ export class Activation implements Owner, Verbs {
 
   /** Settles what was set aside for steps whose ends will not be recorded, in the commit that says so (K11). */
   #settleOpen(operations: readonly Operation[], abandoned: readonly StepOpened[]): void {
-    for (const [reserved, actual] of openReserves(operations, abandoned)) this.host.settle(this, reserved, actual)
+    settleOpen((reserved, actual) => this.host.settle(this, reserved, actual), operations, abandoned)
   }
 }

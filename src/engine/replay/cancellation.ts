@@ -26,18 +26,16 @@ const clockPath = '!cancel!/'
 
 export class Cancellation {
   #cause: Pick<CancelReceived, 'reason' | 'limit' | 'timedOutMs' | 'outcome' | 'keeps'> | undefined
+  /** Why it was cancelled, if it was. */
+  reason: string | undefined
   #undoing = false
   #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] = []
-
-  /** Why it was cancelled, if it was. */
-  get reason(): string | undefined {
-    return this.#cause?.reason
-  }
 
   /** The first cancel counts. False: there was one before. */
   begin(event: CancelReceived): boolean {
     if (this.#cause !== undefined) return false
     this.#cause = event
+    this.reason = event.reason
     return true
   }
 

@@ -15,11 +15,14 @@ import {
   failure,
   FailureError,
   failureFrom,
+  LazyAbortController,
   messageOf,
   plainCopy,
   ReeveError,
+  setController,
   type ActivationId,
   type Clock,
+  type Draft,
   type ErrorCode,
   type Failure,
   type Json,
@@ -37,7 +40,7 @@ import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { offsets } from '../live-part.ts'
-import { effectKey, hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -120,7 +123,8 @@ interface Flight {
   readonly key: string
   /** The attempt that counts; an earlier one that comes to an end after all does not. */
   attempt: number
-  abort: AbortController | undefined
+  /** Of that attempt. */
+  abort: LazyAbortController
   /** Its end, once known, until it is recorded. */
   event: StepSettled | undefined
   /** It waits for its next attempt, or for its turn: ends the wait. */
@@ -153,10 +157,11 @@ class StepAttempt implements StepIO {
     const { op } = flight
     this.host = host
     this.flight = flight
-    this.key = Effects.given(op)
+    this.key = op.key
     this.epoch = host.epochOf(op)
     this.attempt = attempt
     this.now = host.clock.now()
+    setController(this, flight.abort)
     this.emit = (part) => host.part(flight.op, attempt, part, (this.offsetOf ??= offsets())(part))
   }
 
@@ -166,7 +171,7 @@ class StepAttempt implements StepIO {
   }
 
   get signal(): AbortSignal {
-    return (this.flight.abort ??= new AbortController()).signal
+    return this.flight.abort.signal
   }
 }
 
@@ -181,10 +186,9 @@ type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
 
 /** The rows of what a result used: one call, or several of any models. */
 const usageOf = (told: StepUsage | readonly StepUsage[]): Usage =>
-  Array.isArray(told)
-    ? (told as readonly StepUsage[]).reduce<Usage>((rows, each) => addUsage(rows, rowOf(each)), [])
-    : rowOf(told as StepUsage)
-const rowOf = ({ agent, model, used }: StepUsage): Usage => [usageRow(agent, model, used)]
+  'agent' in told
+    ? [usageRow(told.agent, told.model, told.used)]
+    : told.reduce<Usage>((rows, each) => addUsage(rows, usageOf(each)), [])
 
 export class Effects {
   readonly #host: EffectsHost
@@ -222,28 +226,20 @@ export class Effects {
     return count
   }
 
-  /**
-   * The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the
-   * same work.
-   */
-  static given(op: Operation): string {
-    return op.key ?? effectKey(op)
-  }
-
   has(op: Operation): boolean {
-    return this.#flights.has(effectKey(op))
+    return this.#flights.has(op.effectKey)
   }
 
   /** Lets a step out, or joins the one that is out under the same key. */
   release(op: Operation): void {
-    const key = effectKey(op)
+    const key = op.effectKey
     const flight = this.#flights.get(key)
     if (flight === undefined) {
       const started: Flight = {
         op,
         key,
         attempt: 0,
-        abort: undefined,
+        abort: new LazyAbortController(),
         event: undefined,
         backingOff: undefined,
         pass: undefined,
@@ -291,7 +287,7 @@ export class Effects {
       this.#callOffDeadline(flight)
       flight.grace?.()
       flight.pass?.end('other')
-      flight.abort?.abort(new Cancelled(why))
+      flight.abort.abort(new Cancelled(why))
     }
   }
 
@@ -300,7 +296,7 @@ export class Effects {
    * instead of ending (pause).
    */
   abort(op: Operation, reason: string, requeue = false): boolean {
-    const flight = this.#flights.get(effectKey(op))
+    const flight = this.#flights.get(op.effectKey)
     if (flight === undefined || flight.event !== undefined) return false
     if (flight.backingOff !== undefined) {
       if (requeue) this.#callBack(flight)
@@ -309,7 +305,7 @@ export class Effects {
     }
     // What is stopped ends, whatever comes after.
     flight.requeue = requeue && op.stopped === undefined
-    ;(flight.abort ??= new AbortController()).abort(new Cancelled(reason))
+    flight.abort.abort(new Cancelled(reason))
     if (!requeue) flight.grace ??= this.#after(abortGraceMs, () => this.#end(flight, cancelled(reason), flight.attempt))
     return true
   }
@@ -317,7 +313,7 @@ export class Effects {
   /** Calls back those of these effects that wait for their turn: a pause holds them. */
   recall(ops: Iterable<Operation>): void {
     for (const op of ops) {
-      const flight = this.#flights.get(effectKey(op))
+      const flight = this.#flights.get(op.effectKey)
       if (flight?.pass?.waiting === true) this.#callBack(flight)
     }
   }
@@ -348,7 +344,7 @@ export class Effects {
     for (const flight of repeatable) {
       flight.grace?.()
       flight.pass?.end('other')
-      flight.abort?.abort(new Cancelled('the engine is closing'))
+      flight.abort.abort(new Cancelled('the engine is closing'))
     }
     const callOff = this.#after(closeWithinMs, () => this.#giveUp())
     await new Promise<void>((resolve) => {
@@ -365,7 +361,7 @@ export class Effects {
   #giveUp(): void {
     for (const flight of this.#flights.values()) {
       if (flight.event !== undefined || flight.op.effect !== 'once') continue
-      ;(flight.abort ??= new AbortController()).abort(givenUp)
+      flight.abort.abort(givenUp)
       flight.grace ??= this.#after(abortGraceMs, () => this.#leaveBehind(flight))
     }
   }
@@ -382,7 +378,6 @@ export class Effects {
   #attempt(flight: Flight, attempt: number): void {
     const { op } = flight
     flight.attempt = attempt
-    flight.abort = undefined
     if (op.model === undefined) return this.#depart(flight, attempt)
     const pass = this.#governor.pass(op.model, () => this.#turn(flight, attempt))
     flight.pass = pass
@@ -474,7 +469,7 @@ export class Effects {
     const late = lateFor(flight.op, timeoutMs, by)
     const clock = by === undefined ? this.#host.clock : systemClock
     flight.deadline = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
-    ;(flight.abort ??= new AbortController()).abort(late)
+    flight.abort.abort(late)
   }
 
   #callOffDeadline(flight: Flight): void {
@@ -490,8 +485,8 @@ export class Effects {
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
-    this.#callOffDeadline(flight)
     flight.pass?.end('answered')
+    flight.pass = undefined
     let told: ReportedUse
     try {
       const settle = flight.op.options?.settle as ((result: unknown) => ReportedUse) | undefined
@@ -511,11 +506,11 @@ export class Effects {
     const { op } = flight
     // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
     if (this.#drained !== undefined && op.effect !== 'once') return
-    if (flight.abort?.signal.reason === givenUp) return this.#leaveBehind(flight)
+    if (flight.abort.reason === givenUp) return this.#leaveBehind(flight)
     if (flight.requeue) return this.#callBack(flight)
     if (op.stopped !== undefined || thrown instanceof Cancelled)
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
-    const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
+    const reason = flight.abort.reason ?? thrown
     const what = failureFrom(
       reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown,
       codes[op.type] ?? 'agent.failed',
@@ -536,6 +531,7 @@ export class Effects {
     host.attemptFailed(flight.op, attempt, what, delayMs)
     flight.backingOff = this.#after(delayMs, () => {
       flight.backingOff = undefined
+      flight.abort = new LazyAbortController()
       flight.op.attempts = attempt
       if (host.mayRetry(flight.op)) this.#attempt(flight, attempt + 1)
       else this.#callBack(flight)
@@ -554,23 +550,20 @@ export class Effects {
     flight.backingOff = undefined
     flight.grace?.()
     flight.pass?.end('other')
-    const event: StepSettled = {
-      type: 'step.settled',
-      address: flight.op.address,
-      outcome,
-      ...(attempts > 1 ? { attempts } : {}),
-      ...used,
-    }
+    const event: Draft<StepSettled> = { type: 'step.settled', address: flight.op.address, outcome }
+    if (attempts > 1) event.attempts = attempts
+    if (used.charge !== undefined) event.charge = used.charge
+    if (used.usage !== undefined) event.usage = used.usage
     flight.event = event
     this.#host.ended(flight.op, event)
     if (this.#drained !== undefined) this.#checkDrained()
   }
 }
 
-/** The encoded text, or a failure if it is too large to be recorded. Other errors are thrown. */
-export function withinEntry(what: string, write: () => string): string | Failure {
+/** The text of an event, or a failure if it is too large to be recorded. Other errors are thrown. */
+export function withinEntry<E>(what: string, event: E, encode: (event: E) => string): string | Failure {
   try {
-    return write()
+    return encode(event)
   } catch (thrown) {
     if (!ReeveError.is(thrown, 'input.too-large') && !(thrown instanceof RangeError)) throw thrown
     return failure('input.too-large', `${what} is too large to be recorded: ${messageOf(thrown)}`, 'validation')
@@ -603,10 +596,11 @@ export function writtenEnd<E extends { readonly outcome: Outcome }>(
 ): { event: E; text: string } | Failure {
   const outcome = plainCopy(event.outcome)
   const read = outcome === undefined ? undefined : { ...event, outcome }
-  const output = read === undefined && event.outcome.status === 'completed' ? event.outcome.output : undefined
-  const problem = jsonProblem(output)
-  if (problem !== undefined) return notJson(what, problem)
-  const text = withinEntry(what, () => encode(read ?? event))
+  if (read === undefined && event.outcome.status === 'completed') {
+    const problem = jsonProblem(event.outcome.output)
+    if (problem !== undefined) return notJson(what, problem)
+  }
+  const text = withinEntry(what, read ?? event, encode)
   return typeof text === 'string' ? { event: read ?? (decode(text) as unknown as E), text } : text
 }
 

@@ -16,14 +16,12 @@ export interface QueuedArrival {
 
 /** First in, first out, without moving the rest. */
 export class InboxQueue {
+  size = 0
   #items: QueuedArrival[] = []
   #head = 0
 
-  get empty(): boolean {
-    return this.#head === this.#items.length
-  }
-
   push(item: QueuedArrival): void {
+    this.size++
     let at = this.#items.length
     if (item.place !== undefined) for (; at > this.#head && (this.#items[at - 1]!.place ?? -1) > item.place; at--);
     if (at === this.#items.length) this.#items.push(item)
@@ -33,7 +31,8 @@ export class InboxQueue {
   shift(): QueuedArrival | undefined {
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
-    if (++this.#head === this.#items.length) {
+    this.#head++
+    if (--this.size === 0) {
       this.#items = []
       this.#head = 0
     }

@@ -113,12 +113,15 @@ export interface Operation {
   done: DoneElsewhere | undefined
   /** Of another attempt: an earlier one has made this `once` effect, and it ended so. */
   made: { readonly by: ActivationId; readonly outcome: Outcome } | undefined
-  /** Of another attempt: the idempotency key that this effect had in the first one. */
-  key: string | undefined
+  /**
+   * The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the
+   * same work. Of another attempt at work: the key that this effect had in the first one.
+   */
+  key: string
   /** Of a worker, in another attempt at its leader's work: what was done for its own before. */
   earlier: Earlier | undefined
-  /** Under which it is out (`effectKey`), once it was asked for. */
-  ownKey: string | undefined
+  /** The key under which it is out in this process. */
+  readonly effectKey: string
 }
 
 /**
@@ -148,6 +151,7 @@ export function openOperation(
   const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
   const step = event.op === 'step' ? event : undefined
   const isApart = event.op === 'worker' && event.apart === true
+  const effectKey = effectKeyOf(owner.id, address)
   return {
     id: kind === 'worker' ? childActivation(owner.id, address, isApart) : address,
     address,
@@ -175,14 +179,14 @@ export function openOperation(
     // one form for all of them, whatever is added later
     done: undefined,
     made: undefined,
-    key: undefined,
+    key: effectKey,
     earlier: undefined,
-    ownKey: undefined,
+    effectKey,
   }
 }
 
-/** The key under which an effect is out in this process, and which it is given if no earlier attempt has another one. */
-export const effectKey = (op: Operation): string => (op.ownKey ??= `${op.owner.id}:${op.address}`)
+/** The key under which the effect at an address is out (`Operation.effectKey`). */
+export const effectKeyOf = (activation: ActivationId, address: string): string => `${activation}:${address}`
 
 /** An operation's address, from what the code holds of it. */
 export function addressOf({ id: owner }: Owner, id: string): string {

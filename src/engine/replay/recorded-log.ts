@@ -58,8 +58,6 @@ export const divergence = (address: string, obstacles: readonly string[]): strin
     : `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which the code has not asked for`
 
 export class RecordedLog {
-  /** Next position in the log. */
-  seq = 0
   /** Of a forked run: what it draws. */
   seeds: Seeds | undefined
   segment = 0
@@ -74,6 +72,8 @@ export class RecordedLog {
   asked = false
   /** How the last pause was asked for, if there was one. */
   pausing: Pausing | undefined
+  /** Recorded arrivals are left to deliver. */
+  replaying = false
   // made when the first entry is folded: most activations are never read from a log
   #known: Map<string, RecordedCommand> | undefined
   /** Of facts and sent messages only their presence matters: one record stands for all of them. */
@@ -87,38 +87,44 @@ export class RecordedLog {
   /** Since here everything that was folded is traffic. */
   #trafficFrom = 0
   #summedAt = 0
+  /** The position after the last entry that was folded. */
   #foldedTo = 0
 
   /**
    * Folds one entry. Entries come in order; a gap throws `journal.hole`, unless this entry stands for what is left out.
    */
   fold(seq: number, at: number, event: JournalEvent): void {
-    const isAhead = seq > this.seq && standsFor(event) === this.seq
-    if (seq !== this.seq && !isAhead) {
-      throw new ReeveError('journal.hole', `entry ${this.seq} is missing (found ${seq})`, {
+    const isAhead = seq > this.#foldedTo && standsFor(event) === this.#foldedTo
+    if (seq !== this.#foldedTo && !isAhead) {
+      throw new ReeveError('journal.hole', `entry ${this.#foldedTo} is missing (found ${seq})`, {
         hint: 'Entries were lost or removed from outside. Restore the store from a backup; other runs are not touched.',
       })
     }
-    this.seq = this.#foldedTo = seq + 1
+    this.#foldedTo = seq + 1
     this.seeds?.note(event)
     if (event.type === 'activation.summed') {
       this.#summedAt = seq
-      if (isAhead) this.#past.push({ event, at, seq })
+      if (isAhead) this.#addPast({ event, at, seq })
       return
     }
-    if (!isTraffic(event)) this.#trafficFrom = this.seq
-    if (isArrival(event)) this.#arrival(event, at)
+    if (!isTraffic(event)) this.#trafficFrom = this.#foldedTo
+    if (isArrival(event)) this.#arrival(event, at, seq)
     else if (isCommand(event)) {
       const isPlain = event.op === 'fact' || event.op === 'send'
       const known = isPlain ? (this.#plain[event.op] ??= newKnown(event)) : newKnown(event)
       ;(this.#known ??= new Map()).set(event.address, known)
       if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
       if (event.op === 'ask') this.asked = true
-    } else this.#note(event, at)
+    } else this.#note(event, at, seq)
   }
 
-  #arrival(event: ArrivalEvent, at: number): void {
-    this.#past.push({ event, at, seq: this.seq - 1 })
+  #addPast(past: Past): void {
+    this.#past.push(past)
+    this.replaying = true
+  }
+
+  #arrival(event: ArrivalEvent, at: number, seq: number): void {
+    this.#addPast({ event, at, seq })
     if (event.type === 'cancel.received') this.cancelled = true
     if (!('address' in event)) return
     this.endUnclaimed(event.address)
@@ -139,7 +145,7 @@ export class RecordedLog {
     return this.#known?.has(address) !== true && !this.open.some((open) => open.event.address === address)
   }
 
-  #note(event: Exclude<JournalEvent, ArrivalEvent | CommandEvent>, at: number): void {
+  #note(event: Exclude<JournalEvent, ArrivalEvent | CommandEvent>, at: number, seq: number): void {
     const known = 'address' in event ? this.#known?.get(event.address) : undefined
     switch (event.type) {
       case 'activation.settled':
@@ -149,7 +155,7 @@ export class RecordedLog {
       case 'activation.restarted':
         if (event.before === undefined) this.#spend(event.lost ?? [])
         else this.#goOn(event.before, event.unread)
-        this.beginSegment(event.segment, event.state, event.open, event.unread, at)
+        this.beginSegment(event.segment, event.state, event.open, event.unread, at, seq)
         break
       case 'step.attempt-failed':
         if (known !== undefined) known.attempts = event.attempt
@@ -207,20 +213,21 @@ export class RecordedLog {
     this.#known = undefined
   }
 
-  /** Of the log as it was read: for who sums up what comes after it. */
-  get traffic(): { readonly trafficFrom: number; readonly summedAt: number; readonly seq: number } {
+  /** Of the log as it was read: for who sums up what comes after it. `seq`: where the next entry comes. */
+  traffic(seq: number): { readonly trafficFrom: number; readonly summedAt: number; readonly seq: number } {
     // what was written since is unknown here
-    const trafficFrom = this.seq === this.#foldedTo ? this.#trafficFrom : this.seq
-    return { trafficFrom, summedAt: this.#summedAt, seq: this.seq }
+    const trafficFrom = seq === this.#foldedTo ? this.#trafficFrom : seq
+    return { trafficFrom, summedAt: this.#summedAt, seq }
   }
 
-  /** Everything before is history; only what is still open and what was not read goes on. */
+  /** Everything before is history; only what is still open and what was not read goes on. `seq`: of the entry that says so. */
   beginSegment(
     segment: number,
     state: Json,
     open: readonly Carried[],
     unread: readonly ArrivalEvent[],
     at: number,
+    seq: number,
   ): void {
     const still = new Set([...open, ...unread].flatMap((item) => ('address' in item ? [item.address] : [])))
     this.open = [...this.open, ...(this.#known?.values() ?? [])].filter(({ event }) => still.has(event.address))
@@ -229,13 +236,10 @@ export class RecordedLog {
     this.#known = undefined
     this.#dropped = []
     this.#unclaimed = 0
-    this.#past = unread.map((event) => ({ event, at, seq: this.seq - 1 }))
+    this.#past = unread.map((event) => ({ event, at, seq }))
     this.#cursor = 0
-    this.seeds?.move(this.seq - 1)
-  }
-
-  get replaying(): boolean {
-    return this.#cursor < this.#past.length
+    this.replaying = unread.length > 0
+    this.seeds?.move(seq)
   }
 
   /** Takes the next recorded arrival, in recorded order. */
@@ -244,9 +248,10 @@ export class RecordedLog {
     this.seeds?.move(next?.seq)
     if (next === undefined) return undefined
     this.#past[this.#cursor++] = undefined
-    if (!this.replaying) {
+    if (this.#cursor === this.#past.length) {
       this.#past = []
       this.#cursor = 0
+      this.replaying = false
     }
     return next
   }
@@ -305,6 +310,7 @@ export class RecordedLog {
    * a new effect all unclaimed effects, since it may replace one of them.
    */
   obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
+    if (this.#known === undefined) return none
     if (this.#conflicts(address, command.op)) return [address]
     // After a cancel a new effect is stopped before it is let out: the unclaimed effects need no decision.
     if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return none
@@ -313,7 +319,7 @@ export class RecordedLog {
       const dropped = action === 'drop' ? this.#take(address) : undefined
       if (dropped !== undefined) this.#dropped.push(dropped)
     }
-    return [...(this.#known?.values() ?? [])]
+    return [...this.#known.values()]
       .filter(({ event }) => event.op === 'step' && claimable(event.effect))
       .map(({ event }) => event.address)
   }

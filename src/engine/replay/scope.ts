@@ -17,12 +17,20 @@ import {
   rootRun,
   writingProblem,
   type ActivationId,
+  type Draft,
   type Json,
   type MessageId,
   type OpId,
   type Shape,
 } from '../../core/index.ts'
-import { valueShape, valuesShape, workerContent, type AskOpened, type WorkerStarted } from '../../journal/index.ts'
+import {
+  valueShape,
+  valuesShape,
+  workerContent,
+  type AskOpened,
+  type StepBegun,
+  type WorkerStarted,
+} from '../../journal/index.ts'
 import { sliceOf } from './account.ts'
 import type {
   Arrival,
@@ -240,8 +248,8 @@ export class Scope implements Context {
       ...options.as,
       op: 'step',
       effect: options.effect ?? 'idempotent',
-      ...(reserve === undefined ? {} : { reserve }),
-    } as Command
+    } as Draft<StepBegun>
+    if (reserve !== undefined) command.reserve = reserve
     const operation = this.#open(name, command, options)
     if (typeof operation === 'string') return operation
     operation.run = effect
@@ -251,14 +259,10 @@ export class Scope implements Context {
 
   start(agent: string, given: Json, options: StartWorkerOptions = {}): ActivationId {
     const input = asRecorded(given, `the input of "${agent}"`)
-    const command = {
-      type: 'worker.started',
-      op: 'worker',
-      agent,
-      ...(options.callId === undefined ? {} : { callId: options.callId }),
-      ...(options.purpose === undefined ? {} : { purpose: options.purpose }),
-      ...(options.place === 'apart' ? this.#apart(agent, options) : {}),
-    } as const
+    const command: Draft<Omit<WorkerStarted, 'address'>> = { type: 'worker.started', op: 'worker', agent }
+    if (options.callId !== undefined) command.callId = options.callId
+    if (options.purpose !== undefined) command.purpose = options.purpose
+    if (options.place === 'apart') Object.assign(command, this.#apart(agent, options))
     const content = (): string | undefined => {
       const version = this.#activation.host.versionOf(agent, options.version)
       return version === undefined ? undefined : workerContent(agent, version, input)

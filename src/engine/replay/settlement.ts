@@ -6,7 +6,7 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
  * commit that records why; a model call whose end is never recorded is a call of unknown usage).
  */
-import { addUsage, failed, present, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import { addUsage, failed, present, type Draft, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import {
   encode,
   type ActivationRestarted,
@@ -36,12 +36,20 @@ interface Encoded<E> {
 }
 
 /** The operations that are open when an activation ends, in the order in which they began. Timers do not count. */
-export const openAtEnd = (operations: Iterable<Operation>): readonly Operation[] =>
-  [...operations].filter((operation) => !operation.ended && operation.type !== 'timer.set')
+export function openAtEnd(operations: ReadonlyMap<string, Operation>): readonly Operation[] {
+  const open: Operation[] = []
+  if (operations.size > 0)
+    for (const operation of operations.values())
+      if (!operation.ended && operation.type !== 'timer.set') open.push(operation)
+  return open
+}
 
 /** The addresses of the workers whose ends have to come before the end of their leader. */
-export const awaitedWorkers = (open: readonly Operation[]): Set<string> =>
-  new Set(open.flatMap(({ kind, endRecorded, address }) => (kind === 'worker' && !endRecorded ? [address] : [])))
+export function awaitedWorkers(open: readonly Operation[]): Set<string> {
+  const awaited = new Set<string>()
+  for (const { kind, endRecorded, address } of open) if (kind === 'worker' && !endRecorded) awaited.add(address)
+  return awaited
+}
 
 /** The end of an activation, as it is read again. An output that is not JSON, or too long for an entry, makes it a failure. */
 export function endEvent(
@@ -53,13 +61,10 @@ export function endEvent(
 ): Encoded<ActivationSettled> {
   const lost = lostBy(owner, open, abandoned)
   const total = addUsage(used, lost)
-  const event: ActivationSettled = {
-    type: 'activation.settled',
-    outcome,
-    ...(total.length === 0 ? {} : { usage: total }),
-    ...(lost.length === 0 ? {} : { lost }),
-    ...(open.length === 0 ? {} : { open: open.map(({ address }) => address) }),
-  }
+  const event: Draft<ActivationSettled> = { type: 'activation.settled', outcome }
+  if (total.length > 0) event.usage = total
+  if (lost.length > 0) event.lost = lost
+  if (open.length > 0) event.open = open.map(({ address }) => address)
   const written = writtenEnd(event, 'what it returned', encode)
   if ('event' in written) return written
   const bad = { ...event, outcome: failed(written) }
@@ -97,7 +102,7 @@ export function segmentEvent(
   const what = 'what it restarts with'
   const problem = jsonProblem(next.state)
   if (problem !== undefined) return failed(notJson(what, problem))
-  const text = withinEntry(what, () => encode(event))
+  const text = withinEntry(what, event, encode)
   return typeof text === 'string' ? { event, text } : failed(text)
 }
 
@@ -119,27 +124,29 @@ function beforeOf(
 }
 
 /**
- * Reserves of steps whose ends will not be recorded, with what to charge for each. An effect that certainly was not let
- * out used nothing; what any other used is unknown (`undefined`).
+ * Settles what was set aside for steps whose ends will not be recorded. An effect that certainly was not let out used
+ * nothing; what any other used is unknown.
  */
-export function* openReserves(
-  operations: Iterable<Operation>,
+export function settleOpen(
+  settle: (reserved: Charge, actual: Charge | undefined) => void,
+  operations: readonly Operation[],
   abandoned: readonly StepOpened[],
-): Generator<readonly [reserved: Charge, actual: Charge | undefined]> {
+): void {
   for (const op of operations)
-    if (op.reserved !== undefined && !op.endRecorded) yield [op.reserved, neverLeft(op) ? nothingUsed : undefined]
+    if (op.reserved !== undefined && !op.endRecorded) settle(op.reserved, neverLeft(op) ? nothingUsed : undefined)
   for (const event of abandoned) {
     const reserved = reserveOf(event)
-    if (reserved !== undefined) yield [reserved, undefined]
+    if (reserved !== undefined) settle(reserved, undefined)
   }
 }
 
 /** What model calls used whose ends will not be recorded. */
-const lostBy = (owner: Owner, open: readonly Operation[], abandoned: readonly StepOpened[]): Usage =>
-  [
-    ...open.map((op) => (op.endRecorded ? [] : lostUsage(op))),
-    ...abandoned.map((event) => (event.refused === undefined ? lostCall(owner, modelOf(event)) : [])),
-  ].reduce(addUsage, [])
+function lostBy(owner: Owner, open: readonly Operation[], abandoned: readonly StepOpened[]): Usage {
+  let lost: Usage = []
+  for (const op of open) if (!op.endRecorded) lost = addUsage(lost, lostUsage(op))
+  for (const event of abandoned) if (event.refused === undefined) lost = addUsage(lost, lostCall(owner, modelOf(event)))
+  return lost
+}
 
 /** At the end of a segment: workers and questions are carried into the next one, steps are stopped. */
 export function cutSegment(operations: Iterable<Operation>): {

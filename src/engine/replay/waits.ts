@@ -9,13 +9,13 @@ import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
 import type { Operation } from './operation.ts'
 
-interface PendingWait {
-  readonly match: Exclude<Matcher, string> | undefined
-  readonly resolve: (arrival: Arrival) => void
-  readonly reject: (error: Error) => void
-}
+type PendingWait = Pick<PromiseWithResolvers<Arrival>, 'resolve' | 'reject'>
 
-const waitOnce = 'Wait once for each id and share what came. To wait for a message from outside, give a predicate.'
+/** The code would wait for ever without a word. */
+const nothingToAwait = (id: string, why: string): ReeveError =>
+  new ReeveError('orchestration.nothing-to-await', `cannot wait for "${id}": ${why}`, {
+    hint: 'Wait once for each id and share what came. To wait for a message from outside, give a predicate.',
+  })
 
 /** The arrival that the code receives for a recorded event. `operation`: whose end it is, if the code has begun it. */
 export function arrivalOf(
@@ -62,9 +62,15 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 }
 
 export class PendingWaits {
-  #byId = new Map<string, PendingWait>()
-  #any: PendingWait[] = []
+  /** Whether, under this id, something has been begun that has not ended, or whose end was not read. */
+  readonly #isBegun: (id: string) => boolean
+  readonly #byId = new Map<string, PendingWait>()
+  #any: (PendingWait & { readonly match: Exclude<Matcher, string> | undefined })[] = []
   #kept: Map<string, Arrival> | undefined
+
+  constructor(isBegun: (id: string) => boolean) {
+    this.#isBegun = isBegun
+  }
 
   /** How many verbs are pending. */
   get pending(): number {
@@ -86,7 +92,8 @@ export class PendingWaits {
       waiter.resolve(arrival)
       return true
     }
-    const i = offered ? this.#any.findIndex(({ match }) => match === undefined || match(arrival)) : -1
+    const i =
+      offered && this.#any.length > 0 ? this.#any.findIndex(({ match }) => match === undefined || match(arrival)) : -1
     if (i >= 0) {
       this.#any.splice(i, 1)[0]!.resolve(arrival)
       return true
@@ -95,14 +102,15 @@ export class PendingWaits {
     return false
   }
 
-  /** Takes what has arrived already, if it matches. `begun`: the code has begun the operation that this belongs to. */
-  take(match: Matcher | undefined, begun: (arrival: Arrival) => boolean): Arrival | undefined {
+  /** Takes what has arrived already, if it matches. A predicate is not shown the end of what the code has not begun. */
+  take(match: Matcher | undefined): Arrival | undefined {
     if (this.#kept === undefined) return undefined
     let found: Arrival | undefined
     if (typeof match === 'string') found = this.#kept.get(match)
     else {
       for (const kept of this.#kept.values()) {
-        if (!begun(kept) || (match !== undefined && !match(kept))) continue
+        const isOffered = kept.type === 'message' || kept.type === 'message.refused' || this.#isBegun(kept.id)
+        if (!isOffered || (match !== undefined && !match(kept))) continue
         found = kept
         break
       }
@@ -111,23 +119,16 @@ export class PendingWaits {
     return found
   }
 
-  /**
-   * `mayCome`: under this id something has been begun that has not ended, or whose end was not read. Else the code
-   * would wait for ever without a word.
-   */
-  wait(match: Matcher | undefined, mayCome: (id: string) => boolean): Promise<Arrival> {
-    if (typeof match === 'string' && (this.#byId.has(match) || (!match.startsWith('msg_') && !mayCome(match)))) {
-      const why = this.#byId.has(match)
-        ? 'the code is already waiting for it'
-        : 'its end was read before, or it never began'
-      return Promise.reject(
-        new ReeveError('orchestration.nothing-to-await', `cannot wait for "${match}": ${why}`, { hint: waitOnce }),
-      )
-    }
-    return new Promise((resolve, reject) => {
-      if (typeof match === 'string') this.#byId.set(match, { match: undefined, resolve, reject })
-      else this.#any.push({ match, resolve, reject })
-    })
+  /** `stuck`: nothing is delivered any more, so no wait is a mistake of the code. */
+  wait(match: Matcher | undefined, stuck: boolean): Promise<Arrival> {
+    const wait = Promise.withResolvers<Arrival>()
+    const { resolve, reject } = wait
+    if (typeof match !== 'string') this.#any.push({ match, resolve, reject })
+    else if (this.#byId.has(match)) reject(nothingToAwait(match, 'the code is already waiting for it'))
+    else if (!stuck && !match.startsWith('msg_') && !this.#isBegun(match))
+      reject(nothingToAwait(match, 'its end was read before, or it never began'))
+    else this.#byId.set(match, wait)
+    return wait.promise
   }
 
   /** Rejects every pending wait. */

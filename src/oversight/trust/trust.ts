@@ -84,9 +84,6 @@ const modeOfStanding = ({ level }: TrustStanding): OversightMode =>
 const strictestOf = (mode: OversightMode, all: readonly TrustStanding[]): OversightMode =>
   all.reduce((strict, each) => stricterMode(strict, modeOfStanding(each)), mode)
 
-/** Whether the oversight of an edge names trust. Pure. */
-const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight.policy).length > 0
-
 /**
  * The layer: work whose edge names trust begins in the current mode. `presetsOf`: undefined for a worker; a root is
  * counted when its run has ended.
@@ -95,7 +92,9 @@ export const trustLayer =
   (presetsOf: (ctx: Context) => TrustPresets | undefined): Layer =>
   (next) =>
   (ctx, edge) =>
-    namesTrust(edge) ? trustedWork(ctx, edge, next, presetsOf(ctx)) : next(ctx, edge)
+    edge.oversight === undefined || trustsOf(edge.oversight.policy).length === 0
+      ? next(ctx, edge)
+      : trustedWork(ctx, edge, next, presetsOf(ctx))
 
 /**
  * Runs work whose edge names trust, in a mode at least as strict as the current one. With `presets` it is a run,

@@ -49,18 +49,19 @@ export class PartOrigins {
   readonly #known = new Map<ActivationId, Origin>()
   /** Those whose parts this process shows itself: for a reader without a filter, nothing has to be read. */
   readonly #heard = new Map<ActivationId, PartAuthor>()
-  readonly #takesAll: boolean
+  /** Whether every part is wanted, so that a part whose author is told needs nothing else. */
+  readonly takesAll: boolean
 
   constructor(engine: Engine, run: RunId, wanted: OriginFilter) {
     this.#engine = engine
     this.#run = run
     this.#filter = wanted
-    this.#takesAll = wanted.path === undefined && wanted.agent === undefined && wanted.control !== true
+    this.takesAll = wanted.path === undefined && wanted.agent === undefined && wanted.control !== true
   }
 
   /** A part comes from the process that shows it, which knows whose it is. */
   hear({ activation }: LivePart, author: PartAuthor): void {
-    if (this.#takesAll && !this.#heard.has(activation)) this.#heard.set(activation, author)
+    if (this.takesAll && !this.#heard.has(activation)) this.#heard.set(activation, author)
   }
 
   /** Whether the agent of the part is known. If not, `readOn` reads it from the journal. */
@@ -122,8 +123,8 @@ export class PartOrigins {
 /** A part without a known agent. */
 const unplaced = (part: LivePart): RunPart => partOf(part, '', [])
 
-/** Copies member by member: parts are frequent, and a spread takes several times as long. */
-function partOf(live: LivePart, agent: string, path: readonly string[]): RunPart {
+/** The part as this agent's. Copies member by member: parts are frequent, and a spread takes several times as long. */
+export function partOf(live: LivePart, agent: string, path: readonly string[]): RunPart {
   const { activation, address, epoch, attempt, offset } = live
   const part = streamPartOf(live)
   return offset === undefined

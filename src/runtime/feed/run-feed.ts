@@ -10,7 +10,7 @@ import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
-import { PartOrigins, type RunPart } from './part-origin.ts'
+import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
 
 /** The start and end of reading. */
 export interface ReadOptions {
@@ -247,7 +247,10 @@ export async function hearParts(
     catchingUp = undefined
   }
   const stop = engine.listen(run, (part, author) => {
-    if (author !== undefined) origins.hear(part, author)
+    if (author !== undefined) {
+      if (catchingUp === undefined && origins.takesAll) return tell(partOf(part, author.agent, author.path))
+      origins.hear(part, author)
+    }
     if (catchingUp === undefined && (!hasOrigin || origins.knows(part))) return tell(origins.place(part))
     queue.push(part)
     catchingUp ??= catchUp().catch(fail)

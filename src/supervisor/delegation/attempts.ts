@@ -27,6 +27,7 @@ import type { ToolCall } from '../../model/index.ts'
 import { Slots, takeAll, type SlotWaiter } from '../worker/slots.ts'
 import { Watch } from '../worker/watch.ts'
 import { pauseBeforeRetry, retryDelay, startTask } from '../worker/worker-task.ts'
+import type { HookLayers } from './delegation-hooks.ts'
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
 import { withMemory, Threads } from './worker-memory.ts'
@@ -49,7 +50,7 @@ export interface DelegationEntry extends SlotWaiter {
    * if there is none.
    */
   output: Json | undefined
-  /** What later work of its thread remembers of it, as its hook allows. */
+  /** What later work of its thread remembers of it, as its hook allows. Undefined without a memory. */
   remembered: string | undefined
   /** `pending`: waits for a slot or its next attempt. `waiting`: waits for a human. */
   state: 'pending' | 'running' | 'waiting' | 'ended'
@@ -86,6 +87,7 @@ export interface Job {
   readonly state: LeaderState
   readonly worker: Worker
   readonly policy: WorkerDelegation
+  readonly hooks: HookLayers
   readonly entry: DelegationEntry
   readonly turn: number
   /** It works in the background. */
@@ -108,14 +110,17 @@ export interface AttemptEnd {
   readonly attempt: number
 }
 
+/** An attempt that has ended, with the result for the leader's model. */
+type Attempted = Pick<AttemptEnd, 'id' | 'outcome' | 'attempt'> & { readonly told: CallResult }
+
 /** Listens to the ends of attempts. */
 export interface AttemptListener {
   /** An attempt has ended. Returns the result for the leader's model, if no further attempt follows. */
   completed(job: Job, ended: AttemptEnd): Now<CallResult>
   /** No attempt began. Returns the result for the leader's model. */
   refused(job: Job, why: Failure): CallResult
-  /** The leader is cancelled during the work. Undefined: no hook needs to know. */
-  abandoned(job: Job): ((job: Job, ended: AttemptEnd) => Promise<unknown>) | undefined
+  /** The leader was cancelled during the work: its hooks are told. */
+  abandoned(job: Job, ended: AttemptEnd): Promise<void>
   /** The worker, or one below it, asks a question. */
   asked(job: Job, question: LeaderQuestion): Promise<Reply>
 }
@@ -130,16 +135,16 @@ export interface Concurrency {
 export class Attempts {
   /** Why no further delegation may begin. */
   bailed: string | undefined
-  readonly #slots: Slots
-  readonly #background: Slots
+  /** The slots that a delegation takes, in this order; those without a limit are none. */
+  readonly #slots: { readonly awaited: readonly Slots[]; readonly deferred: readonly Slots[] }
   readonly #threads = new Threads()
   readonly #watch: Watch
   readonly #hearing: AttemptListener
   readonly #open = new Map<DelegationEntry, Context>()
 
   constructor({ all, background }: Concurrency, hearing: AttemptListener) {
-    this.#slots = new Slots(all)
-    this.#background = new Slots(background)
+    const awaited = all === undefined ? [] : [new Slots(all)]
+    this.#slots = { awaited, deferred: background === undefined ? awaited : [new Slots(background), ...awaited] }
     this.#hearing = hearing
     this.#watch = new Watch((name) => {
       const found = this.find(name)
@@ -212,7 +217,7 @@ export class Attempts {
     try {
       for (let attempt = 1; ; attempt++) {
         entry.state = 'pending'
-        const taken = takeAll(job.deferred ? [this.#background, this.#slots] : [this.#slots], entry)
+        const taken = takeAll(job.deferred ? this.#slots.deferred : this.#slots.awaited, entry)
         const slots = (taken instanceof Promise ? await taken : taken) ?? noSlots
         let delayMs: number | undefined
         try {
@@ -222,16 +227,15 @@ export class Attempts {
             job,
             this.#threads,
             () => this.refusal(entry) ?? this.#attempt(job, slots, attempt),
-            (end) =>
-              andThen(this.#hearing.completed(job, end), (result) => {
-                told = result
-                return entry.remembered
-              }),
+            () => entry.remembered,
           )
-          if (!('id' in ended)) return told ?? this.#hearing.refused(job, ended)
-          if (told === undefined) throw new Error('unreachable')
+          if (!('told' in ended)) return told ?? this.#hearing.refused(job, ended)
+          told = ended.told
           delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
-          if (delayMs === undefined) return this.#countEnd(job, ended, told)
+          if (delayMs === undefined) {
+            failureCounterOf(job.ctx).note(ended.outcome)
+            return told
+          }
           job.after = ended.id
         } finally {
           for (const each of slots) each.give()
@@ -243,12 +247,6 @@ export class Attempts {
     }
   }
 
-  /** The final end of a delegation. Its leader counts failures in a row. */
-  #countEnd({ ctx }: Job, { outcome }: AttemptEnd, told: CallResult): CallResult {
-    failureCounterOf(ctx).note(outcome)
-    return told
-  }
-
   /** Why it may not begin, or not begin again. */
   refusal({ stopped }: DelegationEntry): Failure | undefined {
     if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
@@ -257,9 +255,9 @@ export class Attempts {
       : undefined
   }
 
-  /** One attempt: one worker, from its start to its end. */
-  #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<AttemptEnd> | Failure {
-    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after, policy } = job
+  /** One attempt: one worker, from its start to the result for the leader's model. */
+  #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Attempted> | Failure {
+    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after, policy, hooks } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
       ctx,
@@ -267,11 +265,11 @@ export class Attempts {
       edge: state.edge,
       worker,
       brief,
-      grant: policy.place === undefined ? grant : { ...grant, place: policy.place },
+      grant,
       callId: call.id,
       after,
       timeoutMs: policy.timeoutMs,
-      slots: slots.some(({ limited }) => limited) ? slots.filter(({ limited }) => limited) : noSlots,
+      slots,
       reportsWaits: deferred || onWait !== undefined,
       onWait: (waiting) => {
         entry.state = waiting ? 'waiting' : 'running'
@@ -285,23 +283,22 @@ export class Attempts {
     entry.id = id
     entry.outcome = entry.remembered = undefined
     entry.state = 'running'
-    this.#tellIfAbandoned(job, id, begunAt, attempt)
+    if (hooks.onComplete.length > 0) this.#tellIfAbandoned(job, id, begunAt, attempt)
     return started.ended().then(({ outcome, said, usage }) => {
       entry.outcome = outcome
-      return { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
+      const end = { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
+      return andThen(this.#hearing.completed(job, end), (told): Attempted => ({ id, outcome, attempt, told }))
     })
   }
 
   /** A cancelled leader receives no more ends, but its hook does. */
   #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
-    const abandoned = this.#hearing.abandoned(job)
-    if (abandoned === undefined) return
     job.ctx.onCancel(
       `onComplete:${attempt}`,
       async (undo) => {
         if (job.entry.id !== id || job.entry.outcome !== undefined) return
         const outcome: Outcome = { status: 'cancelled', reason: 'its leader was cancelled' }
-        await abandoned(
+        await this.#hearing.abandoned(
           { ...job, ctx: undo },
           { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt },
         )
@@ -311,7 +308,7 @@ export class Attempts {
   }
 
   /** Milliseconds until the next attempt; undefined: no further attempt. */
-  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: AttemptEnd): number | undefined {
+  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Attempted): number | undefined {
     if (retry === undefined || entry.stopped !== undefined || this.bailed !== undefined) return undefined
     if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return undefined
     const isWorthIt = (): boolean => {

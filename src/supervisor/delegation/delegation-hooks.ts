@@ -28,7 +28,7 @@ import {
   type Usage,
 } from '../../core/index.ts'
 import { callHook, hookNamed, hookReplyProblem, type HookReply } from '../../agent/index.ts'
-import type { Brief, Edge, EdgeMessage, Schema } from '../../edge/index.ts'
+import type { Brief, Edge, EdgeMessage, Schema, StartDelegation } from '../../edge/index.ts'
 import type { Caller } from '../../journal/index.ts'
 
 /** What every hook receives. */
@@ -173,15 +173,38 @@ export const askHook = <W>(
   read: (word: Json) => string | undefined,
 ): ReturnType<typeof callHook<W>> => callHook<W>(ctx, hook, ask, read, about)
 
-/** The hooks that the start of this run put around the leader's delegations. */
-export function delegationHooksOfStart(ctx: Context, { run: { hooks } }: Edge): DelegationHooks | undefined {
-  const given = hooks?.delegation
-  if (given === undefined) return undefined
+/** The hooks of one owner. `of`: the prefix of their names in the journal. */
+export type HookLayer = DelegationHooks & { readonly of: string }
+/** The owners of each hook: the leader itself, then the start of the run. */
+export type HookLayers = {
+  readonly [Hook in 'onStart' | 'filterMessages' | 'onComplete']: readonly HookLayer[]
+}
+const noHooks: HookLayers = { onStart: [], filterMessages: [], onComplete: [] }
+
+/** The hooks around the delegations of a leader. `own`: those of its definition. */
+export function hookLayersOf(own: DelegationHooks, ctx: Context, { run: { hooks } }: Edge): HookLayers {
+  const { onStart, filterMessages, onComplete } = own
+  if (hooks?.delegation === undefined && (onStart ?? filterMessages ?? onComplete) === undefined) return noHooks
+  const all: readonly HookLayer[] = [
+    { ...own, of: '' },
+    { ...hooksOfStart(ctx, hooks?.delegation), of: 'start.' },
+  ]
+  return {
+    onStart: all.filter((layer) => layer.onStart !== undefined),
+    filterMessages: all.filter((layer) => layer.filterMessages !== undefined),
+    onComplete: all.filter((layer) => layer.onComplete !== undefined),
+  }
+}
+
+type Hook<Name extends keyof HookLayers> = NonNullable<DelegationHooks[Name]>
+
+/** The hooks that the start of a run names, found by their names. */
+function hooksOfStart(ctx: Context, given: StartDelegation = {}): DelegationHooks {
   const { onStart, filterMessages, onComplete, hookErrors } = given
   return present({
-    onStart: hookNamed<NonNullable<DelegationHooks['onStart']>>(ctx, onStart),
-    filterMessages: hookNamed<NonNullable<DelegationHooks['filterMessages']>>(ctx, filterMessages),
-    onComplete: hookNamed<NonNullable<DelegationHooks['onComplete']>>(ctx, onComplete),
+    onStart: onStart === undefined ? undefined : hookNamed<Hook<'onStart'>>(ctx, onStart),
+    filterMessages: filterMessages === undefined ? undefined : hookNamed<Hook<'filterMessages'>>(ctx, filterMessages),
+    onComplete: onComplete === undefined ? undefined : hookNamed<Hook<'onComplete'>>(ctx, onComplete),
     hookErrors,
   })
 }

@@ -11,8 +11,6 @@ import {
   asText,
   failure,
   messageOf,
-  own,
-  promised,
   type Failure,
   type Json,
   type Now,
@@ -23,11 +21,8 @@ import {
   briefText,
   crossing,
   edgeMessagesProblem,
-  narrow,
   revised,
-  stricter,
   thrownText,
-  tighter,
   turnsOf,
   type Brief,
   type Conversation,
@@ -44,13 +39,13 @@ import {
   type LeaderState,
   type Worker,
 } from './attempts.ts'
-import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
+import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames, type WorkerPolicy } from './options.ts'
 import {
   mergeEndWords,
   askHook,
   endProblem,
   ownCopy,
-  delegationHooksOfStart,
+  hookLayersOf,
   startProblem,
   type DelegationHookCall,
   type DelegationEnd,
@@ -58,6 +53,8 @@ import {
   type DelegationHooks,
   type DelegationMoment,
   type DelegationStartWord,
+  type HookLayer,
+  type HookLayers,
 } from './delegation-hooks.ts'
 import {
   DelegationRace,
@@ -85,7 +82,11 @@ export interface DelegationPosition {
 
 /** All delegations of one activation of a leader. */
 export class Delegations {
+  /** How many characters of a result are shown; undefined without references. */
+  readonly shown: number | undefined
   #background: BackgroundWork | undefined
+  /** The hooks around all of them: those of its leader and of the start of the run. */
+  #hooks: HookLayers | undefined
   readonly #leader: string
   readonly #policy: Delegation
   readonly #attempts: Attempts
@@ -101,6 +102,7 @@ export class Delegations {
     access?: ModelAccess,
   ) {
     const answers = new LeaderAnswers(access, policy.hookErrors !== 'lenient')
+    this.shown = shownCharacters(policy.references)
     this.#leader = leader
     this.#policy = policy
     this.#attempts = new Attempts(
@@ -108,17 +110,15 @@ export class Delegations {
       {
         completed: (job, ended) => this.#resultOf(job, ended),
         refused: ({ ctx, call, worker, entry }, what) => refuseDelegation(ctx, call, worker.name, what, entry.label),
-        abandoned: (job) => {
-          const all = this.#layers(job, 'onComplete')
-          if (all.length === 0) return undefined
-          return async (again, ended) => {
-            for (const layer of all) await this.#callOnComplete(layer, again, ended, undefined)
-          }
+        abandoned: async (job, ended) => {
+          for (const layer of job.hooks.onComplete) await this.#callOnComplete(layer, job, ended, undefined)
         },
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
-    this.#race = new DelegationRace(this.#attempts, async (given) => this.#delegateOne(given, true))
+    this.#race = new DelegationRace(this.#attempts, async (given) =>
+      this.#delegateOne(given, policyFor(policy, given.worker.name), true),
+    )
     this.#verbs = verbs
   }
 
@@ -147,16 +147,16 @@ export class Delegations {
     worker: Worker,
     asked: DelegationRequest,
     place: DelegationPosition,
-    beside?: Worker,
+    workerOf: (name: string) => Worker,
   ): Promise<CallResult> {
     const entry = (place.entry = newEntry(worker.name, call.id, place.label))
     const given: DelegationCall = { ctx, call, state, worker, asked, entry }
-    const { hedge } = policyFor(this.#policy, worker.name)
-    return promised(() =>
-      hedge === undefined
-        ? this.#delegateOne(given)
-        : this.#dispatch(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker)),
-    )
+    const policy = policyFor(this.#policy, worker.name)
+    const { hedge } = policy
+    if (hedge === undefined) return Promise.resolve(this.#delegateOne(given, policy))
+    const beside = hedge.with === undefined ? worker : workerOf(hedge.with)
+    const work = (): Promise<CallResult> => this.#race.hedged(given, hedge.afterMs, beside)
+    return Promise.resolve(asked.deferred === true ? this.#defer(given, work) : work())
   }
 
   /** Gives one brief to several workers. The kept answer is the result of the call. */
@@ -167,12 +167,8 @@ export class Delegations {
     return told
   }
 
-  /** Runs the work, in the background if requested. */
-  #dispatch(
-    { ctx, call, worker, asked, entry }: DelegationCall,
-    work: () => Promise<CallResult>,
-  ): Promise<CallResult> | CallResult {
-    if (asked.deferred !== true) return work()
+  /** Runs the work in the background. */
+  #defer({ ctx, call, worker, entry }: DelegationCall, work: () => Promise<CallResult>): CallResult {
     ctx.emit({ type: 'delegation.deferred', worker: worker.name, callId: call.id, delegation: entry.label })
     const { callId, label } = entry
     const what = {
@@ -200,26 +196,27 @@ export class Delegations {
   /**
    * One delegation, from its hooks to the result for the leader's model. `inside`: its caller waits for it in any case.
    */
-  #delegateOne(given: DelegationCall, inside = false): Now<CallResult> {
+  #delegateOne(given: DelegationCall, policy: WorkerPolicy, inside = false): Now<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
     const job: Job = {
       ctx,
       call,
       state,
       worker,
-      policy: policyFor(this.#policy, worker.name),
+      policy,
+      hooks: (this.#hooks ??= hookLayersOf(this.#policy, ctx, state.edge)),
       entry,
       turn: state.turn,
       deferred: asked.deferred === true,
       brief: this.#withReferences(ctx, asked, entry),
-      grant: this.#grantOf(worker, asked, entry, state),
+      grant: grantOf(policy, worker, asked, entry, state),
       onWait: hedge?.onWait,
       after: hedge?.after,
     }
     this.#attempts.open(entry, ctx)
     return andThen(this.#refusalOf(job), (refused) => {
       if (refused === undefined)
-        return inside ? this.#attempts.work(job) : this.#dispatch(given, () => this.#attempts.work(job))
+        return job.deferred && !inside ? this.#defer(given, () => this.#attempts.work(job)) : this.#attempts.work(job)
       this.#attempts.close(entry)
       return refuseDelegation(ctx, call, worker.name, refused, entry.label)
     })
@@ -227,11 +224,10 @@ export class Delegations {
 
   /** Calls the hooks before the work, and decides what crosses. A failure says why the worker does not start. */
   #refusalOf(job: Job): Now<Failure | undefined> {
-    const stopped = (failed: Failure | undefined): Failure | undefined => this.#attempts.refusal(job.entry) ?? failed
-    return (
-      stopped(undefined) ??
-      andThen(this.#runOnStart(job), (failed) => stopped(failed) ?? andThen(this.#runFilterMessages(job), stopped))
-    )
+    const { entry, hooks } = job
+    const stopped = this.#attempts.refusal(entry)
+    if (stopped !== undefined || hooks.onStart.length === 0) return stopped ?? this.#contextRefusal(job)
+    return this.#askOnStart(job).then((failed) => this.#attempts.refusal(entry) ?? failed ?? this.#contextRefusal(job))
   }
 
   /** Why no further delegation may begin. */
@@ -255,11 +251,6 @@ export class Delegations {
     return this.#places.find(({ label }) => label === name)?.entry ?? called(name) ?? called(name.replace(/\.\d+$/, ''))
   }
 
-  /** How many characters of a result are shown; undefined without references. */
-  get shown(): number | undefined {
-    return shownCharacters(this.#policy.references)
-  }
-
   /** The brief with the referenced results before it. */
   #withReferences(
     ctx: Context,
@@ -271,43 +262,9 @@ export class Delegations {
     return { instructions: expanded(ctx, brief.instructions, refs, (ref) => this.find(ref), about) }
   }
 
-  /** What crosses to this worker besides the brief, before hooks change it. */
-  #grantOf(worker: Worker, asked: DelegationRequest, { label }: DelegationEntry, { edge }: LeaderState): Job['grant'] {
-    const { permissions, limits, oversight, workers } = this.#policy
-    const mine = own(workers, worker.name)
-    const grant: Job['grant'] = { delegation: label }
-    const allowed = narrow(permissions, mine?.permissions)
-    const limited = tighter(limits, mine?.limits)
-    if (allowed !== undefined) grant.permissions = allowed
-    if (limited !== undefined) grant.limits = limited
-    const looks = stricter(oversight, mine?.oversight)
-    if (looks !== undefined) grant.oversight = looks
-    if (asked.turns !== undefined)
-      grant.turns = Math.min(asked.turns, turnsOf(revised(edge.run.versions, worker).limits) ?? defaultTurns)
-    const results = mine?.results ?? this.#policy.results
-    if (results === 'report' || results === 'full') grant.report = true
-    return grant
-  }
-
-  /** Those who have this hook: the leader itself, then the start of the run. */
-  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>, hook: keyof DelegationHooks): readonly HookLayer[] {
-    const started = delegationHooksOfStart(ctx, state.edge)
-    if (started?.[hook] === undefined && this.#policy[hook] === undefined) return noLayers
-    const all: readonly HookLayer[] = [
-      { ...this.#policy, of: '' },
-      { ...started, of: 'start.' },
-    ]
-    return all.filter((layer) => layer[hook] !== undefined)
-  }
-
   /** Runs each `onStart`. A failure says why the worker does not start. */
-  #runOnStart(job: Job): Now<Failure | undefined> {
-    const layers = this.#layers(job, 'onStart')
-    return layers.length === 0 ? undefined : this.#askOnStart(layers, job)
-  }
-
-  async #askOnStart(layers: readonly HookLayer[], job: Job): Promise<Failure | undefined> {
-    for (const layer of layers) {
+  async #askOnStart(job: Job): Promise<Failure | undefined> {
+    for (const layer of job.hooks.onStart) {
       const refused = await this.#callOnStart(layer, job)
       if (refused !== undefined) return refused
     }
@@ -337,10 +294,10 @@ export class Delegations {
    * Decides what crosses besides the brief: the context policy, then `filterMessages`. A failure says why the worker
    * does not start.
    */
-  #runFilterMessages(job: Job): Now<Failure | undefined> {
-    const { worker, policy, state, grant, brief } = job
-    const layers = this.#layers(job, 'filterMessages')
-    const context = policy.context ?? (layers.length === 0 ? undefined : 'conversation')
+  #contextRefusal(job: Job): Now<Failure | undefined> {
+    const { worker, policy, state, grant, brief, entry, hooks } = job
+    const isFiltered = hooks.filterMessages.length > 0
+    const context = policy.context ?? (isFiltered ? 'conversation' : undefined)
     const view = (): Conversation => ({
       worker: worker.name,
       brief: briefText(brief),
@@ -359,15 +316,14 @@ export class Delegations {
         },
       )
     }
-    return andThen(
-      layers.length === 0 ? undefined : this.#askFilterMessages(layers, job),
-      (failed) => failed ?? emptyBrief(job),
-    )
+    return isFiltered
+      ? this.#askFilterMessages(job).then((failed) => this.#attempts.refusal(entry) ?? failed ?? emptyBrief(job))
+      : emptyBrief(job)
   }
 
-  async #askFilterMessages(layers: readonly HookLayer[], job: Job): Promise<Failure | undefined> {
-    const { grant } = job
-    for (const { filterMessages, of, ...layer } of layers) {
+  async #askFilterMessages(job: Job): Promise<Failure | undefined> {
+    const { grant, hooks } = job
+    for (const { filterMessages, of, ...layer } of hooks.filterMessages) {
       if (grant.context === undefined) break
       const shown = ownCopy({ ...this.#moment(job), messages: grant.context })
       const ask = askHook<readonly EdgeMessage[]>(
@@ -389,31 +345,31 @@ export class Delegations {
 
   /** The result for the leader's model, as `onComplete` leaves it. */
   #resultOf(job: Job, ended: AttemptEnd): Now<CallResult> {
-    const layers = this.#layers(job, 'onComplete')
-    return layers.length === 0 ? this.#toldOf(job, ended, {}) : this.#askOnComplete(layers, job, ended)
+    return job.hooks.onComplete.length === 0 ? this.#toldOf(job, ended) : this.#askOnComplete(job, ended)
   }
 
-  async #askOnComplete(layers: readonly HookLayer[], job: Job, ended: AttemptEnd): Promise<CallResult> {
+  async #askOnComplete(job: Job, ended: AttemptEnd): Promise<CallResult> {
     let word: DelegationEndWord | undefined
     let withheld: Failure | undefined
-    for (const layer of layers) {
+    for (const layer of job.hooks.onComplete) {
       const said = await this.#callOnComplete(layer, job, ended, word)
       if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
       word = mergeEndWords(word, said.word)
     }
-    return this.#toldOf(job, ended, { word, withheld })
+    return this.#toldOf(job, ended, word, withheld)
   }
 
   /** `word`: what hooks said. `withheld`: one of them failed. */
   #toldOf(
     { entry, worker, state, policy }: Job,
     { outcome, said }: AttemptEnd,
-    { word, withheld }: { readonly word?: DelegationEndWord | undefined; readonly withheld?: Failure | undefined },
+    word?: DelegationEndWord,
+    withheld?: Failure,
   ): CallResult {
     if (withheld !== undefined && outcome.status === 'completed')
       return { content: `[the answer of "${worker.name}" is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOnOutput(outcome, word)
-    entry.remembered = rememberedText(outcome, word)
+    if (policy.memory !== undefined) entry.remembered = rememberedText(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
@@ -494,9 +450,19 @@ export class Delegations {
   }
 }
 
-/** The hooks of one owner. `of`: the prefix of their names in the journal. */
-type HookLayer = DelegationHooks & { readonly of: string }
-const noLayers: readonly HookLayer[] = []
+/** What crosses to this worker besides the brief, before hooks change it. */
+function grantOf(
+  { grant: stated }: WorkerPolicy,
+  worker: Worker,
+  { turns }: DelegationRequest,
+  { label }: DelegationEntry,
+  { edge }: LeaderState,
+): Job['grant'] {
+  const grant: Job['grant'] = { ...stated, delegation: label }
+  if (turns !== undefined)
+    grant.turns = Math.min(turns, turnsOf(revised(edge.run.versions, worker).limits) ?? defaultTurns)
+  return grant
+}
 
 const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
 

@@ -14,6 +14,7 @@ import {
   nameCheck,
   object,
   own,
+  present,
   recordOf,
   stranger,
   transferTool,
@@ -25,9 +26,13 @@ import {
 import { usdCapOf, type Agent, type UsdCap } from '../../agent/index.ts'
 import {
   limitsCheck,
+  narrow,
   oversightCheck,
   permissionsCheck,
+  stricter,
+  tighter,
   type ContextPolicy,
+  type LeaderGrant,
   type Limits,
   type Oversight,
   type Permissions,
@@ -179,19 +184,42 @@ export const delegationCheck =
       : problems
   }
 
-/** The options of delegations to each worker, by the definition that states them; a definition does not change. */
-const policies = new WeakMap<Delegation, Map<string, WorkerDelegation>>()
+/** The options of delegations to one worker, with what they give it besides the brief. */
+export interface WorkerPolicy extends WorkerDelegation {
+  readonly grant: LeaderGrant
+}
 
-/** The options of delegations to one worker. */
-export function policyFor(given: Delegation, worker: string): WorkerDelegation {
+/** The policies of each definition by worker; a definition does not change. */
+const policies = new WeakMap<Delegation, Map<string, WorkerPolicy>>()
+
+/** The policy for delegations to one worker. */
+export function policyFor(given: Delegation, worker: string): WorkerPolicy {
   let known = policies.get(given)
-  if (known === undefined) policies.set(given, (known = new Map<string, WorkerDelegation>()))
+  if (known === undefined) policies.set(given, (known = new Map<string, WorkerPolicy>()))
   let policy = known.get(worker)
   if (policy === undefined) {
-    const { workers, background: _background, several: _several, ...all } = given
-    known.set(worker, (policy = { ...all, ...own(workers, worker) }))
+    known.set(worker, (policy = { ...optionsFor(given, worker), grant: grantIn(given, worker) }))
   }
   return policy
+}
+
+/** The options for one worker: its own, then those of the team. */
+function optionsFor(given: Delegation, worker: string): WorkerDelegation {
+  const { workers, background: _background, several: _several, ...all } = given
+  return { ...all, ...own(workers, worker) }
+}
+
+/** What crosses to one worker by the options: the bounds of the team and its own both hold. */
+function grantIn({ workers, ...team }: Delegation, worker: string): LeaderGrant {
+  const mine = own(workers, worker)
+  const results = mine?.results ?? team.results
+  return present({
+    permissions: narrow(team.permissions, mine?.permissions),
+    limits: tighter(team.limits, mine?.limits),
+    oversight: stricter(team.oversight, mine?.oversight),
+    report: results === 'report' || results === 'full' ? (true as const) : undefined,
+    place: mine?.place,
+  })
 }
 
 /** The caps in US dollars that a leader sets on delegations. */
@@ -204,11 +232,11 @@ export const delegationCaps = ({ limits, workers }: Delegation, team: readonly A
 
 /** Delegations of one thread run one at a time, so a hedge with the same memory would never start. */
 function hedgeInLine(given: Delegation, worker: string, where: string): readonly string[] {
-  const { hedge, memory } = policyFor(given, worker)
+  const { hedge, memory } = optionsFor(given, worker)
   const beside = hasNames(hedge) ? (hedge.with ?? worker) : undefined
   if (typeof beside !== 'string') return []
   const thread = threadOf(memory, worker)
-  if (thread === undefined || thread !== threadOf(policyFor(given, beside).memory, beside)) return []
+  if (thread === undefined || thread !== threadOf(optionsFor(given, beside).memory, beside)) return []
   const why = `${where}: hedge would begin "${beside}" beside "${worker}", but delegations that share a memory come one at a time`
   return [`${why}: name another worker in hedge.with, or say memory: "isolated" here`]
 }

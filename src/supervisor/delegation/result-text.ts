@@ -45,7 +45,7 @@ export function rememberedText(outcome: Outcome, word: DelegationEndWord | undef
 export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
   const told = formatWorkerResult(worker, outcome)
-  const output = handedOnOutput(outcome, word)
+  const output = references === undefined ? undefined : handedOnOutput(outcome, word)
   const refers = references !== undefined && isReferable(output)
   if (typeof word?.result === 'string') {
     const text = isBlank(word.result) ? '[no result]' : word.result

@@ -37,7 +37,6 @@ import {
   type ExchangeKeys,
 } from '../../agent/index.ts'
 import {
-  andThen,
   choiceOr,
   expects,
   failure,
@@ -179,22 +178,21 @@ export function withMemory<Ended extends { readonly outcome: Outcome }>(
   job: MemoryJob,
   threads: Threads,
   work: () => Now<Ended | Failure>,
-  completed: (ended: Ended) => Now<string | undefined>,
+  answer: (ended: Ended) => Now<string | undefined>,
 ): Now<Ended | Failure> {
   const { memory } = job.policy
-  if (memory !== undefined && memory !== 'isolated')
-    return workInTurn(new Thread(job, memory === 'continue' ? {} : memory, threads), work, completed)
-  return andThen(work(), (ended) => ('outcome' in ended ? andThen(completed(ended), () => ended) : ended))
+  if (memory === undefined || memory === 'isolated') return work()
+  return workInTurn(new Thread(job, memory === 'continue' ? {} : memory, threads), work, answer)
 }
 
 /** Runs the work when its turn in the thread has come. */
 async function workInTurn<Ended extends { readonly outcome: Outcome }>(
   thread: Thread,
   work: () => Now<Ended | Failure>,
-  completed: (ended: Ended) => Now<string | undefined>,
+  answer: (ended: Ended) => Now<string | undefined>,
 ): Promise<Ended | Failure> {
   try {
-    return (await thread.enter()) ?? (await workInThread(thread, work, completed))
+    return (await thread.enter()) ?? (await workInThread(thread, work, answer))
   } finally {
     thread.pass()
   }
@@ -204,12 +202,12 @@ async function workInTurn<Ended extends { readonly outcome: Outcome }>(
 async function workInThread<Ended extends { readonly outcome: Outcome }>(
   thread: Thread,
   work: () => Now<Ended | Failure>,
-  completed: (ended: Ended) => Now<string | undefined>,
+  answer: (ended: Ended) => Now<string | undefined>,
 ): Promise<Ended | Failure> {
   try {
     await thread.recall()
     const ended = await work()
-    const left = 'outcome' in ended ? await completed(ended) : undefined
+    const left = 'outcome' in ended ? await answer(ended) : undefined
     if (left !== undefined) await thread.save(left)
     await thread.leave()
     return ended

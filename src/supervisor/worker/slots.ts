@@ -24,16 +24,13 @@ export interface SlotWaiter {
 }
 
 export class Slots implements HeldSlot {
-  /** Whether there is a limit at all. */
-  readonly limited: boolean
   /** Below zero while more workers than slots work. */
   #free: number
   /** Made when one waits for the first time. */
   #queue: Set<() => void> | undefined
 
-  constructor(limit: number | undefined) {
-    this.limited = limit !== undefined
-    this.#free = limit ?? Infinity
+  constructor(limit: number) {
+    this.#free = limit
   }
 
   /**

@@ -84,7 +84,7 @@ export class Watch {
       this.#workers.set(worker, watched)
       watched.clock?.run()
     })
-    this.#startLoop(ctx)
+    if (!this.#isLooping) this.#listen(ctx)
     return end
   }
 
@@ -112,7 +112,7 @@ export class Watch {
       ...(retryOf === undefined ? undefined : { as: { type: 'timer.set', retryOf } }),
     })
     this.#alarms.set(timer, { ring, reject })
-    this.#startLoop(ctx)
+    if (!this.#isLooping) this.#listen(ctx)
     return () => {
       if (this.#alarms.delete(timer)) ctx.stop(timer, 'no longer needed')
     }
@@ -124,21 +124,16 @@ export class Watch {
     if (watched !== undefined) this.#noteWait(watched, waits)
   }
 
-  #startLoop(ctx: Context): void {
-    if (this.#isLooping) return
-    this.#isLooping = true
-    this.#listen(ctx)
-  }
-
   #listen(ctx: Context): void {
+    this.#isLooping = true
     ctx.next(this.#isOurs).then((arrival) => this.#hear(ctx, arrival), this.#rejectAll)
   }
 
   #hear(ctx: Context, arrival: Arrival): void {
     try {
       this.#handle(arrival)
-      this.#isLooping = this.#workers.size > 0 || this.#alarms.size > 0
-      if (this.#isLooping) this.#listen(ctx)
+      if (this.#workers.size > 0 || this.#alarms.size > 0) this.#listen(ctx)
+      else this.#isLooping = false
     } catch (thrown) {
       this.#rejectAll(thrown)
     }

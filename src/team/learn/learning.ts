@@ -2,8 +2,8 @@
  * Learning: what a run of a planned team is told of the runs before it, and what it leaves for those after it (spec
  * team 1.12, R-12).
  *
- * Owns: when the memory is asked and told, whether there is advice, who gives it, its check, the options and what is
- * wrong with them. Does not own: the advice (advisor.ts), what is remembered (memory.ts), what the planner makes of it
+ * Owns: when the memory is asked and told, whether there is advice, who gives it, its check. Does not own: the options
+ * (options.ts), the advice (advisor.ts), what is remembered (memory.ts), what the planner makes of it
  * (../plan).
  * Holds: K3: the numbers an advisor draws are the activation's, so the same run draws the same. K8: an end by cancel is
  * remembered, too. No session: nothing is asked and nothing is told.
@@ -12,16 +12,11 @@ import {
   choice,
   copy,
   described,
-  either,
   expects,
   firstProblem,
   fraction,
-  functionCheck,
-  hasNames,
-  isFunction,
   isObject,
   listOf,
-  object,
   parentOf,
   present,
   required,
@@ -37,24 +32,10 @@ import { callHook } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { TeamStrategy } from '../../journal/index.ts'
 import type { Subtask } from '../plan/plan.ts'
-import {
-  advise,
-  overrides,
-  strategies,
-  type Advice,
-  type Advisor,
-  type AdvisorOptions,
-  type Recollection,
-} from './advisor.ts'
-import { nothingKnown, recalled, recorded, type MemoryScope, type TeamEnd, type TeamMemory } from './memory.ts'
+import { advise, overrides, strategies, type Advice, type AdvisorOptions, type Recollection } from './advisor.ts'
+import type { LearningOptions } from './options.ts'
+import { nothingKnown, recalled, recorded, type MemoryScope, type TeamEnd } from './memory.ts'
 import { wordSimilarity } from './similarity.ts'
-
-/** What a team says of learning. */
-export interface LearningOptions {
-  readonly name: string
-  readonly memory?: TeamMemory | true
-  readonly advisor?: Advisor | AdvisorOptions
-}
 
 /** How far a run has come. */
 export interface Progress {
@@ -198,25 +179,3 @@ const adviceProblem = (given: Json): string | undefined =>
   isObject(given)
     ? firstProblem(adviceChecks, given, 'its advice')
     : `its advice is ${described(given)}, expected an object`
-
-/** The checks of these options. */
-export const learningChecks: Checks<Omit<LearningOptions, 'name'>> = {
-  memory: expects((given) => given === true || isTeamMemory(given), 'true or { recall, record }'),
-  advisor: either(
-    isFunction,
-    object<AdvisorOptions>({ similarity: functionCheck, explore: fraction, accuracy: fraction }),
-  ),
-}
-const isTeamMemory = (given: unknown): boolean =>
-  hasNames(given) &&
-  typeof (given as TeamMemory).recall === 'function' &&
-  typeof (given as TeamMemory).record === 'function'
-
-/** What of it is data, for the team's version. */
-export function learningData({ memory, advisor }: LearningOptions): Json {
-  const { explore = null, accuracy = null } = typeof advisor === 'object' ? advisor : {}
-  return {
-    memory: memory === true || (memory === undefined ? null : 'own'),
-    advisor: typeof advisor === 'function' ? 'own' : [explore, accuracy],
-  }
-}

@@ -36,7 +36,8 @@ import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import type { MailWaiter } from '../progress/deadlocks.ts'
 import type { Exchanges } from '../progress/mail-loops.ts'
-import { Mailbox, mailDefaults, type MailboxOptions, type MailboxState, type Truncation } from './mailbox.ts'
+import { Mailbox, type MailboxState, type Truncation } from './mailbox.ts'
+import { mailDefaults, type MailboxOptions } from './options.ts'
 import { addresseesOf, addressOf } from './recipients.ts'
 
 /** What a post room works with. */

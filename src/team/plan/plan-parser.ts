@@ -153,17 +153,6 @@ function policyOf(given: unknown, where: string, notes: Notes): Subtask['onMissi
 const named: ReadonlyMap<unknown, number> = new Map([NaN, Infinity, -Infinity].map((each) => [String(each), each]))
 const numberOf = (given: unknown): number | undefined => (typeof given === 'number' ? given : named.get(given))
 
-/**
- * A plan as it can be recorded: numbers that JSON cannot hold by their names, so that they can be told of. Throws where
- * it contains itself.
- */
-export const recordable = (plan: unknown): Json =>
-  JSON.parse(
-    JSON.stringify(plan, (_name, each: unknown) =>
-      typeof each === 'number' && !Number.isFinite(each) ? String(each) : each,
-    ) ?? 'null',
-  ) as Json
-
 function estimateOf(given: unknown, where: string, notes: Notes): Estimate | undefined {
   if (given === undefined) return undefined
   const tokens = numberOf(given)

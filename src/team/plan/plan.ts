@@ -1,7 +1,7 @@
 /**
  * Plan: the subtasks of a question, their roles and their dependencies.
  *
- * Owns: the types and their defaults. Does not own: whether a plan makes sense (validate.ts), who makes one
+ * Owns: the types and their defaults, a plan as it is recorded. Does not own: whether a plan makes sense (validate.ts), who makes one
  * (planner.ts), how it is carried out (../schedule). Spec team 1.2, 1.23.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
@@ -85,3 +85,14 @@ export interface Plan {
   /** Default: the team's. */
   readonly concurrencyLimit?: number
 }
+
+/**
+ * A plan as it can be recorded: numbers that JSON cannot hold by their names, so that they can be told of. Throws where
+ * it contains itself.
+ */
+export const recordable = (plan: unknown): Json =>
+  JSON.parse(
+    JSON.stringify(plan, (_name, each: unknown) =>
+      typeof each === 'number' && !Number.isFinite(each) ? String(each) : each,
+    ) ?? 'null',
+  ) as Json

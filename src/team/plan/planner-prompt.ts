@@ -8,7 +8,7 @@
 import { asText, jsonIn, type Json } from '../../core/index.ts'
 import type { JsonSchema, Schema } from '../../edge/index.ts'
 import type { Advice } from '../learn/advisor.ts'
-import type { PlanQuestion } from './question.ts'
+import type { PlanQuestion } from './options.ts'
 import type { ListedRole } from './roles.ts'
 
 const text = (description: string): JsonSchema => ({ type: 'string', description })

@@ -20,12 +20,11 @@ import { writtenPlan } from '../../journal/index.ts'
 import { askSideQuery, delegate, isAgent, modelSetup, step, type Agent } from '../../agent/index.ts'
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
-import { resolveModel, type ModelRef } from '../../model/index.ts'
+import type { ModelRef } from '../../model/index.ts'
 import { endOfAttempt } from '../schedule/outcome-mapping.ts'
-import type { Plan } from './plan.ts'
-import type { PlannerLike, PlanQuestion } from './question.ts'
+import { defaultRepairs, type PlannerLike, type PlanQuestion } from './options.ts'
+import { recordable } from './plan.ts'
 import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './planner-prompt.ts'
-import { recordable } from './plan-parser.ts'
 
 /** What a source has given, not parsed yet. */
 export type Drafted = { readonly ok: true; readonly plan: unknown } | { readonly ok: false; readonly failure: Failure }
@@ -42,8 +41,6 @@ export interface PlanSource {
   ask(ctx: Context, question: PlanQuestion, before: unknown): Promise<Drafted>
 }
 
-const defaultRepairs = 1
-
 /** The source behind the options of a team. */
 export function sourceOf(
   { name, planner, model }: { readonly name: string; readonly planner?: PlannerLike; readonly model?: ModelRef },
@@ -58,26 +55,6 @@ export function sourceOf(
   const { model: own = model, instructions, repairs = defaultRepairs } = planner ?? {}
   if (own === undefined) return undefined
   return { repairs, canBeAsked: true, writes: true, ask: askModel(name, own, instructions, edge) }
-}
-
-/**
- * What of it is data, for the version of the team. A fixed plan that cannot be written is refused when it is carried
- * out.
- */
-export function plannerData({ planner, model }: { readonly planner?: PlannerLike; readonly model?: ModelRef }): Json {
-  if (typeof planner === 'function') return 'function'
-  if (isAgent(planner)) return { agent: planner.name }
-  if (planner !== undefined && 'subtasks' in planner) return fixedData(planner)
-  const { model: own = model, instructions = null, repairs = defaultRepairs } = planner ?? {}
-  return { model: own === undefined ? null : resolveModel(own).id, instructions, repairs }
-}
-
-function fixedData(plan: Plan): Json {
-  try {
-    return recordable(plan)
-  } catch {
-    return 'plan'
-  }
 }
 
 /** A recorded step, tried once: a planner that throws has made no plan. */

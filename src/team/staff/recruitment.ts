@@ -1,12 +1,12 @@
 /**
  * Recruitment: whether a new member is admitted (spec team 1.8, R-8).
  *
- * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a request
+ * Owns: the order of the questions, what is recorded of an answer. Does not own: the options (options.ts), reading a request
  * (staff-requests.ts), policies and humans (permission.ts), what a recruit does (../schedule).
  * Holds: K3: counts are taken after all questions, in one go, so two undecided requests never both get the last place.
  * K6: one answer for one request, recorded once.
  */
-import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
+import { asText, type Failure, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -20,37 +20,8 @@ import { isSameRole, type Directory } from './directory.ts'
 import { addMember } from './admission.ts'
 import { permission, type Permission } from './permission.ts'
 import type { TeamPolicy } from './policy.ts'
+import { depthDefault, perMemberDefault, type RecruitOptions } from './options.ts'
 import { readRecruit, sameWords, type ReadRecruit } from './staff-requests.ts'
-
-/** Limits and policy for recruits. */
-export interface RecruitOptions {
-  /** Decides on recruiting and retiring, before the team's own policy is asked. */
-  readonly policy?: TeamPolicy
-  /** Whom `maxTeamSize` counts: all members ever admitted (default), or those still there. */
-  readonly counts?: 'ever' | 'active'
-  /** How many recruits one member may ask for. Default 3. */
-  readonly perMember?: number
-  /** How many levels deep recruits may recruit. Default 2. */
-  readonly depth?: number
-  /** Whether a recruit that fails counts as a failed task. Default false. */
-  readonly countFailures?: boolean
-}
-
-/** How many recruits one member may ask for, and how deep they may recruit, where a team says nothing. */
-const perMemberDefault = 3
-const depthDefault = 2
-
-/** The data part of these options, for the version. */
-export const staffData = ({
-  maxTeamSize,
-  recruit,
-}: {
-  readonly maxTeamSize?: number
-  readonly recruit?: RecruitOptions
-}): Json => {
-  const { counts, perMember, depth, countFailures } = recruit ?? {}
-  return [maxTeamSize ?? null, counts ?? null, perMember ?? null, depth ?? null, countFailures ?? null]
-}
 
 /** The staff options of a team. */
 export interface StaffRules extends RecruitOptions {

@@ -1,0 +1,82 @@
+/**
+ * Abort: an `AbortController` whose signal is made when it is first asked for. Most functions never look at theirs.
+ *
+ * Owns: that controller, and finding it behind the `signal` of an object, so that asking makes none.
+ */
+
+/** What Reeve's own code asks of an abort: an `AbortSignal`, or the controller of one that nothing has asked for. */
+export interface AbortState {
+  readonly aborted: boolean
+  readonly reason: Error | undefined
+  throwIfAborted(): void
+  addEventListener(type: 'abort', listener: () => void): void
+  removeEventListener(type: 'abort', listener: () => void): void
+}
+
+const none: readonly (() => void)[] = []
+
+export class LazyAbortController implements AbortState {
+  aborted = false
+  reason: Error | undefined
+  #controller: AbortController | undefined
+  #listeners = none
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.aborted) this.#controller.abort(this.reason)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    this.#controller?.abort(reason)
+    for (const listener of this.#listeners) listener()
+  }
+
+  throwIfAborted(): void {
+    if (this.reason !== undefined) throw this.reason
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners = [...this.#listeners, listener]
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners = this.#listeners.filter((each) => each !== listener)
+  }
+}
+
+interface HasSignal {
+  readonly signal: AbortSignal
+}
+
+const controllers = new WeakMap<HasSignal, LazyAbortController>()
+
+/** The `signal` of this object is a getter for the one of this controller. */
+export const setController = (of: HasSignal, controller: LazyAbortController): void =>
+  void controllers.set(of, controller)
+
+/** The abort behind the `signal` of this object. */
+export const abortOf = (of: HasSignal): AbortState => controllers.get(of) ?? of.signal
+
+/** One for all objects, whose forms stay alike. Own and enumerable: who copies the object has the signal itself. */
+const lazySignal = {
+  enumerable: true,
+  configurable: true,
+  get(this: HasSignal): AbortSignal {
+    return controllers.get(this)!.signal
+  },
+}
+
+/** Gives an object the `signal` of another one, without making it. */
+export function withSignalOf<T extends object>(from: HasSignal, to: T): T & HasSignal {
+  const controller = controllers.get(from)
+  if (controller === undefined) return Object.assign(to, { signal: from.signal })
+  Object.defineProperty(to, 'signal', lazySignal)
+  controllers.set(to as T & HasSignal, controller)
+  return to as T & HasSignal
+}
