@@ -140,10 +140,7 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
   return {
     pack(given) {
       if (!isObject(given)) return undefined
-      // a list that grows takes several times as much memory as it has places
-      const packed = new Array<unknown>(longest).fill(null)
-      if (head !== undefined) packed[0] = head
-      let length = first
+      const packed: unknown[] = head === undefined ? [] : [head]
       let found = 0
       let nth = -1
       let at = 0
@@ -168,10 +165,9 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
         const one = member.pack(value)
         if (one === undefined) return undefined
         if (one === null) continue
+        while (packed.length < member.place) packed.push(null)
         packed[member.place] = one
-        if (member.place >= length) length = member.place + 1
       }
-      packed.length = length
       return found === needed ? packed : undefined
     },
     unpack(packed) {

@@ -37,6 +37,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
 }
 
 const none: ReadonlySet<RunId> = new Set()
+const isOfLost = (act: ActivationId, lost: ReadonlySet<RunId>): boolean => lost.size > 0 && lost.has(runOf(act))
 
 function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
   const fenced: RunId[] = []
@@ -66,7 +67,7 @@ function existedIn(tables: MemoryTables, batch: Batch, fenced: readonly RunId[])
 /** Each entry of a log is written once, and each activation begins once. */
 function mustBePossible(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
   for (const id of batch.acts)
-    if (!lost.has(runOf(id)) && tables.activations.has(id)) throw new Refused(`the activation "${id}" was begun before`)
+    if (!isOfLost(id, lost) && tables.activations.has(id)) throw new Refused(`the activation "${id}" was begun before`)
   const reached = new Map<ActivationId, number>()
   for (const { act, run, seq } of batch.log) {
     if (lost.has(run)) continue
@@ -79,7 +80,7 @@ function mustBePossible(tables: MemoryTables, batch: Batch, lost: ReadonlySet<Ru
 }
 
 function writeLog(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): number {
-  for (const id of batch.acts) if (!lost.has(runOf(id))) tables.activation(id)
+  for (const id of batch.acts) if (!isOfLost(id, lost)) tables.activation(id)
   let position = 0
   for (const { act, run, seq, at, body } of batch.log) {
     if (lost.has(run)) continue
@@ -87,7 +88,7 @@ function writeLog(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>):
     position = tables.position
   }
   for (const { act, from, upTo } of batch.summed) {
-    if (lost.has(runOf(act))) continue
+    if (isOfLost(act, lost)) continue
     const of = tables.activation(act)
     of.summed = [...of.summed.filter((part) => part.from < from), { from, upTo }]
   }
@@ -95,9 +96,9 @@ function writeLog(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>):
 }
 
 function writeQuestions(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
-  for (const question of batch.questions) if (!lost.has(runOf(question.act))) tables.ask(question)
+  for (const question of batch.questions) if (!isOfLost(question.act, lost)) tables.ask(question)
   const close = (act: ActivationId, address?: string): void => {
-    if (lost.has(runOf(act))) return
+    if (isOfLost(act, lost)) return
     for (const each of tables.activations.get(act)?.questions.slice() ?? [])
       if (address === undefined || each.address === address) tables.close(each)
   }
@@ -159,7 +160,7 @@ function writeValue(
 function writeRows(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunId[] {
   const awake: RunId[] = []
   for (const { act, key } of batch.taken) {
-    const row = lost.has(runOf(act)) ? undefined : tables.activations.get(act)?.inbox.get(key)
+    const row = isOfLost(act, lost) ? undefined : tables.activations.get(act)?.inbox.get(key)
     if (row !== undefined) tables.take(row)
   }
   for (const { act, run, state } of batch.accounts) if (!lost.has(run)) tables.activation(act).account = state
