@@ -1,6 +1,8 @@
 /** A model that is a function is shown a snapshot. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, tool, type Message } from '../../src/index.ts'
+import { abortOf, LazyAbortController, setController, withSignalOf } from '../../src/core/index.ts'
+import { agent, createRuntime, tool, type Message, type ModelRequest } from '../../src/index.ts'
+import { resolveModel } from '../../src/model/index.ts'
 
 const look = tool({ name: 'look', effect: 'read', execute: () => ({ found: ['a'] }) })
 
@@ -61,4 +63,41 @@ test('a model function may return the whole answer of another model', async () =
   const root = agent({ name: 'root', model: () => whole as never })
   await using runtime = await createRuntime({ agents: [root] })
   expect(await runtime.run(root, 'go')).toMatchObject({ output: 'hi' })
+})
+
+const nothingElse = { messages: [], tools: [], key: 'k' }
+
+test('the signal of a request is made when a function looks at it: its own member, in a copy of the request, too', () => {
+  const controller = new LazyAbortController()
+  const io = { signal: undefined as unknown as AbortSignal }
+  setController(io, controller)
+  const request = withSignalOf(io, { ...nothingElse })
+  expect(abortOf(request)).toBe(controller)
+  const copied = { ...request }
+  controller.abort(new Error('stop'))
+  expect(request.signal).toBeInstanceOf(AbortSignal)
+  expect([copied.signal === request.signal, request.signal === controller.signal]).toEqual([true, true])
+  expect(copied.signal.reason).toMatchObject({ message: 'stop' })
+  expect(abortOf(copied)).toBe(copied.signal)
+  expect(withSignalOf(copied, {}).signal).toBe(copied.signal)
+})
+
+test.each([
+  ['looks at its signal', ({ signal }: ModelRequest) => void signal.aborted],
+  ['does not look at its signal', () => undefined],
+])('an abort ends the wait for a function that %s and never answers', async (_how, look) => {
+  const model = resolveModel((request) => {
+    look(request)
+    return new Promise(() => {})
+  })
+  const lazy = new LazyAbortController()
+  const io = { signal: undefined as unknown as AbortSignal }
+  setController(io, lazy)
+  const asked = model.call(withSignalOf(io, { ...nothingElse }))
+  lazy.abort(new Error('stop'))
+  await expect(asked).rejects.toThrow('stop')
+  const plain = new AbortController()
+  const outside = model.call({ ...nothingElse, signal: plain.signal })
+  plain.abort(new Error('stop, too'))
+  await expect(outside).rejects.toThrow('stop, too')
 })
