@@ -42,7 +42,7 @@ const envelope = 32
  * deeper than `maxNesting` are refused.
  */
 export const jsonProblem = (value: unknown, path = 'value'): string | undefined =>
-  problemIn(value, path, new Walk(false, maxNesting))
+  problemIn(value, path, false, maxNesting)
 
 /**
  * Says what of a value `JSON.stringify` would lose or change, or `undefined` if it writes it down faithfully. As
@@ -50,26 +50,22 @@ export const jsonProblem = (value: unknown, path = 'value'): string | undefined 
  * at its word. Used for results, where what is recorded replaces what was given.
  */
 export const writingProblem = (value: unknown, path = 'value'): string | undefined =>
-  problemIn(value, path, new Walk(true, maxNesting + envelope))
+  problemIn(value, path, true, maxNesting + envelope)
 
-class Walk {
+interface Walk {
   /** Objects with a `toJSON` are what it returns. */
   readonly converts: boolean
   readonly deepest: number
   /** The objects around this place, outermost first. */
-  readonly above: unknown[] = []
+  readonly above: unknown[]
   /** The members that lead to what is wrong, innermost first. Put into words only where something is wrong. */
-  readonly way: string[] = []
-
-  constructor(converts: boolean, deepest: number) {
-    this.converts = converts
-    this.deepest = deepest
-  }
+  readonly way: string[]
 }
 
 const nestsDeeper = ` nests deeper than ${maxNesting} levels`
 
-function problemIn(value: unknown, path: string, walk: Walk): string | undefined {
+function problemIn(value: unknown, path: string, converts: boolean, deepest: number): string | undefined {
+  const walk: Walk = { converts, deepest, above: [], way: [] }
   const problem = problemOf(value, walk)
   if (problem === undefined) return undefined
   const place = path + walk.way.toReversed().join('')
@@ -78,10 +74,10 @@ function problemIn(value: unknown, path: string, walk: Walk): string | undefined
 
 /** What is wrong, without its place. */
 function problemOf(value: unknown, walk: Walk): string | undefined {
-  if (isLeaf(value)) return undefined
-  if (typeof value === 'number') return ` is ${value}, which JSON cannot hold`
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : ` is ${value}, which JSON cannot hold`
   if (value === undefined) return ' is undefined, which JSON cannot hold'
-  if (typeof value !== 'object' || value === null) return ` is a ${typeof value}, which JSON cannot hold`
+  if (typeof value !== 'object') return ` is a ${typeof value}, which JSON cannot hold`
   const { above } = walk
   if (above.includes(value)) return ' contains itself'
   if (above.length >= walk.deepest) return nestsDeeper
@@ -91,19 +87,8 @@ function problemOf(value: unknown, walk: Walk): string | undefined {
   return problem
 }
 
-/** What is no problem. Asked before anything else: nearly every member is one. */
-function isLeaf(value: unknown): boolean {
-  return (
-    value === null ||
-    typeof value === 'string' ||
-    typeof value === 'boolean' ||
-    (typeof value === 'number' && Number.isFinite(value))
-  )
-}
-
 function listProblem(list: readonly unknown[], walk: Walk): string | undefined {
   for (let i = 0; i < list.length; i++) {
-    if (isLeaf(list[i])) continue
     const problem = problemOf(list[i], walk)
     if (problem === undefined) continue
     walk.way.push(`[${i}]`)
@@ -116,12 +101,13 @@ function objectProblem(object: object, walk: Walk): string | undefined {
   const { toJSON } = object as { readonly toJSON?: unknown }
   if (walk.converts && typeof toJSON === 'function') return problemOf(toJSON.call(object, ''), walk)
   if (!isObject(object)) return ` is an instance of ${className(object)}, not plain JSON`
-  for (const key of Object.keys(object)) {
-    const member = object[key]
-    if (member === undefined || isLeaf(member)) continue
+  const names = Object.keys(object)
+  for (let i = 0; i < names.length; i++) {
+    const member = object[names[i]!]
+    if (member === undefined || typeof member === 'string') continue
     const problem = problemOf(member, walk)
     if (problem === undefined) continue
-    walk.way.push(`.${key}`)
+    walk.way.push(`.${names[i]!}`)
     return problem
   }
   return undefined
@@ -157,8 +143,8 @@ function plainly(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || depth === deepestPlain || 'toJSON' in value) return undefined
   if (Array.isArray(value)) {
     const list: unknown[] = []
-    for (const item of value as readonly unknown[]) {
-      const kept = plainly(item, depth + 1)
+    for (let i = 0; i < value.length; i++) {
+      const kept = plainly(value[i], depth + 1)
       if (kept === undefined) return undefined
       list.push(kept)
     }
@@ -170,6 +156,10 @@ function plainly(value: unknown, depth: number): unknown {
   for (const name in members) {
     const member = members[name]
     if (typeof member === 'string') continue
+    if (typeof member === 'number' && Number.isFinite(member)) {
+      members[name] = member + 0
+      continue
+    }
     if (member === undefined) return Object.hasOwn(members, '__proto__') ? undefined : plainly(present(members), depth)
     const kept = plainly(member, depth + 1)
     if (kept === undefined) return undefined
@@ -194,39 +184,39 @@ function sortedNames(object: JsonObject): readonly string[] {
   return names
 }
 
+/** Texts that are written as they are. */
+const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
 /**
  * JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as
  * ECMAScript prints them).
  */
 export function canonical(value: Json): string {
-  if (typeof value === 'string') return quoted(value)
-  // as JSON.stringify writes them, without the way into the engine and back
+  // short ones, as nearly all names are, without the way into the engine and back
+  if (typeof value === 'string') return value.length <= 64 && plain.test(value) ? `"${value}"` : JSON.stringify(value)
   if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null'
   if (typeof value === 'boolean') return value ? 'true' : 'false'
   if (value === null) return 'null'
   if (typeof value !== 'object') return JSON.stringify(value)
   let text = ''
   if (Array.isArray(value)) {
-    for (const item of value as readonly Json[]) text += text === '' ? canonical(item) : `,${canonical(item)}`
+    const list = value as readonly Json[]
+    for (let i = 0; i < list.length; i++) text += i === 0 ? canonical(list[i]!) : `,${canonical(list[i]!)}`
     return `[${text}]`
   }
   const object = value as JsonObject
   // as it is written down: a date is its text
   const { toJSON } = object as { readonly toJSON?: unknown }
   if (typeof toJSON === 'function') return canonical(toJSON.call(object, '') as Json)
-  for (const key of sortedNames(object)) {
-    const member = object[key]
+  const names = sortedNames(object)
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!
+    const member = object[name]
     if (member === undefined) continue
-    text += text === '' ? `${quoted(key)}:${canonical(member)}` : `,${quoted(key)}:${canonical(member)}`
+    text += text === '' ? `${canonical(name)}:${canonical(member)}` : `,${canonical(name)}:${canonical(member)}`
   }
   return `{${text}}`
 }
-
-/** Texts that are written as they are. */
-const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
-
-/** A text as JSON. Short ones, as nearly all names are, without the way into the engine and back. */
-const quoted = (text: string): string => (text.length <= 64 && plain.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /** A deep copy that shares nothing with the original. */
 export function copy<T extends Json | undefined>(value: T): T {
@@ -235,10 +225,9 @@ export function copy<T extends Json | undefined>(value: T): T {
 
 /** Freezes a value and everything in it; returns the same value. */
 export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value)
-    for (const member of Object.values(value)) if (typeof member === 'object') deepFreeze(member)
-  }
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  const members: readonly unknown[] = Object.values(Object.freeze(value))
+  for (let i = 0; i < members.length; i++) if (typeof members[i] === 'object') deepFreeze(members[i])
   return value
 }
 

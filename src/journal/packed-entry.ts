@@ -10,7 +10,7 @@
  * Rules: a form that was released may grow at the end of its rows, and changes in no other way; another one needs
  * another name. A form is of version 1 of its event. An older Reeve refuses a row: it has no `type`.
  */
-import { isObject, usageRow, type CallUsage, type Json, type JsonObject, type Usage } from '../core/index.ts'
+import { isObject, usageRow, type CallUsage, type JsonObject, type Usage } from '../core/index.ts'
 import type { JournalEvent } from './events/events.ts'
 import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 import {
@@ -58,9 +58,10 @@ const usage = list(
   }),
 )
 const charge = row({ turns: optional(number), tokens: optional(number), usd: optional(number), last: optional(text) })
+const turn = { turns: 1 }
 const oneTurn = usually(
-  () => ({ turns: 1 }),
-  (given) => isObject(given) && given['turns'] === 1 && Object.keys(given).length === 1,
+  () => ({ ...turn }),
+  (given) => isSame(given, turn),
   charge,
 )
 
@@ -138,7 +139,7 @@ function useOf(agent: string, answer: JsonObject): Use {
 }
 
 /** Whether an object has the same members as one that holds no objects; or both are absent. */
-function isSame(given: Json | undefined, told: object | undefined): boolean {
+function isSame(given: unknown, told: object | undefined): boolean {
   if (told === undefined || !isObject(given)) return given === told
   const expected = told as JsonObject
   let more = 0
@@ -150,31 +151,34 @@ function isSame(given: Json | undefined, told: object | undefined): boolean {
   return more === 0
 }
 
-const answerIn = ({ outcome }: JsonObject): JsonObject | undefined =>
-  isObject(outcome) && isObject(outcome['output']) ? outcome['output'] : undefined
+/** The end of a model call, where it fits its row. */
+interface Answered extends Use {
+  readonly outcome: { readonly output: JsonObject }
+}
 
 /** The usage of one call, of which the answer tells all but the agent. */
-const byAnswer: Packing = { pack: (usage) => (usage as [JsonObject])[0]['agent'], unpack: (agent) => agent }
+const byAnswer: Packing = {
+  pack: (usage) => (Array.isArray(usage) && usage.length === 1 ? text.pack((usage as Usage)[0]?.agent) : undefined),
+  unpack: (agent) => agent,
+}
 /** What the answer tells: nothing is stored. */
 const told: Packing = { pack: () => null, unpack: () => undefined, optional: true }
 
 /** The end of a model call that says of its use what its answer tells. */
 const withUse = ({ pack, unpack }: Packing): Packing => ({
   pack(given) {
-    if (!isObject(given)) return undefined
-    const { usage, charge } = given
-    const answer = answerIn(given)
-    if (answer === undefined || !Array.isArray(usage) || usage.length !== 1 || !isObject(usage[0])) return undefined
-    const { agent } = usage[0]
-    if (typeof agent !== 'string') return undefined
-    const use = useOf(agent, answer)
+    const packed = pack(given)
+    if (packed === undefined) return undefined
+    const { outcome, usage, charge } = given as Answered
+    const use = useOf(usage[0]!.agent, outcome.output)
     // what is too large for a number of JSON is stored as it is
     if (use.charge !== undefined && !Number.isFinite(use.charge['tokens'])) return undefined
-    return isSame(usage[0], use.usage[0]) && isSame(charge, use.charge) ? pack(given) : undefined
+    return isSame(usage[0], use.usage[0]) && isSame(charge, use.charge) ? packed : undefined
   },
   unpack(packed) {
     const given = unpack(packed) as JsonObject
-    return { ...given, ...useOf(given['usage'] as string, answerIn(given)!) }
+    const { outcome } = given as unknown as Answered
+    return { ...given, ...useOf(given['usage'] as string, outcome.output) }
   },
 })
 

@@ -16,8 +16,12 @@ export interface Packing {
   readonly pack: (value: unknown) => unknown
   /** The value that was packed. `undefined`: the member is absent. Throws for what no packing has made. */
   readonly unpack: (packed: unknown) => unknown
-  /** The one value that the member always has: it takes no place in its row. */
-  readonly fixed?: string
+  /** The member always has its usual value: it takes no place in its row. */
+  readonly fixed?: true
+  /** A value of which a row stores nothing. */
+  readonly usual?: string | number
+  /** A row stores a text as it is, without asking the packing. */
+  readonly keepsText?: true
   /** The member may be absent: then there is nothing to store. */
   readonly optional?: true
 }
@@ -36,6 +40,7 @@ function expected<T>(packed: T, isRight: boolean, what: string): T {
 export const text: Packing = {
   pack: (value) => (typeof value === 'string' ? value : undefined),
   unpack: (packed) => expected(packed, typeof packed === 'string', 'a text'),
+  keepsText: true,
 }
 export const number: Packing = {
   pack: (value) => (Number.isFinite(value) ? value : undefined),
@@ -43,30 +48,35 @@ export const number: Packing = {
 }
 /** A number that mostly is 0, of which nothing is stored. */
 export const zero: Packing = {
-  pack: (value) => (value === 0 ? null : number.pack(value)),
+  ...number,
   unpack: (packed) => (packed === null ? 0 : number.unpack(packed)),
+  usual: 0,
 }
 
-/** A value that JSON writes in an array as it does in an object. */
-const isJson = (value: unknown): boolean => {
-  if (typeof value === 'object') return value === null || !('toJSON' in value)
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
-}
-/** Any JSON, `null` among it. */
+/** Any JSON, `null` among it, that is written in an array as it is in an object. */
 export const json: Packing = {
-  pack: (value) => (isJson(value) ? value : undefined),
+  pack(value) {
+    if (typeof value === 'object') return value !== null && 'toJSON' in value ? undefined : value
+    return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value) ? value : undefined
+  },
   unpack: (packed) => packed,
+  keepsText: true,
 }
 /** Any JSON but `null`. */
 export const value: Packing = { ...json, pack: (given) => (given === null ? undefined : json.pack(given)) }
 
 /** The member always has this value, or its object is not packed. */
-export const always = (fixed: string): Packing => ({ pack: () => null, unpack: () => fixed, fixed })
+export const always = (usual: string): Packing => ({
+  pack: () => undefined,
+  unpack: () => usual,
+  usual,
+  fixed: true,
+})
 
 /** The member may be absent. */
-export const optional = ({ pack, unpack }: Packing): Packing => ({
-  pack,
-  unpack: (packed) => (packed === null ? undefined : unpack(packed)),
+export const optional = (packing: Packing): Packing => ({
+  ...packing,
+  unpack: (packed) => (packed === null ? undefined : packing.unpack(packed)),
   optional: true,
 })
 
@@ -84,11 +94,11 @@ export const usually = (
 export const list = ({ pack, unpack }: Packing): Packing => ({
   pack(given) {
     if (!Array.isArray(given)) return undefined
-    const packed: unknown[] = []
-    for (const item of given as readonly unknown[]) {
-      const one = pack(item)
+    const packed: unknown[] = given.slice()
+    for (let i = 0; i < packed.length; i++) {
+      const one = pack(packed[i])
       if (one === undefined) return undefined
-      packed.push(one)
+      packed[i] = one
     }
     return packed
   },
@@ -108,7 +118,8 @@ interface Member {
   readonly place: number
   readonly pack: Packing['pack']
   readonly unpack: Packing['unpack']
-  readonly fixed: string | undefined
+  readonly usual: string | number | undefined
+  readonly keepsText: boolean
   readonly isOptional: boolean
 }
 
@@ -129,9 +140,9 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
   const first = head === undefined ? 0 : 1
   const longest = first + slots.length
   const all = names.map((name, nth): Member => {
-    const { pack, unpack, fixed, optional: isOptional = false } = members[name]!
-    const place = fixed === undefined ? first + slots.indexOf(name) : longest
-    return { name, nth, place, pack, unpack, fixed, isOptional }
+    const { pack, unpack, fixed, usual, keepsText = false, optional: isOptional = false } = members[name]!
+    const place = fixed === true ? longest : first + slots.indexOf(name)
+    return { name, nth, place, pack, unpack, usual, keepsText, isOptional }
   })
   const known = new Map(all.map((member) => [member.name, member]))
   const needed = all.filter(({ isOptional }) => !isOptional).length
@@ -158,11 +169,8 @@ export function row(members: Members, { head, order }: RowOptions = {}): Packing
         if (order !== undefined && member.nth < nth) return undefined
         nth = member.nth
         if (!member.isOptional) found++
-        if (member.fixed !== undefined) {
-          if (value !== member.fixed) return undefined
-          continue
-        }
-        const one = member.pack(value)
+        if (value === member.usual) continue
+        const one = member.keepsText && typeof value === 'string' ? value : member.pack(value)
         if (one === undefined) return undefined
         if (one === null) continue
         while (packed.length < member.place) packed.push(null)
