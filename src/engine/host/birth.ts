@@ -32,9 +32,10 @@ export function writeBirth(engine: EngineState, born: RunBirth, from?: RunId): v
   const { run, path, under, earlier, limits } = born
   const event: JournalEvent = { ...birthOf(born), ...present({ path, under, earlier }) }
   const act = rootActivation(run)
+  const text = encode(event)
   batch.runs.push(newRun(engine, born, null, from))
   batch.acts.push(act)
-  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redactEntry(encode(event), event) })
+  batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redactEntry?.(text, event) ?? text })
   if (limits !== undefined && Object.keys(limits).length > 0)
     batch.accounts.push({ act, run, state: new Account(act, limits).state() })
 }

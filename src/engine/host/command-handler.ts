@@ -82,11 +82,11 @@ export class CommandHandler implements Commands {
   #warned = new Set<string>()
 
   constructor(engine: EngineState) {
-    const { strict, redacts, digests, undoWithinMs } = engine.options
+    const { strict, redactEntry, digests, undoWithinMs } = engine.options
     this.#engine = engine
     this.clock = engine.clock
     this.strict = strict
-    this.redacts = redacts
+    this.redacts = redactEntry !== undefined
     this.digests = digests
     this.undoWithinMs = undoWithinMs
     this.dispatcher = new EffectDispatcher(engine)
@@ -107,9 +107,10 @@ export class CommandHandler implements Commands {
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
-    const text = engine.options.redactEntry(encoded ?? encode(event), event, result)
-    const run = runIn(this.#engine, activation)
-    if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
+    const plain = encoded ?? encode(event)
+    const text = engine.options.redactEntry?.(plain, event, result) ?? plain
+    const { run } = activation as LoadedActivation
+    if (activation.discarded || run.isVoid || engine.dead || engine.crash?.('append') === true) return text
     engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
@@ -319,7 +320,7 @@ export class CommandHandler implements Commands {
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
     const encoded = encode(event)
-    const text = this.#engine.options.redactEntry(encoded, event)
+    const text = this.#engine.options.redactEntry?.(encoded, event) ?? encoded
     // what the code begins with is what is recorded (K10)
     const isRead = text === encoded && born.earlier === undefined
     const { input, earlier } = isRead ? event : (decode(text) as typeof event)

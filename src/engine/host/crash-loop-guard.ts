@@ -60,6 +60,7 @@ export class CrashLoopGuard {
     if (losses > 0) this.#lost.set(run, { losses, since: stopwatch(), hasMoved: false })
   }
 
+  /** An effect of this run has ended, and that is durable. */
   moved(run: RunId): void {
     const lost = this.#lost.get(run)
     if (lost !== undefined) lost.hasMoved = true

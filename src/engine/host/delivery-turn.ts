@@ -8,11 +8,6 @@
  */
 import type { LoadedActivation } from './loaded-run.ts'
 
-function taken(list: readonly LoadedActivation[]): readonly LoadedActivation[] {
-  for (const each of list) each.isReady = false
-  return list
-}
-
 export class ReadyList {
   #list: LoadedActivation[] = []
   /** How many of them may have a past to go through. */
@@ -29,14 +24,15 @@ export class ReadyList {
 
   /** Takes those whose turn it is, and, where none of them was read again, so many at most; the others stay. */
   takeTurn(most = Infinity): readonly LoadedActivation[] {
-    if (this.#read === 0 && this.size > most) {
-      this.size -= most
-      return taken(this.#list.splice(0, most))
-    }
-    const all = taken(this.#list)
-    this.#list = []
-    this.size = 0
-    if (this.#read === 0) return all
+    const isPart = this.#read === 0 && this.size > most
+    const all = isPart ? this.#list.splice(0, most) : this.#list
+    if (!isPart) this.#list = []
+    this.size = this.#list.length
+    for (const each of all) each.isReady = false
+    return this.#read === 0 ? all : this.#withoutLater(all)
+  }
+
+  #withoutLater(all: readonly LoadedActivation[]): readonly LoadedActivation[] {
     this.#read = 0
     const behind = new Set(all.flatMap(({ run, replaying }) => (replaying ? [run] : [])))
     const isLater = (each: LoadedActivation): boolean => !each.replaying && behind.has(each.run)

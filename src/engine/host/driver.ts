@@ -75,6 +75,8 @@ interface Waiter<T> {
 
 /** What is done when a batch is written. */
 class FollowUp {
+  /** Runs that it is about. */
+  readonly touched = new Set<RunId>()
   /** In the order of the rows of the batch, and of its values. */
   readonly posts: Waiter<PostResult>[] = []
   readonly values: Waiter<ValueResult>[] = []
@@ -95,6 +97,7 @@ const noneRefused = (): undefined => undefined
 
 /** Moves all of a list to the end of another one. */
 function moveAll<T>(from: T[], to: T[]): void {
+  if (from.length === 0) return
   for (let i = 0; i < from.length; i++) to.push(from[i]!)
   from.length = 0
 }
@@ -154,6 +157,7 @@ interface Unsynced {
 export class Driver implements EngineState {
   readonly options: DriverOptions
   readonly clock: Clock
+  readonly crash?: (point: CrashPoint) => boolean
   readonly store: Store
   readonly effects: Effects
   readonly commands: CommandHandler
@@ -190,7 +194,6 @@ export class Driver implements EngineState {
   /** Ends of runs that are in the batch. */
   readonly ends = new Map<RunId, RunEnd>()
   #followUp = new FollowUp()
-  #touched = new Set<RunId>()
   /** A tick is under way. */
   #pumping = false
   #scheduled = false
@@ -222,6 +225,14 @@ export class Driver implements EngineState {
   constructor(options: DriverOptions, store: Store) {
     this.options = options
     this.clock = options.clock
+    const { crash } = options
+    if (crash !== undefined)
+      this.crash = (point) => {
+        if (!crash(point)) return false
+        this.dead = true
+        store.lease.abandon()
+        return true
+      }
     this.store = store
     this.#mostGiven = store.commitsFree ? activationsPerCommit : Infinity
     this.batch = emptyBatch(store.lease.id)
@@ -255,7 +266,7 @@ export class Driver implements EngineState {
   get busy(): boolean {
     const held = this.#sealed.length + this.#sealedStops.length + this.#cleared.length
     const leaving = this.outbox.length + this.#stops.length + held
-    return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || leaving > 0
+    return this.ready.size > 0 || this.#followUp.touched.size > 0 || !isEmpty(this.batch) || leaving > 0
   }
 
   /**
@@ -361,7 +372,7 @@ export class Driver implements EngineState {
   }
 
   touch(run: LoadedRun): void {
-    this.#touched.add(run.id)
+    this.#followUp.touched.add(run.id)
     this.batch.epochs.set(run.id, run.epoch)
     if (!this.#pumping) this.schedule()
   }
@@ -371,43 +382,48 @@ export class Driver implements EngineState {
     this.#given = 0
     this.#prepare()
     const batch = this.batch
-    const touched = this.#touched
+    const followUp = this.#followUp
     // What comes into the outbox while a commit is on its way depends on the next commit, not on this one.
     moveAll(this.outbox, this.#sealed)
     moveAll(this.#stops, this.#sealedStops)
     if (isEmpty(batch)) {
-      touched.clear()
+      followUp.touched.clear()
       this.#clear([])
       this.checkNews()
       return true
     }
-    if (this.#crash('commit.before')) return false
+    if (this.crash?.('commit.before') === true) return false
     this.batch = emptyBatch(this.store.lease.id)
-    this.#touched = new Set()
-    const followUp = this.#followUp
     this.#followUp = new FollowUp()
-    const failed = (thrown: unknown): undefined => this.#commitFailed(this.store.errorOf(thrown), batch, followUp)
-    return andThen(
-      caught<Written | undefined>(() => this.#write(batch), failed),
-      (written) => written !== undefined && this.#written(batch, touched, followUp, written),
+    const written = this.#write(batch)
+    return written instanceof Promise
+      ? this.#whenWritten(batch, followUp, written)
+      : this.#written(batch, followUp, written)
+  }
+
+  #whenWritten(batch: Batch, followUp: FollowUp, written: Promise<Written>): Promise<boolean> {
+    return written.then(
+      (result) => this.#written(batch, followUp, result),
+      (thrown: unknown) => this.#commitFailed(this.store.errorOf(thrown), batch, followUp),
     )
   }
 
   /** The batch is written. False: the process is dead. */
-  #written(batch: Batch, touched: ReadonlySet<RunId>, followUp: FollowUp, result: Written): boolean {
-    const { posts, values, begun, gone, steps } = followUp
+  #written(batch: Batch, followUp: FollowUp, result: Written): boolean {
+    const { touched, posts, values, begun, gone, steps } = followUp
     this.#failures = 0
     this.commits++
     this.onWritten()
     let isDone = false
     for (const { run, key } of steps) {
       isDone = this.effects.forget(key) || isDone
-      this.cache.moved(run)
+      this.cache.crashLoops.moved(run)
     }
-    if (this.#crash('commit.after')) return false
-    for (const run of result.fenced) this.#lose(run)
-    for (const run of result.existed) this.#lose(run)
-    for (const run of result.existed) this.cache.existed(run)
+    if (this.crash?.('commit.after') === true) return false
+    if (result.fenced.length + result.existed.length > 0) {
+      for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
+      for (const run of result.existed) this.cache.existed(run)
+    }
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
     const tellings = posts.length + values.length + begun.length === 0 ? [] : answers(batch, followUp, result, refused)
     for (const { run, id } of gone) run.activations.delete(id)
@@ -458,7 +474,7 @@ export class Driver implements EngineState {
 
   /**
    * Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is
-   * one transaction). Throws or rejects if the store itself has failed.
+   * one transaction). Rejects if the store itself has failed.
    */
   #write(batch: Batch): Now<Written> {
     return caught<Written>(
@@ -504,14 +520,14 @@ export class Driver implements EngineState {
   }
 
   #prepare(): void {
-    for (const id of this.#touched) {
+    for (const id of this.#followUp.touched) {
       const run = this.runs.get(id)
       if (run === undefined) continue
       for (const account of run.dirty)
         this.batch.accounts.push({ act: account.activation, run: id, state: account.state() })
       run.dirty.length = 0
       // A closing engine's memory is void: the next process notes it.
-      if (!this.closing) this.commands.dispatcher.notePaused(run)
+      if (run.pause !== undefined && !this.closing) this.commands.dispatcher.notePaused(run, run.pause)
       if (!this.#mayPark(run)) continue
       this.batch.parked.push({ run: id, heard: run.lastRow, ...present({ usage: usageSoFar(run) }) })
       this.batch.epochs.set(id, run.epoch)
@@ -549,9 +565,10 @@ export class Driver implements EngineState {
   parkQuiet(): void {
     const now = this.clock.now()
     for (const run of this.runs.values()) {
-      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs) this.#touched.add(run.id)
+      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs)
+        this.#followUp.touched.add(run.id)
     }
-    if (this.#touched.size > 0) this.schedule()
+    if (this.#followUp.touched.size > 0) this.schedule()
   }
 
   #afterCommit(
@@ -561,6 +578,29 @@ export class Driver implements EngineState {
     tellings: Telling[],
   ): void {
     const { awake } = result
+    const isLeft = batch.parked.length + batch.ended.length > 0
+    const roused = isLeft ? this.#dropLeft(batch, awake, tellings) : []
+    for (const id of touched) {
+      const run = this.runs.get(id)
+      if (run?.reload === true) {
+        this.cache.drop(id)
+        roused.push(id)
+      }
+    }
+    if (roused.length > 0) this.cache.wake(roused)
+    if (batch.runs.length > 0) this.#offerBegun(batch, result, tellings)
+    if (this.placement.hasMover) tellings.push({ tell: () => this.#wakeElsewhere(batch) })
+    const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
+    // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
+    if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
+    if (result.moved) this.#othersHaveWritten('all')
+    if (batch.questions.length > 0) this.#arm(batch.questions)
+    if (!result.moved) this.onChange(touched, 'own')
+    if (isLeft) this.cache.adoptMore()
+  }
+
+  /** Runs that have parked or ended leave memory. Returns those that are to come back at once. */
+  #dropLeft(batch: Batch, awake: readonly RunId[], tellings: Telling[]): RunId[] {
     const roused: RunId[] = []
     for (const { run, heard } of batch.parked) {
       if (awake.includes(run)) continue
@@ -574,35 +614,32 @@ export class Driver implements EngineState {
       this.cache.drop(run, 'ended')
       if (end !== undefined) tellings.push({ tell: () => this.onEnd(run, end) })
     }
-    for (const id of touched) {
-      const run = this.runs.get(id)
-      if (run?.reload === true) {
-        this.cache.drop(id)
-        roused.push(id)
-      }
-    }
-    if (roused.length > 0) this.cache.wake(roused)
-    const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
-    for (const { id, from } of batch.runs)
+    return roused
+  }
+
+  /** Child runs that have begun with this commit are offered to all processes that drive. */
+  #offerBegun(
+    { runs }: Batch,
+    { fenced, existed }: Pick<BatchResult, 'fenced' | 'existed'>,
+    tellings: Telling[],
+  ): void {
+    const isLost = (run: RunId): boolean => fenced.includes(run) || existed.includes(run)
+    for (const { id, from } of runs)
       if (from !== undefined && !isLost(from) && !isLost(id)) tellings.push({ tell: () => this.cache.offer(id) })
-    if (this.placement.hasMover) tellings.push({ tell: () => this.#wakeElsewhere(batch) })
-    const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
-    // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
-    if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
-    if (result.moved) this.#othersHaveWritten('all')
-    for (const question of batch.questions)
-      if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
-    if (!result.moved) this.onChange(touched, 'own')
-    if (batch.ended.length + batch.parked.length > 0) this.cache.adoptMore()
+  }
+
+  #arm(questions: Batch['questions']): void {
+    for (const { kind, until } of questions) if (until !== null) this.alarm.arm(kind === 'timer' ? until : until + 1)
   }
 
   /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
-  #commitFailed(error: ReeveError, batch: Batch, followUp: FollowUp): undefined {
+  #commitFailed(error: ReeveError, batch: Batch, followUp: FollowUp): false {
     const runs = [...batch.epochs.keys()]
     followUp.fail(error)
     for (const run of runs) this.cache.drop(run)
     this.onStoreFailure(error, runs)
     this.retryLater(runs)
+    return false
   }
 
   /** The store has failed: these runs are read again after a while, and after a longer one if it fails again. */
@@ -619,18 +656,6 @@ export class Driver implements EngineState {
       this.fetchMail()
       this.schedule()
     }, delay).unref()
-  }
-
-  #crash(point: CrashPoint): boolean {
-    if (this.options.crash?.(point) !== true) return false
-    this.dead = true
-    this.store.lease.abandon()
-    return true
-  }
-
-  /** An append that tests can let die. True: the process is dead. */
-  crashAtAppend(): boolean {
-    return this.dead || (this.options.crash !== undefined && this.#crash('append'))
   }
 
   callOff(op: Operation): void {
@@ -655,7 +680,7 @@ export class Driver implements EngineState {
     for (const op of this.#cleared.splice(0)) {
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
-      else if (this.#crash('release')) return
+      else if (this.crash?.('release') === true) return
       else this.commands.dispatcher.release(op)
     }
   }

@@ -122,19 +122,18 @@ export class EffectDispatcher implements EffectsHost {
     }
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
-    if (run !== undefined) this.#engine.schedule()
   }
 
   part(op: Operation, attempt: number, part: Json, offset?: number): void {
     const { owner, address } = op
-    const epoch = this.epochOf(op)
-    const { id: activation } = owner
+    const { id: activation, run, birth } = owner as LoadedActivation
+    const epoch = runIn(this.#engine, owner)?.epoch ?? 0
     this.#engine.onPart(
-      (owner as LoadedActivation).run.id,
+      run.id,
       offset === undefined
         ? { activation, address, epoch, attempt, part }
         : { activation, address, epoch, attempt, offset, part },
-      owner.birth,
+      birth,
     )
   }
 
@@ -142,12 +141,12 @@ export class EffectDispatcher implements EffectsHost {
    * `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing
    * follows its last word (K7).
    */
-  notePaused(run: LoadedRun): void {
+  notePaused(run: LoadedRun, pause: NonNullable<LoadedRun['pause']>): void {
     const root = run.root
-    if (run.ended || run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
-    run.pause.reached = true
-    run.pause.callOff?.()
+    if (run.ended || pause.reached || run.out.size > 0 || root === undefined) return
+    pause.reached = true
+    pause.callOff?.()
     this.#engine.commands.append(root, { type: 'run.paused' }, this.#engine.clock.now())
-    this.#engine.batch.control.push({ run: run.id, state: run.pause.at === 'human' ? 'human_control' : 'paused' })
+    this.#engine.batch.control.push({ run: run.id, state: pause.at === 'human' ? 'human_control' : 'paused' })
   }
 }

@@ -33,11 +33,9 @@ export interface DriverOptions {
   readonly redact: (text: string, shape: Shape) => string
   /**
    * The same for an entry of a journal, whose shape is that of its event. `result`: what the result of the operation
-   * holds that it ends; default: payload.
+   * holds that it ends; default: payload. Absent without redaction rules.
    */
-  readonly redactEntry: (text: string, event: JournalEvent, result?: Shape) => string
-  /** Whether redaction rules exist. */
-  readonly redacts: boolean
+  readonly redactEntry?: (text: string, event: JournalEvent, result?: Shape) => string
   readonly digests: Digests
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
@@ -102,6 +100,6 @@ export interface EngineState {
   recordStep(run: RunId, key: string): void
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
   forgetSettled(activation: LoadedActivation): void
-  /** An append that tests can let die. True: the process is dead. */
-  crashAtAppend(): boolean
+  /** Asks a test whether the process dies here. True: it is dead. Absent: no test asks for it. */
+  readonly crash?: (point: CrashPoint) => boolean
 }

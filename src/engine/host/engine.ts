@@ -139,7 +139,7 @@ export const warning = (code: string, message: string): void =>
 /** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
 function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redact' | 'redactEntry'> {
   const redact = redactor(rules)
-  if (redact === undefined) return { redact: (text) => text, redactEntry: (text) => text }
+  if (redact === undefined) return { redact: (text) => text }
   return {
     redact: (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape)),
     // shapes are of events, not of how these are packed
@@ -203,7 +203,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
         clock: this.#clock,
         strict: options.strict ?? false,
         ...textRedactors(options.redact),
-        redacts: redactor(options.redact) !== undefined,
         digests,
         parkAfterMs: options.parkAfterMs ?? 1_000,
         undoWithinMs: options.undoWithinMs,
@@ -335,7 +334,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     await this.#starting.get(request.run)
     const event = await this.#read(() => this.#reader.birth(request.run))
     const given = birthOf(request)
-    mustBeSameStart(event, request.run, decode(this.driver.options.redactEntry(encode(given), given)))
+    const text = encode(given)
+    mustBeSameStart(event, request.run, decode(this.driver.options.redactEntry?.(text, given) ?? text))
     return { created: false }
   }
 

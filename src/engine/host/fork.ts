@@ -90,9 +90,10 @@ function write(driver: Driver, plan: ForkPlan): void {
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
   for (const { activation, seq, at: then, event } of plan.entries) {
+    const text = encode(event)
     // it is redacted already, except for values registered since; the shapes of its results are not known here
-    const text = options.redactEntry(encode(event), event, 'text')
-    batch.log.push({ act: activation, run, seq, at: then, body: text })
+    const body = options.redactEntry?.(text, event, 'text') ?? text
+    batch.log.push({ act: activation, run, seq, at: then, body })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })
   for (const { activation, at: asked, record } of plan.questions)

@@ -41,7 +41,7 @@ export class Outage {
 
   /** The store has answered. A store that can be read may still not be written to. */
   answered(what: 'read' | 'written'): void {
-    if (!this.isOn) return
+    if (this.#said.size === 0) return
     if (what === 'read' && [...this.#said.values()].some((code) => code !== 'store.unavailable')) return
     this.#said.clear()
     const seconds = ((stopwatch() - this.#since) / 1_000).toFixed(1)

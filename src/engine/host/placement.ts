@@ -34,6 +34,8 @@ interface Left {
 }
 
 export class Placement implements WorkerProcess {
+  /** Whether a mover places runs. */
+  readonly hasMover: boolean
   readonly #mover: Mover | undefined
   readonly #take: (run: RunId) => void
   readonly #waiting = new Map<RunId, Set<(moved: Moved) => void>>()
@@ -49,13 +51,9 @@ export class Placement implements WorkerProcess {
    * up.
    */
   constructor(mover: Mover | undefined, take: (run: RunId) => void) {
+    this.hasMover = mover !== undefined
     this.#mover = mover
     this.#take = take
-  }
-
-  /** Whether a mover places runs. */
-  get hasMover(): boolean {
-    return this.#mover !== undefined
   }
 
   move(run: RunId, signal?: AbortSignal): Promise<Moved> {

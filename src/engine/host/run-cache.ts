@@ -82,7 +82,7 @@ export class RunCache {
   readonly #engine: EngineState
   /** Runs that this process has found to lack code, and in which registry. */
   readonly #lacking = new Map<RunId, Registry>()
-  readonly #crashLoops: CrashLoopGuard
+  readonly crashLoops: CrashLoopGuard
   /** Runs that are to be claimed next; true: also if another process may have their code. */
   readonly #wanted = new Map<RunId, boolean>()
   /** Runs that a look has found and that are claimed when there is room. The next look finds them again. */
@@ -104,7 +104,7 @@ export class RunCache {
 
   constructor(engine: EngineState) {
     this.#engine = engine
-    this.#crashLoops = new CrashLoopGuard(engine.options.lossLimit)
+    this.crashLoops = new CrashLoopGuard(engine.options.lossLimit)
   }
 
   /** Takes a run out of memory. `moved`: the answer to the mover; absent: the run is about to come back. */
@@ -117,7 +117,7 @@ export class RunCache {
     this.#engine.runs.delete(id)
     this.#engine.batch.epochs.delete(id)
     this.#engine.ends.delete(id)
-    if (this.#crashLoops.left(id)) this.#engine.store.lease.stretch(this.#crashLoops.worst)
+    if (this.crashLoops.left(id)) this.#engine.store.lease.stretch(this.crashLoops.worst)
     this.#strike(id)
   }
 
@@ -264,7 +264,7 @@ export class RunCache {
     if (this.#found.length > 0) this.#hasMore = true
     if (found.length > 0) return { wanted: found, insist: false }
     const drives = driven(registry)
-    const { suspectFrom } = this.#crashLoops
+    const { suspectFrom } = this.crashLoops
     const adopts = this.#adopts
     this.#adopts = adopts === 'orphans' ? 'suspects' : 'none'
     if (adopts === 'suspects') return { wanted: { drives, lossesFrom: suspectFrom, limit: cacheCap }, insist: false }
@@ -280,7 +280,7 @@ export class RunCache {
     const admits = (run: ClaimCandidate): boolean => {
       if (this.#engine.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
       if ('drives' in wanted && !this.#engine.placement.mayTakeUp(run.id as RunId)) return false
-      if (run.losses >= this.#crashLoops.suspectFrom) suspects.push(run.losses)
+      if (run.losses >= this.crashLoops.suspectFrom) suspects.push(run.losses)
       return true
     }
     return caught(
@@ -323,7 +323,7 @@ export class RunCache {
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
     // No other process takes up a run that is this process's own and only out of memory.
-    if (aside || run.owner === this.#engine.store.lease.id || this.#crashLoops.admits(run.losses, suspects)) return true
+    if (aside || run.owner === this.#engine.store.lease.id || this.crashLoops.admits(run.losses, suspects)) return true
     this.#hasMore = true
     return false
   }
@@ -332,8 +332,8 @@ export class RunCache {
     const id = row.id as RunId
     // A caller has begun a run of this id, and will learn that it exists.
     if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
-    this.#crashLoops.takenUp(id, row.losses)
-    if (row.losses > 0) this.#engine.store.lease.stretch(this.#crashLoops.worst)
+    this.crashLoops.takenUp(id, row.losses)
+    if (row.losses > 0) this.#engine.store.lease.stretch(this.crashLoops.worst)
     const run = new LoadedRun(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null)
@@ -446,16 +446,11 @@ export class RunCache {
     )
   }
 
-  /** An effect of this run has ended, and that is durable. */
-  moved(run: RunId): void {
-    this.#crashLoops.moved(run)
-  }
-
   /** Notes which runs have shown that they do not kill their process. */
   noteSteady(): Now<void> {
-    const steady = this.#crashLoops.takeSteady()
+    const steady = this.crashLoops.takeSteady()
     if (steady.length === 0) return
-    this.#engine.store.lease.stretch(this.#crashLoops.worst)
+    this.#engine.store.lease.stretch(this.crashLoops.worst)
     return this.#engine.store.lease.resetLosses(steady)
   }
 }

@@ -13,8 +13,11 @@ import type { MemoryTables, RunRecord } from './tables.ts'
 /** What is never taken: the store is well, and the content is not. */
 export class Refused extends Error {}
 
-/** What was ended by a commit, and what had ended before. */
-export type Applied = BatchResult & { readonly ends: readonly RunRecord[] }
+/** What became of a commit, and the runs that it has ended. */
+export interface Applied {
+  readonly result: BatchResult
+  readonly ends: readonly RunRecord[]
+}
 
 /** Writes everything or nothing. Throws `Refused`. */
 export function apply(tables: MemoryTables, batch: Batch): Applied {
@@ -25,28 +28,32 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
   for (const run of batch.runs) if (!lost.has(run.id)) tables.addRun(run)
   const position = writeLog(tables, batch, lost)
   // Before the posts: what this commit withdraws is not answered by it.
-  writeQuestions(tables, batch, lost)
-  const speaks = (from: RunId): boolean => !lost.has(from) && batch.epochs.has(from)
-  const posts = batch.rows.map((row) => (row.from === undefined || speaks(row.from) ? post(tables, row) : 'lost'))
-  const values = batch.values.map((write): ValueResult =>
-    write.by === undefined || speaks(write.by.run) ? writeValue(tables, write) : { status: 'lost' },
-  )
-  const awake = writeRows(tables, batch, lost)
-  const ends = batch.ended.flatMap((given) => (lost.has(given.run) ? [] : [end(tables, given)]))
-  return { moved: false, fenced, existed, awake, posts, values, position, ends }
+  if (batch.questions.length + batch.closed.length + batch.closedActs.length > 0) writeQuestions(tables, batch, lost)
+  const posts = batch.rows.length === 0 ? nothing : writePosts(tables, batch, lost)
+  const values = batch.values.length === 0 ? nothing : writeValues(tables, batch, lost)
+  if (batch.taken.length > 0) takeRows(tables, batch, lost)
+  for (const { act, run, state } of batch.accounts) if (!lost.has(run)) tables.activation(act).account = state
+  if (batch.control.length + batch.stuck.length > 0) writeStates(tables, batch, lost)
+  const awake = batch.parked.length === 0 ? nothing : park(tables, batch, lost)
+  const ends = batch.ended.length === 0 ? nothing : end(tables, batch, lost)
+  return { result: { moved: false, fenced, existed, awake, posts, values, position }, ends }
 }
 
 const none: ReadonlySet<RunId> = new Set()
+/** Most commits have none of most kinds. */
+const nothing: readonly never[] = []
 const isOfLost = (act: ActivationId, lost: ReadonlySet<RunId>): boolean => lost.size > 0 && lost.has(runOf(act))
+const speaks = (from: RunId, { epochs }: Batch, lost: ReadonlySet<RunId>): boolean =>
+  !lost.has(from) && epochs.has(from)
 
 function fencedIn(tables: MemoryTables, batch: Batch): RunId[] {
   const fenced: RunId[] = []
   const created = batch.runs.length === 0 ? none : new Set(batch.runs.map(({ id }) => id))
-  for (const [id, epoch] of batch.epochs) {
+  for (const id of batch.epochs.keys()) {
     // a run that is begun for another process is not this process's own after that
     if (created.has(id)) continue
     const run = tables.runs.get(id)
-    if (run?.epoch !== epoch || run.owner !== batch.owner) fenced.push(id)
+    if (run === undefined || run.epoch !== batch.epochs.get(id) || run.owner !== batch.owner) fenced.push(id)
   }
   if (fenced.length > 0)
     for (const { id, from } of batch.runs) if (from !== undefined && fenced.includes(from)) fenced.push(id)
@@ -87,12 +94,16 @@ function writeLog(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>):
     tables.write(tables.activation(act), seq, at, body)
     position = tables.position
   }
+  if (batch.summed.length > 0) writeSummed(tables, batch, lost)
+  return position
+}
+
+function writeSummed(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
   for (const { act, from, upTo } of batch.summed) {
     if (isOfLost(act, lost)) continue
     const of = tables.activation(act)
     of.summed = [...of.summed.filter((part) => part.from < from), { from, upTo }]
   }
-  return position
 }
 
 function writeQuestions(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
@@ -105,6 +116,9 @@ function writeQuestions(tables: MemoryTables, batch: Batch, lost: ReadonlySet<Ru
   for (const { act, address } of batch.closed) close(act, address)
   for (const act of batch.closedActs) close(act)
 }
+
+const writePosts = (tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): PostResult[] =>
+  batch.rows.map((row) => (row.from === undefined || speaks(row.from, batch, lost) ? post(tables, row) : 'lost'))
 
 function post(tables: MemoryTables, row: NewRow): PostResult {
   const { act: id, key, body, target } = row
@@ -138,6 +152,11 @@ function post(tables: MemoryTables, row: NewRow): PostResult {
   return !isFirst || (isLate && row.kinds !== undefined) ? 'lost' : 'accepted'
 }
 
+const writeValues = (tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): ValueResult[] =>
+  batch.values.map((write) =>
+    write.by === undefined || speaks(write.by.run, batch, lost) ? writeValue(tables, write) : { status: 'lost' },
+  )
+
 function writeValue(
   tables: MemoryTables,
   { by, stream: name, key, expected, body, event, at }: ValueWrite,
@@ -156,14 +175,14 @@ function writeValue(
   return { status: 'written' }
 }
 
-/** Returns the runs that do not park, because there is mail that they were not given. */
-function writeRows(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunId[] {
-  const awake: RunId[] = []
+function takeRows(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
   for (const { act, key } of batch.taken) {
     const row = isOfLost(act, lost) ? undefined : tables.activations.get(act)?.inbox.get(key)
     if (row !== undefined) tables.take(row)
   }
-  for (const { act, run, state } of batch.accounts) if (!lost.has(run)) tables.activation(act).account = state
+}
+
+function writeStates(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): void {
   for (const { run: id, state } of batch.control) {
     const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run !== undefined) run.control = state
@@ -175,6 +194,11 @@ function writeRows(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>)
     tables.place(run)
     if (words !== undefined) forgetWords(tables, run, words.cancel, words.upTo)
   }
+}
+
+/** Returns the runs that do not park, because there is mail that they were not given. */
+function park(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunId[] {
+  const awake: RunId[] = []
   for (const { run: id, heard, usage } of batch.parked) {
     const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run === undefined) continue
@@ -201,7 +225,10 @@ function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo
       tables.drop(row)
 }
 
-function end(tables: MemoryTables, { run: id, status, at, usage, why }: Batch['ended'][number]): RunRecord {
+const end = (tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunRecord[] =>
+  batch.ended.flatMap((given) => (lost.has(given.run) ? [] : [endRun(tables, given)]))
+
+function endRun(tables: MemoryTables, { run: id, status, at, usage, why }: Batch['ended'][number]): RunRecord {
   const run = tables.runs.get(id)!
   Object.assign(run, { status, ended: at, owner: null, control: null, why: why ?? null })
   Object.assign(run, { usd: usage?.usd ?? null, usage: usage === undefined ? null : JSON.stringify(usage) })

@@ -59,7 +59,7 @@ export class MemoryStore implements Store {
     return this.#id
   }
   commit(batch: Batch): BatchResult {
-    const { ends, ...result } = apply(this.#tables, batch)
+    const { result, ends } = apply(this.#tables, batch)
     if (ends.length === 0) return result
     this.reader.heard(ends)
     if (!this.#keepsAll) this.#removeOldest(new Set(ends.map(({ id }) => id)))
