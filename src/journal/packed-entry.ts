@@ -152,7 +152,7 @@ function isSame(given: unknown, told: object | undefined): boolean {
 }
 
 /** The end of a model call, where it fits its row. */
-interface Answered extends Use {
+interface AnsweredCall extends Use {
   readonly outcome: { readonly output: JsonObject }
 }
 
@@ -169,7 +169,7 @@ const withUse = ({ pack, unpack }: Packing): Packing => ({
   pack(given) {
     const packed = pack(given)
     if (packed === undefined) return undefined
-    const { outcome, usage, charge } = given as Answered
+    const { outcome, usage, charge } = given as AnsweredCall
     const use = useOf(usage[0]!.agent, outcome.output)
     // what is too large for a number of JSON is stored as it is
     if (use.charge !== undefined && !Number.isFinite(use.charge['tokens'])) return undefined
@@ -177,7 +177,7 @@ const withUse = ({ pack, unpack }: Packing): Packing => ({
   },
   unpack(packed) {
     const given = unpack(packed) as JsonObject
-    const { outcome } = given as unknown as Answered
+    const { outcome } = given as unknown as AnsweredCall
     return { ...given, ...useOf(given['usage'] as string, outcome.output) }
   },
 })
