@@ -186,3 +186,31 @@ test('K5: a message of a run whose memory is void is not sent', async () => {
   await engine.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })
   expect(await outcome(engine, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
 })
+
+test('K2: what code asks for whose memory is void does not come into its run as it was read again', async () => {
+  const file = inFolder()
+  const engine = open(file, { leaseMs: 60_000 })
+  const work = gate()
+  const late = gate()
+  let context: Context | undefined
+  engine.drive(
+    registry({
+      agent: async (ctx) => ((context = ctx), step(ctx, 'work', work.effect)),
+      worker: async (ctx) => step(ctx, 'late', late.effect),
+    }),
+  )
+  await begin(engine, 'r', 'agent')
+  await until('it is at work', () => work.calls === 1)
+  const old = context!
+  engine.driver.cache.drop('r' as RunId)
+  engine.driver.cache.wake(['r' as RunId])
+  await until('it is read again', () => context !== old)
+  step(old, 'late', late.effect).catch(() => undefined)
+  old.start('worker', null)
+  const run = engine.driver.runs.get('r' as RunId)!
+  expect([...run.activations.keys()]).toEqual([act('r')])
+  expect([...run.out].map(({ address }) => address)).toEqual(['work'])
+  work.open('done')
+  expect(await outcome(engine, 'r')).toEqual({ status: 'completed', output: 'done' })
+  expect([work.calls, late.calls]).toEqual([1, 0])
+})

@@ -54,7 +54,7 @@ import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { EffectDispatcher } from './effect-dispatcher.ts'
 import { commandChild, reportEnd } from './children.ts'
-import { LoadedActivation, runIn, type LoadedRun } from './loaded-run.ts'
+import { LoadedActivation, type LoadedRun } from './loaded-run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 /** Failures of the set-up, and defects in the code of an agent. */
@@ -99,7 +99,7 @@ export class CommandHandler implements Commands {
     this.#engine.options.warn(code, message)
   }
   callerOf(owner: Owner): Caller {
-    return runIn(this.#engine, owner)?.caller ?? {}
+    return (owner as LoadedActivation).run.caller
   }
 
   // ---- the log
@@ -122,8 +122,8 @@ export class CommandHandler implements Commands {
 
   /** How a run is held is told by its log: while it is, that is read whole. */
   standsFor(activation: Owner, from: number): void {
-    const run = runIn(this.#engine, activation)
-    if (activation.discarded || run === undefined || run.pause !== undefined) return
+    const { run } = activation as LoadedActivation
+    if (activation.discarded || run.isVoid || run.pause !== undefined) return
     this.#engine.batch.summed.push({ act: activation.id, from, upTo: activation.seq - 1 })
   }
 
@@ -152,8 +152,8 @@ export class CommandHandler implements Commands {
   }
 
   useUp(activation: Owner, row: string): void {
-    const run = runIn(this.#engine, activation)
-    if (activation.discarded || run === undefined) return
+    const { run } = activation as LoadedActivation
+    if (activation.discarded || run.isVoid) return
     this.#engine.batch.taken.push({ act: activation.id, key: row })
     this.#engine.touch(run)
   }
@@ -162,7 +162,8 @@ export class CommandHandler implements Commands {
   // ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    if (runIn(this.#engine, activation)?.broughtBack === 'cancel') return undefined
+    const { run } = activation as LoadedActivation
+    if (run.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
     const found = codeFor(this.#engine.registry, agent, activation.version)
     if ('code' in found) {
@@ -175,9 +176,8 @@ export class CommandHandler implements Commands {
     const { missing } = found
     activation.stuck = missing
     this.#stick(activation, missing)
-    const run = runIn(this.#engine, activation)
-    if (run !== undefined) run.lacksCode = true
-    this.#engine.cache.lacksCode((activation as LoadedActivation).run.id)
+    run.lacksCode = true
+    this.#engine.cache.lacksCode(run.id)
     return undefined
   }
 
@@ -189,8 +189,8 @@ export class CommandHandler implements Commands {
   }
 
   #stick(activation: Owner, reason: string): void {
-    const run = runIn(this.#engine, activation)
-    if (run === undefined) return
+    const { run } = activation as LoadedActivation
+    if (run.isVoid) return
     run.stuck = reason
     this.#engine.batch.stuck.push({ run: run.id, reason })
     this.#engine.touch(run)
@@ -233,8 +233,8 @@ export class CommandHandler implements Commands {
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   startWorker(op: Operation, agent: string, input: Json, options: StartWorkerOptions): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run === undefined) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid) return
     const id = op.id as ActivationId
     // it was written with the intent to start it, and its end comes as mail
     if (op.isApart && !op.fresh) return
@@ -405,31 +405,32 @@ export class CommandHandler implements Commands {
   }
 
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
-    const run = runIn(this.#engine, op.owner)
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid) return
     const id = op.id as ActivationId
-    if (run?.unborn.has(id) === true) {
+    if (run.unborn.has(id)) {
       run.unborn.set(id, () => this.stopWorker(op, reason, cause))
       return
     }
-    if (run !== undefined && op.isApart) {
+    if (op.isApart) {
       commandChild(this.#engine, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
       return
     }
-    const worker = run?.activations.get(id)
-    if (run === undefined || worker === undefined || worker.cancelKnown) return
+    const worker = run.activations.get(id)
+    if (worker === undefined || worker.cancelKnown) return
     if (worker.stuck !== undefined) this.unstick(run)
     worker.arrive({ type: 'cancel.received', reason, ...cause })
   }
 
   holdsEnd(owner: Owner): boolean {
-    const run = runIn(this.#engine, owner)
-    return run?.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
+    const { run } = owner as LoadedActivation
+    return run.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
     const activation = owner as LoadedActivation
-    const run = runIn(this.#engine, activation)
-    if (run === undefined) return
+    const { run } = activation
+    if (run.isVoid) return
     this.#engine.forgetSettled(activation)
     for (const op of run.out) {
       if (op.owner !== activation) continue
@@ -477,7 +478,7 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
-    return runIn(this.#engine, op.owner)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
+    return (op.owner as LoadedActivation).run.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)

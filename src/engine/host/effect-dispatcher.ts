@@ -13,7 +13,7 @@ import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
-import { runIn, type LoadedActivation, type LoadedRun } from './loaded-run.ts'
+import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 
 export class EffectDispatcher implements EffectsHost {
   readonly clock: Clock
@@ -25,8 +25,8 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   letOut(op: Operation): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run === undefined) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid) return
     run.out.add(op)
     enter(this.#engine, op.owner)
     this.#engine.outbox.push(op)
@@ -35,8 +35,8 @@ export class EffectDispatcher implements EffectsHost {
 
   /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
   release(op: Operation): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run === undefined || !run.out.has(op)) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid || !run.out.has(op)) return
     const engine = this.#engine
     // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
     if (engine.effects.has(op)) return engine.effects.release(op)
@@ -62,8 +62,8 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   abort(op: Operation): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run === undefined || op.endRecorded) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid || op.endRecorded) return
     const held = run.held.indexOf(op)
     if (held < 0 && op.doubt === undefined) return this.#engine.callOff(op)
     if (held >= 0) run.held.splice(held, 1)
@@ -72,12 +72,14 @@ export class EffectDispatcher implements EffectsHost {
     op.owner.arrive(stoppedEnd(op))
   }
 
+  /** Of its run as this process has it now: it may have been read again since, or be out of memory. */
   epochOf(op: Operation): number {
-    return runIn(this.#engine, op.owner)?.epoch ?? 0
+    const { run } = op.owner as LoadedActivation
+    return run.isVoid ? (this.#engine.runs.get(run.id)?.epoch ?? 0) : run.epoch
   }
 
   callersTrace(op: Operation): string | undefined {
-    return runIn(this.#engine, op.owner)?.caller.traceparent
+    return (op.owner as LoadedActivation).run.caller.traceparent
   }
 
   attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
@@ -86,21 +88,20 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   mayRetry(op: Operation): boolean {
-    const run = runIn(this.#engine, op.owner)
-    return (
-      run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
-    )
+    const { run } = op.owner as LoadedActivation
+    return !run.isVoid && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
   }
 
   waits(op: Operation, waiting: boolean): void {
-    if (runIn(this.#engine, op.owner)?.out.has(op) !== true) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid || !run.out.has(op)) return
     if (waiting) leave(this.#engine, op.owner)
     else enter(this.#engine, op.owner)
   }
 
   calledBack(op: Operation): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run === undefined || op.owner.discarded) return
+    const { run } = op.owner as LoadedActivation
+    if (run.isVoid || op.owner.discarded) return
     if (run.holds(op)) return this.#hold(run, op)
     this.#engine.outbox.push(op)
     this.#engine.schedule()
@@ -111,8 +112,8 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   #arrived(op: Operation, event: StepSettled): void {
-    const run = runIn(this.#engine, op.owner)
-    if (run?.out.delete(op) === true) {
+    const { run } = op.owner as LoadedActivation
+    if (!run.isVoid && run.out.delete(op)) {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)
     }
@@ -127,7 +128,7 @@ export class EffectDispatcher implements EffectsHost {
   part(op: Operation, attempt: number, part: Json, offset?: number): void {
     const { owner, address } = op
     const { id: activation, run, birth } = owner as LoadedActivation
-    const epoch = runIn(this.#engine, owner)?.epoch ?? 0
+    const epoch = this.epochOf(op)
     this.#engine.onPart(
       run.id,
       offset === undefined

@@ -6,7 +6,7 @@ import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
 import type { Account } from '../replay/account.ts'
 import { Activation } from '../replay/activation.ts'
-import type { Birth, Operation, Owner } from '../replay/operation.ts'
+import type { Birth, Operation } from '../replay/operation.ts'
 import type { InboxRow, Past } from '../store.ts'
 
 /**
@@ -15,7 +15,10 @@ import type { InboxRow, Past } from '../store.ts'
  */
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
 
-/** An activation of a run in memory: it knows its run, so that nobody has to look for it by an id. */
+/**
+ * An activation of a run in memory. It knows the run that it was loaded with: where that is void, what the activation
+ * asks for has no effect, also if the run has been read again since (K2).
+ */
 export class LoadedActivation extends Activation {
   readonly run: LoadedRun
   /** The operation of its leader that has started it. Undefined: it is the root. */
@@ -28,12 +31,6 @@ export class LoadedActivation extends Activation {
     this.run = run
     this.startedBy = startedBy
   }
-}
-
-/** The run of an activation as this process has it now: it may have been read again since, or be out of memory. */
-export function runIn({ runs }: { readonly runs: ReadonlyMap<RunId, LoadedRun> }, owner: Owner): LoadedRun | undefined {
-  const { run } = owner as LoadedActivation
-  return run.isVoid ? runs.get(run.id) : run
 }
 
 /** What one process holds of a run that it drives. */

@@ -8,11 +8,11 @@ import type { Operation, Owner } from '../replay/operation.ts'
 import { doneIn } from '../fork/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
 import type { EngineState } from './engine-state.ts'
-import { runIn, type LoadedActivation } from './loaded-run.ts'
+import type { LoadedActivation } from './loaded-run.ts'
 
 function putQuestion(engine: EngineState, owner: Owner, question: QuestionRecord): void {
-  const run = runIn(engine, owner)
-  if (run === undefined || owner.discarded) return
+  const { run } = owner as LoadedActivation
+  if (run.isVoid || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
   engine.batch.questions.push({
     ...question,
@@ -39,7 +39,7 @@ export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): vo
     )
     putQuestion(engine, owner, question)
   }
-  runIn(engine, owner)?.doubts.get(`${owner.id}:${question.key}`)?.()
+  ;(owner as LoadedActivation).run.doubts.get(`${owner.id}:${question.key}`)?.()
 }
 
 /**
@@ -48,14 +48,14 @@ export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): vo
  */
 export function putDivergence(engine: EngineState, owner: Owner, address: string, unclaimed: readonly string[]): void {
   const question = divergenceQuestion(owner, address, unclaimed)
-  if (runIn(engine, owner)?.past?.asked(question.id) === true) return
+  if ((owner as LoadedActivation).run.past?.asked(question.id) === true) return
   engine.commands.append(owner, { type: 'replay.diverged', address, unclaimed }, engine.clock.now())
   putQuestion(engine, owner, question)
 }
 
 export function dropQuestion(engine: EngineState, op: Operation): void {
-  const run = runIn(engine, op.owner)
-  if (run === undefined || op.owner.discarded) return
+  const { run } = op.owner as LoadedActivation
+  if (run.isVoid || op.owner.discarded) return
   if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
   engine.batch.closed.push({ act: op.owner.id, address: op.address })
   engine.touch(run)
