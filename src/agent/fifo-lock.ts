@@ -174,7 +174,8 @@ async function awaitTurn(ctx: Context, lock: FifoLock, me: LockEntry, ms: number
   const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
   const turns = turnChannel(lock)
   const heard = await new Promise<Arrival | undefined>((resolve, reject) => {
-    wait.wake = () => resolve(undefined)
+    const wake = (): void => resolve(undefined)
+    wait.wake = wake
     ctx.next((each) => each.id === timer || isMyTurn(turns.in(each)?.body, me)).then(resolve, reject)
   })
   wait.wake = undefined

@@ -63,7 +63,7 @@ export interface StepIO {
    * `{ type: 'text.delta', id, text }`, is shown as text; a value of a form of your own is read as
    * `{ type: 'custom', value }`.
    */
-  emit(part: Json): void
+  readonly emit: (part: Json) => void
 }
 
 /**

@@ -48,11 +48,13 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   abort.throwIfAborted()
   const request = snapshotOf(asked)
   let streamed = false
-  if (emit !== undefined)
-    request.emit = (part) => {
+  if (emit !== undefined) {
+    const noteAndEmit: Sink = (part) => {
       streamed = true
       emit(part)
     }
+    request.emit = noteAndEmit
+  }
   const failed = (error: unknown): never => {
     abort.throwIfAborted()
     throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)

@@ -40,9 +40,14 @@ export class Roster {
     this.reaches = given
     this.#leader = leader
     const fixed = typeof given === 'function' ? [] : agentsIn(given).filter(isAgent)
-    this.#given = () => (typeof given === 'function' ? agentsIn(given()).filter(isAgent) : fixed)
+    const current = (): readonly Agent[] => (typeof given === 'function' ? agentsIn(given()).filter(isAgent) : fixed)
+    this.#given = current
     this.#specialists = agentsIn(specialists).filter(isAgent)
-    this.#lists = () => ({ workers: typeof given === 'function' ? given() : given, specialists })
+    const lists = (): { readonly workers: unknown; readonly specialists: unknown } => ({
+      workers: typeof given === 'function' ? given() : given,
+      specialists,
+    })
+    this.#lists = lists
   }
 
   /** The current workers, in the order in which they joined. */

@@ -25,6 +25,8 @@ export interface Module {
   declares: string[]
   /** calls that take time or randomness from the platform: `Date.now`, `new Date()` */
   impure: { what: string; at: number }[]
+  /** lines in which a member is assigned a function that is written there: `this.end = () => …` */
+  assigned: number[]
 }
 
 const root = dirname(dirname(import.meta.dirname))
@@ -82,6 +84,7 @@ export function readModule(path: string, text: string): Module {
     functions: [],
     declares: program.body.flatMap(declaredBy),
     impure: [],
+    assigned: [],
   }
   walk(program, undefined, (node, parent) => {
     if (node.type === 'ImportExpression' && node.source.type === 'Literal') specifiers.add(String(node.source.value))
@@ -92,6 +95,13 @@ export function readModule(path: string, text: string): Module {
         lines: line(node.end) - line(node.start) + 1,
         at: line(node.start),
       })
+    if (
+      node.type === 'AssignmentExpression' &&
+      node.operator === '=' &&
+      node.left.type === 'MemberExpression' &&
+      isFunction(node.right)
+    )
+      found.assigned.push(line(node.start))
     const impure = impurity(node)
     if (impure) found.impure.push({ what: impure, at: line(node.start) })
   })

@@ -131,7 +131,9 @@ export class Session {
       for (;;) {
         const asks = [...this.#waiting.values()].map(({ ask }) => ask)
         if (asks.length > 0) return { asks }
-        const asked = new Promise<undefined>((resolve) => (this.#wake = () => resolve(undefined)))
+        const { promise: asked, resolve } = Promise.withResolvers<undefined>()
+        const wake = (): void => resolve(undefined)
+        this.#wake = wake
         const next = await Promise.race([ended, asked, stopped])
         if (next !== undefined) return next
       }

@@ -319,9 +319,8 @@ export class McpConnection {
       'elicitation/create',
       async ({ params }) => ({ ...(await this.#asked(open, params)) }) as never,
     )
-    client.onclose = () => {
-      open.isLost = true
-    }
+    const noteLost = (): void => void (open.isLost = true)
+    client.onclose = noteLost
     let made: MadeTransport | undefined
     try {
       made = await transport()

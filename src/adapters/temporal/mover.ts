@@ -79,7 +79,7 @@ export class TemporalMover implements Mover {
     const { movesOf } = await sdk(() => import('./moves.ts'))
     const { openWorker } = await sdk(() => import('./worker.ts'))
     const moves = movesOf(moving)
-    this.#stopMoves = () => moves.stop()
+    this.#stopMoves = moves.stop.bind(moves)
     const opened = async (): Promise<OpenWorker> => {
       // the worker's own errors do not say what is wrong
       await (await this.#connected()).check()

@@ -83,16 +83,16 @@ export class MiddlewareChain implements Extension {
     this.#list = list
     this.#activation = activation
     this.#brief = brief
-    this.wrapsTools = list.some((each) => each.wrapTool !== undefined)
     const ways = { answer: 'afterModel', results: 'wrapTool', end: 'after' } as const satisfies Record<Changeable, Hook>
-    this.changeable = (Object.keys(ways) as Changeable[]).filter((what) =>
-      list.some((each) => each[ways[what]] !== undefined),
-    )
-    if (list.some((each) => each.beforeModel !== undefined))
-      this.beforeModel = async (turn) => {
-        turn.prompt = await this.shown(turn.ctx, settings)
-      }
-    if (list.some((each) => each.afterModel !== undefined)) this.afterModel = (turn) => this.#runAfterModel(turn)
+    const has = (hook: Hook): boolean => list.some((each) => each[hook] !== undefined)
+    this.wrapsTools = has('wrapTool')
+    this.changeable = (Object.keys(ways) as Changeable[]).filter((what) => has(ways[what]))
+    const beforeModel = async (turn: TurnView): Promise<void> => {
+      turn.prompt = await this.shown(turn.ctx, settings)
+    }
+    const afterModel = (turn: TurnView): Promise<void> => this.#runAfterModel(turn)
+    if (has('beforeModel')) this.beforeModel = beforeModel
+    if (has('afterModel')) this.afterModel = afterModel
   }
 
   /** Runs `before` of each middleware. Tools can only be removed. */

@@ -114,7 +114,7 @@ export function askModel(
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed
-    if (purpose === undefined && !changeable.includes('answer')) request.emit = (part) => io.emit(part)
+    if (purpose === undefined && !changeable.includes('answer')) request.emit = io.emit
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
     return model.call(request) as Promise<unknown> as Promise<Json>

@@ -24,6 +24,8 @@ const settleMs = 400
 /** How often the screen is drawn at most, and how often at least. Milliseconds. */
 const frameMs = 100
 const tickMs = 1_000
+/** Nobody waits to be woken. */
+const asleep = (): void => {}
 /** Runs in the list at most. */
 const mostRuns = 200
 
@@ -71,7 +73,7 @@ export class ConsoleSession {
   /** What one key has begun: keys wait for it. */
   #busy = false
   #isStale = true
-  #wake: () => void = () => undefined
+  #wake = asleep
 
   constructor(
     runtime: Runtime,
@@ -144,18 +146,19 @@ export class ConsoleSession {
       const over = (): void => {
         clearTimeout(timer)
         signal.removeEventListener('abort', over)
-        this.#wake = () => undefined
+        this.#wake = asleep
         resolve()
       }
       // answers that no process has read yet are no events
       const timer = setTimeout(() => ((this.#isStale = true), over()), tickMs)
       signal.addEventListener('abort', over)
       const soon = stopwatch() + frameMs
-      this.#wake = () => {
+      const wake = (): void => {
         const left = soon - stopwatch()
         if (left <= 0 || signal.aborted) over()
         else setTimeout(over, left)
       }
+      this.#wake = wake
       if (signal.aborted) over()
     })
   }

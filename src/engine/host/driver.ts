@@ -21,6 +21,8 @@ import {
   type Clock,
   type Now,
   type RunId,
+  PassingMap,
+  PassingSet,
 } from '../../core/index.ts'
 import { mailShape } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
@@ -164,7 +166,7 @@ export class Driver implements EngineState {
   readonly cache: RunCache
   readonly placement: Placement
   readonly alarm: DeadlineAlarm
-  readonly runs = new Map<RunId, LoadedRun>()
+  readonly runs = new PassingMap<RunId, LoadedRun>()
   readonly ready = new ReadyList()
   registry: Registry | undefined
   batch: Batch
@@ -179,7 +181,7 @@ export class Driver implements EngineState {
   #sealedStops: Operation[] = []
   /** Effects that nothing keeps any more: they leave now. */
   readonly #cleared: Operation[] = []
-  readonly #unsynced = new Set<Unsynced>()
+  readonly #unsynced = new PassingSet<Unsynced>()
   dead = false
   /** Nothing is delivered, let out or woken any more; what is known is still recorded. */
   closing = false
@@ -192,7 +194,7 @@ export class Driver implements EngineState {
   onWritten: () => void = () => {}
   commits = 0
   /** Ends of runs that are in the batch. */
-  readonly ends = new Map<RunId, RunEnd>()
+  readonly ends = new PassingMap<RunId, RunEnd>()
   #followUp = new FollowUp()
   /** A tick is under way. */
   #pumping = false
@@ -207,7 +209,7 @@ export class Driver implements EngineState {
   #until = 0
   #failures = 0
   /** Runs that could not be written or read: they are tried again later. */
-  readonly #owed = new Set<RunId>()
+  readonly #owed = new PassingSet<RunId>()
   #resting = false
   /** The store could not say which runs are still this process's own: until it can, nothing is let out. */
   #blind = false
@@ -226,13 +228,13 @@ export class Driver implements EngineState {
     this.options = options
     this.clock = options.clock
     const { crash } = options
-    if (crash !== undefined)
-      this.crash = (point) => {
-        if (!crash(point)) return false
-        this.dead = true
-        store.lease.abandon()
-        return true
-      }
+    const crashes = (point: CrashPoint): boolean => {
+      if (crash?.(point) !== true) return false
+      this.dead = true
+      store.lease.abandon()
+      return true
+    }
+    if (crash !== undefined) this.crash = crashes
     this.store = store
     this.#mostGiven = store.commitsFree ? activationsPerCommit : Infinity
     this.batch = emptyBatch(store.lease.id)

@@ -226,19 +226,21 @@ export class HostEngine<S extends Store = Store> implements Engine {
       mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
       warn: (error) => this.#outage.failed(error),
     })
-    this.driver.onChange = (runs, by) => this.#subscriptions.changed(runs, by)
-    this.driver.onEnd = (run, end) => this.#subscriptions.ended(run, end)
-    this.driver.onPart = (run, part, author) => this.#subscriptions.part(run, part, author)
-    this.driver.onStoreFailure = (error, runs) => {
-      if (isLost(error)) return this.#lose(error)
-      // A failure while closing is always reported: it names the commit whose result is unknown.
-      if (this.#closed) this.driver.options.warn(error.code, error.message)
-      else this.#outage.failed(error)
-      this.#subscriptions.storeFailed(error, runs)
-    }
-    this.driver.onWritten = () => this.#outage.answered('written')
+    this.driver.onChange = this.#subscriptions.changed.bind(this.#subscriptions)
+    this.driver.onEnd = this.#subscriptions.ended.bind(this.#subscriptions)
+    this.driver.onPart = this.#subscriptions.part.bind(this.#subscriptions)
+    this.driver.onStoreFailure = this.#storeFailed.bind(this)
+    this.driver.onWritten = this.#outage.answered.bind(this.#outage, 'written')
     this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
     this.#watch.unref()
+  }
+
+  #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
+    if (isLost(error)) return this.#lose(error)
+    // A failure while closing is always reported: it names the commit whose result is unknown.
+    if (this.#closed) this.driver.options.warn(error.code, error.message)
+    else this.#outage.failed(error)
+    this.#subscriptions.storeFailed(error, runs)
   }
 
   // ---- starting and driving

@@ -1,7 +1,16 @@
 /**
  * A run in memory: its activations, what of it is out, and what holds it back.
  */
-import { copy, deepFreeze, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import {
+  copy,
+  deepFreeze,
+  rootActivation,
+  type ActivationId,
+  type Json,
+  type RunId,
+  PassingMap,
+  PassingSet,
+} from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
 import type { Account } from '../replay/account.ts'
@@ -41,30 +50,30 @@ export class LoadedRun {
   epoch: number
   /** It was dropped: what this process knows of the run, if anything, is another one of these. */
   isVoid = false
-  readonly activations = new Map<ActivationId, LoadedActivation>()
+  readonly activations = new PassingMap<ActivationId, LoadedActivation>()
   /** Of activations that have not settled. */
-  readonly accounts = new Map<ActivationId, Account>()
+  readonly accounts = new PassingMap<ActivationId, Account>()
   /** Accounts that have changed since they were last written. */
   readonly dirty: Account[] = []
   /** Effects let out or about to be, whose end is not known yet. */
-  readonly out = new Set<Operation>()
+  readonly out = new PassingSet<Operation>()
   /** Effects held back by a pause. */
   held: Operation[] = []
   pause: { at: PausePoint; reached: boolean; callOff?: () => void } | undefined
   /** What replay reads. Undefined: it began here, and has nothing to replay. */
   readonly past: Past | undefined
   /** Workers whose birth waits for what the store says of an earlier attempt, and what is to be done with them then. */
-  readonly unborn = new Map<ActivationId, (() => void) | undefined>()
+  readonly unborn = new PassingMap<ActivationId, (() => void) | undefined>()
   /** Child runs that have not ended. */
-  readonly children = new Set<RunId>()
+  readonly children = new PassingSet<RunId>()
   /** Inbox rows for activations that are not in memory yet. */
-  readonly mail = new Map<ActivationId, InboxRow[]>()
+  readonly mail = new PassingMap<ActivationId, InboxRow[]>()
   /** The last inbox row that was received. */
   lastRow = 0
   /** Open questions to the outside (timers are not counted). */
   questions = 0
   /** Answers to "did this happen?" that came before the code had asked. */
-  readonly doubts = new Map<string, () => void>()
+  readonly doubts = new PassingMap<string, () => void>()
   quietSince: number | undefined
   stuck: string | undefined
   /** It is stuck because code is missing here. */
@@ -87,7 +96,8 @@ export class LoadedRun {
 
   addAccount(account: Account): void {
     this.accounts.set(account.activation, account)
-    account.onChange = (changed) => this.dirty.push(changed)
+    const noteDirty = (changed: Account): void => void this.dirty.push(changed)
+    account.onChange = noteDirty
     if (account.dirty) this.dirty.push(account)
   }
 

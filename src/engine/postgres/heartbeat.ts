@@ -293,11 +293,12 @@ export class HeartbeatLoop {
   #sleep(ms: number): Promise<void> {
     if (this.#isEnding) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#wake = () => {
+      const wake = (): void => {
         clearTimeout(this.#timer)
         this.#wake = undefined
         resolve()
       }
+      this.#wake = wake
       this.#timer = setTimeout(() => this.#wake?.(), Math.max(1, ms))
       // the thread is kept by its port
       this.#timer.unref()

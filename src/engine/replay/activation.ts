@@ -21,6 +21,7 @@ import {
   type Outcome,
   type Shape,
   type Usage,
+  PassingMap,
 } from '../../core/index.ts'
 import {
   decode,
@@ -89,7 +90,7 @@ export class Activation implements Owner, Verbs {
   /** Its end is in the log. */
   over = false
   usage: Usage = []
-  readonly operations = new Map<string, Operation>()
+  readonly operations = new PassingMap<string, Operation>()
   /** How many operations were opened. */
   opened = 0
   locals = new Locals()

@@ -34,6 +34,7 @@ import {
   type Usage,
   usageRow,
   writingProblem,
+  PassingMap,
 } from '../../core/index.ts'
 import { decode, type Charge, type StepSettled } from '../../journal/index.ts'
 import { backoff, retryDefaults } from '../backoff.ts'
@@ -148,7 +149,8 @@ class StepAttempt implements StepIO {
   readonly epoch: number
   readonly attempt: number
   readonly now: number
-  readonly emit: (part: Json) => void
+  readonly emit = (part: Json): void =>
+    this.host.part(this.flight.op, this.attempt, part, (this.offsetOf ??= offsets())(part))
   protected readonly host: EffectsHost
   protected readonly flight: Flight
   protected offsetOf: ReturnType<typeof offsets> | undefined
@@ -162,7 +164,6 @@ class StepAttempt implements StepIO {
     this.attempt = attempt
     this.now = host.clock.now()
     setController(this, flight.abort)
-    this.emit = (part) => host.part(flight.op, attempt, part, (this.offsetOf ??= offsets())(part))
   }
 
   get traceparent(): string {
@@ -194,7 +195,7 @@ export class Effects {
   readonly #host: EffectsHost
   readonly #governor: Governor
   readonly #deadlines: Required<Deadlines>
-  readonly #flights = new Map<string, Flight>()
+  readonly #flights = new PassingMap<string, Flight>()
   #drained: (() => void) | undefined
   /** When those that are given up by default are looked at next, and what calls that off. */
   #nextLook = Infinity
@@ -383,11 +384,12 @@ export class Effects {
     flight.pass = pass
     if (!pass.waiting) return this.#depart(flight, attempt)
     this.#host.waits?.(op, true)
-    flight.backingOff = () => {
+    const leaveQueue = (): void => {
       if (!pass.waiting) return
       pass.end('other')
       this.#host.waits?.(flight.op, false)
     }
+    flight.backingOff = leaveQueue
   }
 
   /** Its turn has come, perhaps long after it asked: whether it may still leave is checked again. */

@@ -4,7 +4,7 @@
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
  * one waiter).
  */
-import { childActivation, parentOf, ReeveError, type ActivationId, type OpId } from '../../core/index.ts'
+import { childActivation, parentOf, ReeveError, type ActivationId, type OpId, PassingMap } from '../../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
 import type { Operation } from './operation.ts'
@@ -64,9 +64,9 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 export class PendingWaits {
   /** Whether, under this id, something has been begun that has not ended, or whose end was not read. */
   readonly #isBegun: (id: string) => boolean
-  readonly #byId = new Map<string, PendingWait>()
+  readonly #byId = new PassingMap<string, PendingWait>()
   #any: (PendingWait & { readonly match: Exclude<Matcher, string> | undefined })[] = []
-  #kept: Map<string, Arrival> | undefined
+  #kept = new PassingMap<string, Arrival>()
 
   constructor(isBegun: (id: string) => boolean) {
     this.#isBegun = isBegun
@@ -78,7 +78,7 @@ export class PendingWaits {
   }
   /** What arrived and was not read. */
   get unread(): readonly Arrival[] {
-    return [...(this.#kept?.values() ?? [])]
+    return [...this.#kept.values()]
   }
 
   /**
@@ -98,13 +98,13 @@ export class PendingWaits {
       this.#any.splice(i, 1)[0]!.resolve(arrival)
       return true
     }
-    ;(this.#kept ??= new Map()).set(arrival.id, arrival)
+    this.#kept.set(arrival.id, arrival)
     return false
   }
 
   /** Takes what has arrived already, if it matches. A predicate is not shown the end of what the code has not begun. */
   take(match: Matcher | undefined): Arrival | undefined {
-    if (this.#kept === undefined) return undefined
+    if (this.#kept.size === 0) return undefined
     let found: Arrival | undefined
     if (typeof match === 'string') found = this.#kept.get(match)
     else {
@@ -143,6 +143,6 @@ export class PendingWaits {
   clear(): void {
     this.#byId.clear()
     this.#any = []
-    this.#kept = undefined
+    this.#kept.clear()
   }
 }

@@ -18,6 +18,7 @@ import {
   type Now,
   type Outcome,
   type Usage,
+  PassingMap,
 } from '../../core/index.ts'
 import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
 import type { Brief, LeaderGrant, Receiver, Schema } from '../../edge/index.ts'
@@ -140,7 +141,7 @@ export class Attempts {
   readonly #threads = new Threads()
   readonly #watch: Watch
   readonly #hearing: AttemptListener
-  readonly #open = new Map<DelegationEntry, Context>()
+  readonly #open = new PassingMap<DelegationEntry, Context>()
 
   constructor({ all, background }: Concurrency, hearing: AttemptListener) {
     const awaited = all === undefined ? [] : [new Slots(all)]
@@ -340,10 +341,11 @@ export class Attempts {
         resolve(goesOn)
       }
       const callOff = pauseBeforeRetry(ctx, this.#watch, attempt, delayMs, { over: () => end(true), reject })
-      entry.leave = () => {
+      const leave = (): void => {
         callOff()
         end(false)
       }
+      entry.leave = leave
     })
   }
 }

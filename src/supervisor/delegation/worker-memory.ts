@@ -238,8 +238,8 @@ class Thread {
   #newest: readonly Exchange[] = []
   #holdsLock = false
   #hasLeft = false
-  /** Lets the next delegation of this activation into the queue. */
-  #passOn: (() => void) | undefined
+  /** Its turn in the queue of this activation, until the next delegation has it. */
+  #turn: Slots | undefined
 
   constructor(job: MemoryJob, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
@@ -277,7 +277,7 @@ class Thread {
     // an earlier delegation stands in its queue already: new ones wait for it
     if (this.#isEarlier) turn.takeBack()
     else if ((await turn.take(entry)) === false) return busy(worker.name, 'its leader no longer waits for it')
-    this.#passOn = () => turn.give()
+    this.#turn = turn
     this.#ctx.onCancel(
       `memory:${entry.label}`,
       async (undo) => {
@@ -287,10 +287,11 @@ class Thread {
       { always: true },
     )
     const wait: LockWait = { over: false }
-    entry.leave = () => {
+    const leave = (): void => {
       wait.over = true
       wait.wake?.()
     }
+    entry.leave = leave
     const first = await acquireLock(this.#ctx, this.#lock, this.#entry, wait)
     entry.leave = undefined
     if (first?.id !== this.#entry.id) {
@@ -312,8 +313,8 @@ class Thread {
 
   /** Lets the next delegation of this activation into the queue. */
   pass(): void {
-    this.#passOn?.()
-    this.#passOn = undefined
+    this.#turn?.give()
+    this.#turn = undefined
   }
 
   /** Puts the memory before the context. */

@@ -48,11 +48,12 @@ export class Slots implements HeldSlot {
         queued.leave = undefined
         resolve(true)
       }
-      queued.leave = () => {
+      const leave = (): void => {
         queued.leave = undefined
         queue.delete(turn)
         resolve(false)
       }
+      queued.leave = leave
       queue.add(turn)
     })
   }

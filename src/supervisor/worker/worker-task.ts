@@ -96,8 +96,9 @@ function taskEnd(
   }
   if (answer !== undefined) wait.answer = answer
   if (timeoutMs !== undefined) {
+    const noteLate = (): void => void (late = wasStopped?.() !== true)
     wait.timeoutMs = timeoutMs
-    wait.late = () => (late = wasStopped?.() !== true)
+    wait.late = noteLate
   }
   return watch.end(ctx, id, wait).then((arrival) => {
     const { outcome, usage } = arrival

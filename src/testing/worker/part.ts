@@ -67,10 +67,11 @@ class Latch {
   constructor() {
     let resolve = (): void => {}
     this.opened = new Promise((done) => (resolve = done))
-    this.open = () => {
+    const open = (): void => {
       this.isOpen = true
       resolve()
     }
+    this.open = open
   }
 }
 
