@@ -42,7 +42,7 @@ export class LazyAbortController implements AbortState {
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners = [...this.#listeners, listener]
+    this.#listeners = this.#listeners.concat(listener)
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {

@@ -13,29 +13,34 @@ const none: ReadonlyMap<never, never> = new Map<never, never>()
 
 /**
  * As a `Map`, in the order of insertion. Entries may be deleted while it is walked; what is set meanwhile may not be
- * seen. Without entries it takes no room.
+ * seen. Most hold one entry, or none: those have no table.
  */
 export class PassingMap<K, V> implements ReadonlyMap<K, V> {
-  #entries: Map<K, V> | undefined
+  size = 0
+  /** The only entry, where there is no table. */
+  #key: K | undefined
+  #value: V | undefined
+  #table: Map<K, V> | undefined
   #gone = 0
 
-  get size(): number {
-    return this.#entries === undefined ? 0 : this.#entries.size
-  }
   has(key: K): boolean {
-    return this.#entries !== undefined && this.#entries.has(key)
+    return this.#table === undefined ? this.size === 1 && this.#key === key : this.#table.has(key)
   }
+
   get(key: K): V | undefined {
-    return this.#entries?.get(key)
+    if (this.#table !== undefined) return this.#table.get(key)
+    return this.#key === key ? this.#value : undefined
   }
+
   keys(): MapIterator<K> {
-    return (this.#entries ?? none).keys()
+    return this.#table === undefined && this.size === 1 ? [this.#key as K].values() : (this.#table ?? none).keys()
   }
   values(): MapIterator<V> {
-    return (this.#entries ?? none).values()
+    return this.#table === undefined && this.size === 1 ? [this.#value as V].values() : (this.#table ?? none).values()
   }
   entries(): MapIterator<[K, V]> {
-    return (this.#entries ?? none).entries()
+    if (this.#table !== undefined || this.size === 0) return (this.#table ?? none).entries()
+    return [[this.#key, this.#value] as [K, V]].values()
   }
   [Symbol.iterator](): MapIterator<[K, V]> {
     return this.entries()
@@ -45,24 +50,36 @@ export class PassingMap<K, V> implements ReadonlyMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#entries === undefined) this.#entries = new Map()
-    else if (this.#gone >= leastGone && this.#gone >= this.#entries.size) {
-      this.#entries = this.#entries.size === 0 ? new Map() : new Map(this.#entries)
+    let table = this.#table
+    if (table === undefined) {
+      if (this.size === 0 || this.#key === key) {
+        this.#key = key
+        this.#value = value
+        this.size = 1
+        return
+      }
+      table = this.#table = new Map([[this.#key as K, this.#value as V]])
+      this.#key = this.#value = undefined
+    } else if (this.#gone >= leastGone && this.#gone >= this.size) {
+      table = this.#table = new Map(table)
       this.#gone = 0
     }
-    this.#entries.set(key, value)
+    table.set(key, value)
+    this.size = table.size
   }
 
   /** True: it was there. */
   delete(key: K): boolean {
-    const wasThere = this.#entries !== undefined && this.#entries.delete(key)
-    if (wasThere) this.#gone++
-    return wasThere
+    if (!this.has(key)) return false
+    this.#table?.delete(key)
+    this.#gone++
+    if (--this.size === 0) this.clear()
+    return true
   }
 
   clear(): void {
-    this.#entries = undefined
-    this.#gone = 0
+    this.size = this.#gone = 0
+    this.#key = this.#value = this.#table = undefined
   }
 }
 

@@ -325,7 +325,7 @@ export class CommandHandler implements Commands {
     const isRead = text === encoded && born.earlier === undefined
     const { input, earlier } = isRead ? event : (decode(text) as typeof event)
     const { startedBy } = born
-    const path = born.path ?? [...(startedBy?.owner.birth.path ?? []), agent]
+    const path = born.path ?? (startedBy?.owner.birth.path ?? []).concat(agent)
     const accounts = accountsOf(run, id, startedBy?.owner)
     const activation = new LoadedActivation(
       this,

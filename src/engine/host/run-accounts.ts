@@ -18,7 +18,7 @@ import type { LoadedRun } from './loaded-run.ts'
 export function accountsOf(run: LoadedRun, id: ActivationId, leader: Owner | undefined): readonly Account[] {
   const above = leader?.birth.accounts ?? []
   const own = run.accounts.get(id)
-  return own === undefined ? above : [...above, own]
+  return own === undefined ? above : above.concat(own)
 }
 
 /** Reserves a charge on all accounts above, or on none; then returns the limit that refuses it. */

@@ -5,7 +5,7 @@
  * Owns: these records and the order in which they stand. Does not own: what a batch means (batch.ts), questions to the
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
-import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { runOf, type ActivationId, type RunId, PassingMap, PassingSet } from '../../core/index.ts'
 import { isLastWord } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
@@ -112,10 +112,10 @@ export class RunRecord {
   asks = false
   readonly activations: ActivationRecord[] = []
   readonly feed: EntryRecord[] = []
-  readonly unread = new Set<MailRecord>()
-  readonly questions = new Set<HeldQuestion>()
+  readonly unread = new PassingSet<MailRecord>()
+  readonly questions = new PassingSet<HeldQuestion>()
   /** What it has written to streams: of each word the entry, under its stream and its key. */
-  readonly done = new Map<string, number>()
+  readonly done = new PassingMap<string, number>()
 
   constructor({ id, agent, version, caller, at, epoch = 1, owner }: NewRun) {
     const from = callerIn({ caller })
@@ -128,7 +128,8 @@ export class RunRecord {
     this.owner = owner
     this.tenant = tenantOf(from)
     this.isListed = !id.includes('>')
-    this.tags = this.isListed ? new Set(tagsOf(from).map(tagKey)) : none
+    const tags = this.isListed ? tagsOf(from) : []
+    this.tags = tags.length === 0 ? none : new Set(tags.map(tagKey))
   }
 
   /** Questions to people. */

@@ -73,6 +73,7 @@ import type { StopCause } from '../mail.ts'
 
 /** How long cancelled code may still await something foreign. Milliseconds. */
 const abandonAfterMs = 2_000
+const none: readonly never[] = []
 
 export class Activation implements Owner, Verbs {
   readonly id: ActivationId
@@ -89,7 +90,7 @@ export class Activation implements Owner, Verbs {
   outcome: Outcome | undefined
   /** Its end is in the log. */
   over = false
-  usage: Usage = []
+  usage: Usage = none
   readonly operations = new PassingMap<string, Operation>()
   /** How many operations were opened. */
   opened = 0
@@ -108,7 +109,7 @@ export class Activation implements Owner, Verbs {
   /** Of code that sums up what it hears. */
   #traffic: Traffic | undefined
   /** What was open when its outcome became certain. */
-  #openAtEnd: readonly Operation[] = []
+  #openAtEnd: readonly Operation[] = none
   /** Addresses of workers that have to end before its own end is recorded. */
   #awaited: Set<string> | undefined
   /** The activation ends without waiting for its code. */
@@ -474,7 +475,7 @@ export class Activation implements Owner, Verbs {
       if (this.#log.cancelled) this.stuck = undefined
       return
     }
-    for (const known of this.#log.open.splice(0)) this.#carryOver(known)
+    for (const known of this.#log.takeOpen()) this.#carryOver(known)
     const segment = this.#log.segment
     const context = new Scope(this, segment === 0 ? '' : `@${segment}/`, undefined, orchestration.version)
     const body = new Promise<Outcome>((resolve) => resolve(orchestration.run(context, this.birth.input)))

@@ -29,7 +29,7 @@ export class Cancellation {
   /** Why it was cancelled, if it was. */
   reason: string | undefined
   #undoing = false
-  #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] = []
+  #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] | undefined
 
   /** The first cancel counts. False: there was one before. */
   begin(event: CancelReceived): boolean {
@@ -40,11 +40,11 @@ export class Cancellation {
   }
 
   register(name: string, undo: (ctx: Context) => Promise<void>, always: boolean): void {
-    this.#compensations.push({ name, undo, always })
+    ;(this.#compensations ??= []).push({ name, undo, always })
   }
 
   forget(): void {
-    this.#compensations = []
+    this.#compensations = undefined
   }
 
   /** True once: from now on it is being undone. */
@@ -63,7 +63,7 @@ export class Cancellation {
     if (this.#cause?.outcome !== undefined) return
     const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
     const thrown: unknown[] = []
-    const due = this.#compensations.filter(({ always }) => always || this.#cause?.keeps !== true).reverse()
+    const due = (this.#compensations ?? []).filter(({ always }) => always || this.#cause?.keeps !== true).reverse()
     for (const [index, { name, undo }] of due.entries()) {
       const undoing: Undoing = { expired: undefined }
       const scope = base.scope(name, undoing)

@@ -38,7 +38,7 @@ const newKnown = (event: CommandEvent): RecordedCommand => ({
   rounds: 0,
 })
 
-const none: readonly string[] = []
+const none: readonly never[] = []
 
 /** Something recorded that the code is given. */
 type Past = { event: ArrivalEvent | ActivationSummed; at: number; seq: number }
@@ -63,11 +63,11 @@ export class RecordedLog {
   segment = 0
   carried: Json | undefined
   /** Workers and questions of an earlier segment whose ends may still come. */
-  open: RecordedCommand[] = []
+  open: readonly RecordedCommand[] = none
   outcome: Outcome | undefined
-  usage: Usage = []
+  usage: Usage = none
   /** Usage of what ended in former segments. */
-  spent: Usage = []
+  spent: Usage = none
   cancelled = false
   asked = false
   /** How the last pause was asked for, if there was one. */
@@ -77,12 +77,12 @@ export class RecordedLog {
   // made when the first entry is folded: most activations are never read from a log
   #known: Map<string, RecordedCommand> | undefined
   /** Of facts and sent messages only their presence matters: one record stands for all of them. */
-  readonly #plain: { fact?: RecordedCommand; send?: RecordedCommand } = {}
+  #plain: { fact?: RecordedCommand; send?: RecordedCommand } | undefined
   #unclaimed = 0
   /** Commands that an operator has dropped: the code will not ask for them again. */
-  #dropped: RecordedCommand[] = []
+  #dropped: RecordedCommand[] | undefined
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
-  #past: (Past | undefined)[] = []
+  #past: (Past | undefined)[] | undefined
   #cursor = 0
   /** Since here everything that was folded is traffic. */
   #trafficFrom = 0
@@ -111,7 +111,7 @@ export class RecordedLog {
     if (isArrival(event)) this.#arrival(event, at, seq)
     else if (isCommand(event)) {
       const isPlain = event.op === 'fact' || event.op === 'send'
-      const known = isPlain ? (this.#plain[event.op] ??= newKnown(event)) : newKnown(event)
+      const known = isPlain ? ((this.#plain ??= {})[event.op] ??= newKnown(event)) : newKnown(event)
       ;(this.#known ??= new Map()).set(event.address, known)
       if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
       if (event.op === 'ask') this.asked = true
@@ -119,7 +119,7 @@ export class RecordedLog {
   }
 
   #addPast(past: Past): void {
-    this.#past.push(past)
+    ;(this.#past ??= []).push(past)
     this.replaying = true
   }
 
@@ -197,7 +197,7 @@ export class RecordedLog {
 
   /** What the segment has used that ends here. */
   #spend(lost: Usage): void {
-    for (const past of this.#past)
+    for (const past of this.#past ?? none)
       if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
         this.spent = addUsage(this.spent, past.event.usage)
     this.spent = addUsage(this.spent, lost)
@@ -234,7 +234,7 @@ export class RecordedLog {
     this.segment = segment
     this.carried = state
     this.#known = undefined
-    this.#dropped = []
+    this.#dropped = undefined
     this.#unclaimed = 0
     this.#past = unread.map((event) => ({ event, at, seq }))
     this.#cursor = 0
@@ -242,14 +242,22 @@ export class RecordedLog {
     this.seeds?.move(seq)
   }
 
+  /** Takes what goes on from an earlier segment. */
+  takeOpen(): readonly RecordedCommand[] {
+    const { open } = this
+    this.open = none
+    return open
+  }
+
   /** Takes the next recorded arrival, in recorded order. */
   nextArrival(): Past | undefined {
-    const next = this.#past[this.#cursor]
+    const past = this.#past
+    const next = past?.[this.#cursor]
     this.seeds?.move(next?.seq)
-    if (next === undefined) return undefined
-    this.#past[this.#cursor++] = undefined
-    if (this.#cursor === this.#past.length) {
-      this.#past = []
+    if (past === undefined || next === undefined) return undefined
+    past[this.#cursor++] = undefined
+    if (this.#cursor === past.length) {
+      this.#past = undefined
       this.#cursor = 0
       this.replaying = false
     }
@@ -263,8 +271,8 @@ export class RecordedLog {
 
   /** Steps that the code has not asked for again: their ends are not known and will not be. */
   get abandoned(): readonly StepOpened[] {
-    if (this.#known === undefined && this.#dropped.length === 0) return []
-    const open = [...(this.#known?.values() ?? []), ...this.#dropped].filter(({ ended }) => !ended)
+    if (this.#known === undefined && this.#dropped === undefined) return none
+    const open = [...(this.#known?.values() ?? []), ...(this.#dropped ?? none)].filter(({ ended }) => !ended)
     return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
   }
 
@@ -317,7 +325,7 @@ export class RecordedLog {
     if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return none
     for (const [address, { action }] of this.#resolutions ?? []) {
       const dropped = action === 'drop' ? this.#take(address) : undefined
-      if (dropped !== undefined) this.#dropped.push(dropped)
+      if (dropped !== undefined) (this.#dropped ??= []).push(dropped)
     }
     return [...this.#known.values()]
       .filter(({ event }) => event.op === 'step' && claimable(event.effect))

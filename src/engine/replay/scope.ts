@@ -22,6 +22,7 @@ import {
   type MessageId,
   type OpId,
   type Shape,
+  PassingMap,
 } from '../../core/index.ts'
 import {
   valueShape,
@@ -175,7 +176,7 @@ export class Scope implements Context {
   readonly #path: string
   readonly #undoing: Undoing | undefined
   readonly #version: string
-  readonly #names = new Map<string, Counter>()
+  readonly #names = new PassingMap<string, Counter>()
   #place: Place | undefined
   #values: SessionValues | undefined
 

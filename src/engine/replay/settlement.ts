@@ -35,17 +35,22 @@ interface Encoded<E> {
   readonly text: string
 }
 
+const none: readonly never[] = []
+/** Nothing is ever added. */
+const nobody = new Set<string>()
+
 /** The operations that are open when an activation ends, in the order in which they began. Timers do not count. */
 export function openAtEnd(operations: ReadonlyMap<string, Operation>): readonly Operation[] {
+  if (operations.size === 0) return none
   const open: Operation[] = []
-  if (operations.size > 0)
-    for (const operation of operations.values())
-      if (!operation.ended && operation.type !== 'timer.set') open.push(operation)
+  for (const operation of operations.values())
+    if (!operation.ended && operation.type !== 'timer.set') open.push(operation)
   return open
 }
 
 /** The addresses of the workers whose ends have to come before the end of their leader. */
 export function awaitedWorkers(open: readonly Operation[]): Set<string> {
+  if (open.length === 0) return nobody
   const awaited = new Set<string>()
   for (const { kind, endRecorded, address } of open) if (kind === 'worker' && !endRecorded) awaited.add(address)
   return awaited
