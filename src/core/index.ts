@@ -33,7 +33,7 @@ export {
 } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
-export { PassingMap, PassingSet } from './passing.ts'
+export { ChurnMap, ChurnSet } from './churn-map.ts'
 export { isSamePerson, personName, underName } from './people.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'

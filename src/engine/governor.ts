@@ -14,7 +14,7 @@
  * Holds: K3 (orchestration sees nothing of it), K6, K8 (a call that waits has not left: it can be stopped or called
  * back at once, and a crash loses nothing).
  */
-import { systemClock, type Clock, PassingMap, PassingSet } from '../core/index.ts'
+import { systemClock, type Clock, ChurnMap, ChurnSet } from '../core/index.ts'
 
 /** How a call has ended: answered; refused as one too many; in any other way, also without having been made. */
 type CallEnd = 'answered' | 'refused' | 'other'
@@ -65,7 +65,7 @@ interface Lane {
   underWay: number
   throttle: Throttle | undefined
   /** In the order in which they came. */
-  readonly queue: PassingSet<QueuedCall>
+  readonly queue: ChurnSet<QueuedCall>
   callOff: (() => void) | undefined
   /** When its last call ended. */
   restsSince: number
@@ -102,7 +102,7 @@ const mostPatience = 64
  */
 export class Governor {
   readonly #clock: Clock
-  readonly #lanes = new PassingMap<string, Lane>()
+  readonly #lanes = new ChurnMap<string, Lane>()
   readonly #listeners = new Set<(model: GovernedModel) => void>()
 
   /** `clock`: measures the time for which gates are closed. */
@@ -147,7 +147,7 @@ export class Governor {
         model,
         underWay: 0,
         throttle: undefined,
-        queue: new PassingSet(),
+        queue: new ChurnSet(),
         callOff: undefined,
         restsSince: 0,
       }

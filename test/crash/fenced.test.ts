@@ -169,6 +169,15 @@ test('K2: a process that had nothing to do is not taken for dead when it takes a
   expect(beat()).toBe(clock.now() + 3_000)
 })
 
+/** Drops the run from memory and reads it again. Returns the context of the memory that is void now. */
+async function readAgain(engine: ReturnType<typeof open>, current: () => Context): Promise<Context> {
+  const old = current()
+  engine.driver.cache.drop('r' as RunId)
+  engine.driver.cache.wake(['r' as RunId])
+  await until('it is read again', () => current() !== old)
+  return old
+}
+
 test('K5: a message of a run whose memory is void is not sent', async () => {
   const file = inFolder()
   const engine = open(file, { leaseMs: 60_000 })
@@ -178,10 +187,7 @@ test('K5: a message of a run whose memory is void is not sent', async () => {
   await begin(engine, 'listener', 'listener')
   await begin(engine, 'r', 'agent')
   await until('it is at work', () => work.calls === 1)
-  const old = context!
-  engine.driver.cache.drop('r' as RunId)
-  engine.driver.cache.wake(['r' as RunId])
-  await until('it is read again', () => context !== old)
+  const old = await readAgain(engine, () => context!)
   old.send('act_listener' as ActivationId, 'from a memory that is void')
   await engine.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })
   expect(await outcome(engine, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
@@ -201,10 +207,7 @@ test('K2: what code asks for whose memory is void does not come into its run as 
   )
   await begin(engine, 'r', 'agent')
   await until('it is at work', () => work.calls === 1)
-  const old = context!
-  engine.driver.cache.drop('r' as RunId)
-  engine.driver.cache.wake(['r' as RunId])
-  await until('it is read again', () => context !== old)
+  const old = await readAgain(engine, () => context!)
   step(old, 'late', late.effect).catch(() => undefined)
   old.start('worker', null)
   const run = engine.driver.runs.get('r' as RunId)!

@@ -21,8 +21,8 @@ import {
   type Clock,
   type Now,
   type RunId,
-  PassingMap,
-  PassingSet,
+  ChurnMap,
+  ChurnSet,
 } from '../../core/index.ts'
 import { mailShape } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
@@ -166,7 +166,7 @@ export class Driver implements EngineState {
   readonly cache: RunCache
   readonly placement: Placement
   readonly alarm: DeadlineAlarm
-  readonly runs = new PassingMap<RunId, LoadedRun>()
+  readonly runs = new ChurnMap<RunId, LoadedRun>()
   readonly ready = new ReadyList()
   registry: Registry | undefined
   batch: Batch
@@ -181,7 +181,7 @@ export class Driver implements EngineState {
   #sealedStops: Operation[] = []
   /** Effects that nothing keeps any more: they leave now. */
   readonly #cleared: Operation[] = []
-  readonly #unsynced = new PassingSet<Unsynced>()
+  readonly #unsynced = new ChurnSet<Unsynced>()
   dead = false
   /** Nothing is delivered, let out or woken any more; what is known is still recorded. */
   closing = false
@@ -194,7 +194,7 @@ export class Driver implements EngineState {
   onWritten: () => void = () => {}
   commits = 0
   /** Ends of runs that are in the batch. */
-  readonly ends = new PassingMap<RunId, RunEnd>()
+  readonly ends = new ChurnMap<RunId, RunEnd>()
   #followUp = new FollowUp()
   /** A tick is under way. */
   #pumping = false
@@ -209,7 +209,7 @@ export class Driver implements EngineState {
   #until = 0
   #failures = 0
   /** Runs that could not be written or read: they are tried again later. */
-  readonly #owed = new PassingSet<RunId>()
+  readonly #owed = new ChurnSet<RunId>()
   #resting = false
   /** The store could not say which runs are still this process's own: until it can, nothing is let out. */
   #blind = false

@@ -3,7 +3,7 @@
  *
  * Owns: the interface, so that the parts need not import the driver. The driver implements it.
  */
-import type { ActivationId, Clock, ReeveError, RunId, Shape, PassingMap } from '../../core/index.ts'
+import type { ActivationId, Clock, ReeveError, RunId, Shape, ChurnMap } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../replay/effects.ts'
@@ -64,7 +64,7 @@ export interface EngineState {
   }
   readonly placement: Placement
   /** Runs in memory. */
-  readonly runs: PassingMap<RunId, LoadedRun>
+  readonly runs: ChurnMap<RunId, LoadedRun>
   /** Activations that have something to deliver. */
   readonly ready: ReadyList
   /** Undefined: this process drives nothing. */
@@ -78,7 +78,7 @@ export interface EngineState {
   /** Nothing is woken any more. */
   readonly closing: boolean
   /** Ends of runs that are in the batch. */
-  readonly ends: PassingMap<RunId, RunEnd>
+  readonly ends: ChurnMap<RunId, RunEnd>
   onPart: (run: RunId, part: LivePart, author: PartAuthor) => void
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
   /** Something of this run is written with the next commit, which comes soon. */

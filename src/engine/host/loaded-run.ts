@@ -8,8 +8,8 @@ import {
   type ActivationId,
   type Json,
   type RunId,
-  PassingMap,
-  PassingSet,
+  ChurnMap,
+  ChurnSet,
 } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
@@ -50,30 +50,30 @@ export class LoadedRun {
   epoch: number
   /** It was dropped: what this process knows of the run, if anything, is another one of these. */
   isVoid = false
-  readonly activations = new PassingMap<ActivationId, LoadedActivation>()
+  readonly activations = new ChurnMap<ActivationId, LoadedActivation>()
   /** Of activations that have not settled. */
-  readonly accounts = new PassingMap<ActivationId, Account>()
+  readonly accounts = new ChurnMap<ActivationId, Account>()
   /** Accounts that have changed since they were last written. */
   readonly dirty: Account[] = []
   /** Effects let out or about to be, whose end is not known yet. */
-  readonly out = new PassingSet<Operation>()
+  readonly out = new ChurnSet<Operation>()
   /** Effects held back by a pause. */
   held: Operation[] = []
   pause: { at: PausePoint; reached: boolean; callOff?: () => void } | undefined
   /** What replay reads. Undefined: it began here, and has nothing to replay. */
   readonly past: Past | undefined
   /** Workers whose birth waits for what the store says of an earlier attempt, and what is to be done with them then. */
-  readonly unborn = new PassingMap<ActivationId, (() => void) | undefined>()
+  readonly unborn = new ChurnMap<ActivationId, (() => void) | undefined>()
   /** Child runs that have not ended. */
-  readonly children = new PassingSet<RunId>()
+  readonly children = new ChurnSet<RunId>()
   /** Inbox rows for activations that are not in memory yet. */
-  readonly mail = new PassingMap<ActivationId, InboxRow[]>()
+  readonly mail = new ChurnMap<ActivationId, InboxRow[]>()
   /** The last inbox row that was received. */
   lastRow = 0
   /** Open questions to the outside (timers are not counted). */
   questions = 0
   /** Answers to "did this happen?" that came before the code had asked. */
-  readonly doubts = new PassingMap<string, () => void>()
+  readonly doubts = new ChurnMap<string, () => void>()
   quietSince: number | undefined
   stuck: string | undefined
   /** It is stuck because code is missing here. */

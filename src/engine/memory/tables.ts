@@ -5,7 +5,7 @@
  * Owns: these records and the order in which they stand. Does not own: what a batch means (batch.ts), questions to the
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
-import { runOf, type ActivationId, type RunId, PassingMap, PassingSet } from '../../core/index.ts'
+import { runOf, type ActivationId, type RunId, ChurnMap, ChurnSet } from '../../core/index.ts'
 import { isLastWord } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
@@ -112,10 +112,10 @@ export class RunRecord {
   asks = false
   readonly activations: ActivationRecord[] = []
   readonly feed: EntryRecord[] = []
-  readonly unread = new PassingSet<MailRecord>()
-  readonly questions = new PassingSet<HeldQuestion>()
+  readonly unread = new ChurnSet<MailRecord>()
+  readonly questions = new ChurnSet<HeldQuestion>()
   /** What it has written to streams: of each word the entry, under its stream and its key. */
-  readonly done = new PassingMap<string, number>()
+  readonly done = new ChurnMap<string, number>()
 
   constructor({ id, agent, version, caller, at, epoch = 1, owner }: NewRun) {
     const from = callerIn({ caller })

@@ -21,7 +21,7 @@ import {
   type Outcome,
   type Shape,
   type Usage,
-  PassingMap,
+  ChurnMap,
 } from '../../core/index.ts'
 import {
   decode,
@@ -91,7 +91,7 @@ export class Activation implements Owner, Verbs {
   /** Its end is in the log. */
   over = false
   usage: Usage = none
-  readonly operations = new PassingMap<string, Operation>()
+  readonly operations = new ChurnMap<string, Operation>()
   /** How many operations were opened. */
   opened = 0
   locals = new Locals()

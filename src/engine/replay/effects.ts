@@ -34,7 +34,7 @@ import {
   type Usage,
   usageRow,
   writingProblem,
-  PassingMap,
+  ChurnMap,
 } from '../../core/index.ts'
 import { decode, type Charge, type StepSettled } from '../../journal/index.ts'
 import { backoff, retryDefaults } from '../backoff.ts'
@@ -195,7 +195,7 @@ export class Effects {
   readonly #host: EffectsHost
   readonly #governor: Governor
   readonly #deadlines: Required<Deadlines>
-  readonly #flights = new PassingMap<string, Flight>()
+  readonly #flights = new ChurnMap<string, Flight>()
   #drained: (() => void) | undefined
   /** When those that are given up by default are looked at next, and what calls that off. */
   #nextLook = Infinity

@@ -6,12 +6,12 @@
  * Holds: K3: nothing here is recorded. Every run of the code makes its values anew, so a replay makes the same ones
  * from the same arrivals.
  */
-import { PassingMap } from '../../core/index.ts'
+import { ChurnMap } from '../../core/index.ts'
 import type { Context } from '../context.ts'
 import { ContextView } from './context-view.ts'
 
 export class Locals {
-  readonly #values = new PassingMap<() => unknown, unknown>()
+  readonly #values = new ChurnMap<() => unknown, unknown>()
 
   /** The value of this maker; made when it is first asked for. */
   of<T>(make: () => T): T {

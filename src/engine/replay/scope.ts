@@ -22,7 +22,7 @@ import {
   type MessageId,
   type OpId,
   type Shape,
-  PassingMap,
+  ChurnMap,
 } from '../../core/index.ts'
 import {
   valueShape,
@@ -176,7 +176,7 @@ export class Scope implements Context {
   readonly #path: string
   readonly #undoing: Undoing | undefined
   readonly #version: string
-  readonly #names = new PassingMap<string, Counter>()
+  readonly #names = new ChurnMap<string, Counter>()
   #place: Place | undefined
   #values: SessionValues | undefined
 

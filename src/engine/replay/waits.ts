@@ -4,7 +4,7 @@
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
  * one waiter).
  */
-import { childActivation, parentOf, ReeveError, type ActivationId, type OpId, PassingMap } from '../../core/index.ts'
+import { childActivation, parentOf, ReeveError, type ActivationId, type OpId, ChurnMap } from '../../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
 import type { Operation } from './operation.ts'
@@ -64,9 +64,9 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 export class PendingWaits {
   /** Whether, under this id, something has been begun that has not ended, or whose end was not read. */
   readonly #isBegun: (id: string) => boolean
-  readonly #byId = new PassingMap<string, PendingWait>()
+  readonly #byId = new ChurnMap<string, PendingWait>()
   #any: (PendingWait & { readonly match: Exclude<Matcher, string> | undefined })[] = []
-  #kept = new PassingMap<string, Arrival>()
+  #kept = new ChurnMap<string, Arrival>()
 
   constructor(isBegun: (id: string) => boolean) {
     this.#isBegun = isBegun

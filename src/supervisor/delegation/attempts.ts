@@ -18,7 +18,7 @@ import {
   type Now,
   type Outcome,
   type Usage,
-  PassingMap,
+  ChurnMap,
 } from '../../core/index.ts'
 import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
 import type { Brief, LeaderGrant, Receiver, Schema } from '../../edge/index.ts'
@@ -141,7 +141,7 @@ export class Attempts {
   readonly #threads = new Threads()
   readonly #watch: Watch
   readonly #hearing: AttemptListener
-  readonly #open = new PassingMap<DelegationEntry, Context>()
+  readonly #open = new ChurnMap<DelegationEntry, Context>()
 
   constructor({ all, background }: Concurrency, hearing: AttemptListener) {
     const awaited = all === undefined ? [] : [new Slots(all)]

@@ -7,7 +7,7 @@
  * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the
  * leader ends every wait here. Without pending work it waits for nothing.
  */
-import { lateReason, type ActivationId, type OpId, PassingMap } from '../../core/index.ts'
+import { lateReason, type ActivationId, type OpId, ChurnMap } from '../../core/index.ts'
 import { questionListener, type QuestionAnswerer } from '../../agent/index.ts'
 import type { Arrival, Context } from '../../engine/index.ts'
 import { passOnWaiting, stopAsked, waitsNow, type Listener } from '../../oversight/index.ts'
@@ -57,8 +57,8 @@ interface PendingAlarm {
 }
 
 export class Watch {
-  readonly #workers = new PassingMap<ActivationId, WatchedWorker>()
-  readonly #alarms = new PassingMap<string, PendingAlarm>()
+  readonly #workers = new ChurnMap<ActivationId, WatchedWorker>()
+  readonly #alarms = new ChurnMap<string, PendingAlarm>()
   readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
   #isLooping = false
 

@@ -1,7 +1,7 @@
-/** A map and a set that begin anew as entries go are still a map and a set. */
+/** `ChurnMap` and `ChurnSet` behave as `Map` and `Set`. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PassingMap, PassingSet } from '../../src/core/index.ts'
+import { ChurnMap, ChurnSet } from '../../src/core/index.ts'
 
 const key = fc.integer({ min: 0, max: 40 })
 const change = fc.oneof(
@@ -10,22 +10,22 @@ const change = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('clear' as const) }) },
 )
 
-type Holder = PassingMap<number, number> | PassingSet<number> | Map<number, number>
+type Holder = ChurnMap<number, number> | ChurnSet<number> | Map<number, number>
 
 /** Makes the change; says of each whether something was deleted. */
 const changed = (each: typeof change extends fc.Arbitrary<infer T> ? T : never, ...holders: Holder[]): boolean[] =>
   holders.map((holder) => {
     if (each.do === 'delete') return holder.delete(each.key)
     if (each.do === 'clear') holder.clear()
-    else if (holder instanceof PassingSet) holder.add(each.key)
+    else if (holder instanceof ChurnSet) holder.add(each.key)
     else holder.set(each.key, each.value)
     return false
   })
 
-test('they hold what a Map and a Set hold, in the same order', () => {
+test('the same entries as a Map and a Set, in the same order', () => {
   fc.assert(
     fc.property(fc.array(change, { maxLength: 400 }), (changes) => {
-      const [map, set, known] = [new PassingMap<number, number>(), new PassingSet<number>(), new Map<number, number>()]
+      const [map, set, known] = [new ChurnMap<number, number>(), new ChurnSet<number>(), new Map<number, number>()]
       for (const each of changes) {
         const [mine, theirs] = [changed(each, map, set), changed(each, known)]
         expect(mine).toEqual([theirs[0], theirs[0]])
@@ -40,8 +40,8 @@ test('they hold what a Map and a Set hold, in the same order', () => {
   )
 })
 
-test('entries may be deleted while they are walked', () => {
-  const set = new PassingSet<number>()
+test('entries may be deleted during an iteration', () => {
+  const set = new ChurnSet<number>()
   for (let i = 0; i < 100; i++) set.add(i)
   const seen: number[] = []
   for (const each of set) {

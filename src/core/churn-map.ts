@@ -1,27 +1,28 @@
 /**
- * Passing: a map and a set that live long while their entries come and go: what is under way, who waits.
+ * Churn map: a map and a set that live long while entries are added and deleted all the time: open operations, effects
+ * that are out, runs in memory.
  *
- * Owns: keeping what has gone from staying in memory. V8 links each table that a `Map` or `Set` has outgrown, emptied or
- * tidied up to the one after it (`SetNextTable` in its `ordered-hash-table.cc`). Once the first of them is in the old
- * generation, every minor collection keeps all tables after it with what they held, until a major one comes: a
- * delegation kept 20 KB that nobody could reach. So a new map begins once as many entries have gone as are there.
+ * Owns: not keeping deleted entries alive. V8 links every table that a `Map` or `Set` has outgrown, cleared or rehashed
+ * to the next one (`SetNextTable` in its `ordered-hash-table.cc`). Once the first table is in the old generation, each
+ * minor collection keeps the tables after it with the entries they held, until the next major collection. So a new map
+ * replaces one from which as many entries were deleted as it holds.
  */
 
-/** So many have gone before a new one is worth its making. */
-const leastGone = 16
+/** Deletions before a map is replaced: fewer are not worth a new one. */
+const leastDeleted = 16
 const none: ReadonlyMap<never, never> = new Map<never, never>()
 
 /**
- * As a `Map`, in the order of insertion. Entries may be deleted while it is walked; what is set meanwhile may not be
- * seen. Most hold one entry, or none: those have no table.
+ * Behaves as a `Map`, in the order of insertion. Entries may be deleted during an iteration; an entry added during one
+ * may not be visited. Most hold no entry or one: those need no table.
  */
-export class PassingMap<K, V> implements ReadonlyMap<K, V> {
+export class ChurnMap<K, V> implements ReadonlyMap<K, V> {
   size = 0
   /** The only entry, where there is no table. */
   #key: K | undefined
   #value: V | undefined
   #table: Map<K, V> | undefined
-  #gone = 0
+  #deleted = 0
 
   has(key: K): boolean {
     return this.#table === undefined ? this.size === 1 && this.#key === key : this.#table.has(key)
@@ -60,32 +61,32 @@ export class PassingMap<K, V> implements ReadonlyMap<K, V> {
       }
       table = this.#table = new Map([[this.#key as K, this.#value as V]])
       this.#key = this.#value = undefined
-    } else if (this.#gone >= leastGone && this.#gone >= this.size) {
+    } else if (this.#deleted >= leastDeleted && this.#deleted >= this.size) {
       table = this.#table = new Map(table)
-      this.#gone = 0
+      this.#deleted = 0
     }
     table.set(key, value)
     this.size = table.size
   }
 
-  /** True: it was there. */
+  /** Returns whether it was there. */
   delete(key: K): boolean {
     if (!this.has(key)) return false
     this.#table?.delete(key)
-    this.#gone++
+    this.#deleted++
     if (--this.size === 0) this.clear()
     return true
   }
 
   clear(): void {
-    this.size = this.#gone = 0
+    this.size = this.#deleted = 0
     this.#key = this.#value = this.#table = undefined
   }
 }
 
-/** As a `Set`, in the order of insertion; walked as a `PassingMap` is. */
-export class PassingSet<T> {
-  readonly #members = new PassingMap<T, T>()
+/** Behaves as a `Set`, with the iteration of a `ChurnMap`. */
+export class ChurnSet<T> {
+  readonly #members = new ChurnMap<T, T>()
 
   get size(): number {
     return this.#members.size
@@ -99,7 +100,7 @@ export class PassingSet<T> {
   add(member: T): void {
     this.#members.set(member, member)
   }
-  /** True: it was there. */
+  /** Returns whether it was there. */
   delete(member: T): boolean {
     return this.#members.delete(member)
   }
