@@ -71,8 +71,14 @@ export class ChurnMap<K, V> implements ReadonlyMap<K, V> {
 
   /** Returns whether it was there. */
   delete(key: K): boolean {
-    if (!this.has(key)) return false
-    this.#table?.delete(key)
+    const table = this.#table
+    if (table === undefined) {
+      if (this.size === 0 || this.#key !== key) return false
+      this.size = 0
+      this.#key = this.#value = undefined
+      return true
+    }
+    if (!table.delete(key)) return false
     this.#deleted++
     if (--this.size === 0) this.clear()
     return true
