@@ -110,7 +110,8 @@ export type {
   RunTool,
   ToolResult,
 } from './extensions/middleware.ts'
-export { defaultTurns, ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
+export { defaultTurns } from './loop/turn-budget.ts'
+export { ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
 export { checkOutput, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'

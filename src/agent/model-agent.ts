@@ -23,13 +23,11 @@ import { DefinedAgent } from './defined-agent.ts'
 import { usdCapOf, type Agent, type AgentProblem, type UsdCap } from './definition.ts'
 import { sideAgents, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
 import { runModelAgent, worksInBackground } from './loop/model-activation.ts'
+import { defaultTurns } from './loop/turn-budget.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 import { withMiddlewareInstructions, revisedSetup } from './model-revision.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
 import { agentContext } from './code/agent-context.ts'
-
-/** The default limit of turns of one activation of a model agent. */
-export const defaultTurns = 20
 
 /** Builds the setup of the turn loop from the options of a model agent. */
 export function modelSetup(

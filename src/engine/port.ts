@@ -529,17 +529,20 @@ export function mustBeSameStart(first: JournalEvent | undefined, run: RunId, aga
           ...(['user', 'session', 'tenant', 'metadata'] as const).filter(
             (name) => !isSame(first.caller?.[name], again.caller?.[name]),
           ),
-          ...differing(first.input, again.input, 2, 'input'),
+          ...new Set(differing(first.input, again.input, 2, 'input').map(asGiven)),
         ]
       : ['agent']
   if (differs.length === 0) return
   throw new ReeveError('run.conflict', `run ${run} exists already and was started with another ${differs.join(', ')}`, {
-    hint: 'Use a new run id, or the handle of the existing run.',
+    hint: `Use a new run id, or look at the existing run: runtime.handle(${JSON.stringify(run)}).`,
   })
 }
 
 const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
   one === other || (one !== undefined && other !== undefined && canonical(one) === canonical(other))
+
+/** What a place is called by those who start a run: the brief is their input. */
+const asGiven = (place: string): string => place.replace(/^input\.brief\b.*/, 'input')
 
 /** The places, at most so many levels deep, at which two values are not the same. */
 function differing(one: Json | undefined, other: Json | undefined, levels: number, at: string): readonly string[] {

@@ -27,6 +27,10 @@ import type { PostgresOptions } from './postgres/index.ts'
  * hold a password, which is not repeated.
  */
 export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'postgres' {
+  if (store === '')
+    throw new ReeveError('config.invalid', `${asker}: store is empty, expected the path of a file or postgres://…`, {
+      hint: "A variable of the environment may not be set. Leave store out, or say ':memory:', for runs that are lost with the process.",
+    })
   const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
   if (scheme === undefined) return 'file'
   if (/^postgres(ql)?$/.test(scheme)) return 'postgres'

@@ -13,9 +13,11 @@ import {
   promised,
   failure,
   unknownNames,
+  visible,
   withSignalOf,
   type CallUsage,
   type Draft,
+  type Failure,
   type FilePart,
   type Message,
   type NamesOf,
@@ -57,7 +59,7 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   }
   const failed = (error: unknown): never => {
     abort.throwIfAborted()
-    throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+    throw new FailureError(ruleFailure(error, id), error)
   }
   const made = (answer: ModelAnswerInput | string): ModelAnswer =>
     // what the rule streamed itself is not streamed again
@@ -71,6 +73,25 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   }
   return answer instanceof Promise ? answer.then(made, failed) : made(answer)
 }
+
+/** Why a rule gave no answer. One with a defect has it the next time, too. */
+function ruleFailure(thrown: unknown, id: string): Failure {
+  const failed = modelFailure(thrown, { model: id, secrets: [], begun: false })
+  const isDefect = thrown instanceof TypeError || thrown instanceof ReferenceError
+  if (failed.code !== 'model.failed' || failed.class !== 'unknown' || !isDefect) return failed
+  const place = placeOf(thrown)
+  return failure('model.failed', failed.message, 'internal', {
+    hint: `Correct the function${place === undefined ? '' : ` at ${place}`}.`,
+    details: { model: id, threw: thrown.name },
+  })
+}
+
+/** Where it was thrown: the file and line, as the stack says it; of files of Node none. */
+function placeOf({ stack = '' }: Error): string | undefined {
+  const place = /^\s+at (?:.*\()?(?:file:\/\/)?((?!node:)\S.*:\d+):\d+\)?$/m.exec(stack)?.[1]
+  return place !== undefined && place.length <= longestPlace ? visible(place) : undefined
+}
+const longestPlace = 300
 
 /** How many messages of a growing conversation are frozen already: a call freezes what came since the one before. */
 const frozenOf = new WeakMap<readonly Message[], number>()

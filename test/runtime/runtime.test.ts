@@ -43,8 +43,18 @@ describe('starting', () => {
     for (let i = 0; i < 3; i++) expect(await again.run(once, 'go', { runId: 'r1' })).toMatchObject({ output: 1 })
     expect(calls).toBe(1)
     await runtime.start(echo, 'hello', { runId: 'r1' })
-    await expect(runtime.start(echo, 'other', { runId: 'r1' })).rejects.toEqual(coded('run.conflict'))
+    await expect(runtime.start(echo, 'other', { runId: 'r1' })).rejects.toMatchObject({
+      code: 'run.conflict',
+      message: 'run r1 exists already and was started with another input',
+      hint: 'Use a new run id, or look at the existing run: runtime.handle("r1").',
+    })
     await expect(runtime.start(typed, { n: 1 }, { runId: 'r1' })).rejects.toEqual(coded('run.conflict'))
+  })
+  test('a store without a name is a mistake, not a store in memory', async () => {
+    await expect(createRuntime({ agents: [echo], store: '' })).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: 'createRuntime: store is empty, expected the path of a file or postgres://…',
+    })
   })
   test.each<[string, Json | undefined, object, ErrorCode]>([
     ['an empty text', '', {}, 'input.invalid'],

@@ -48,6 +48,46 @@ test('a defect is a warning, without secrets; a failure that the work can have i
   expect(runtime.warned.join()).not.toContain('s3cr3t')
 })
 
+test('a rule with a defect is asked once, warns, and says where it threw; any other error is tried again', async () => {
+  let asked = 0
+  const broken = agent({
+    name: 'broken',
+    model: ({ messages }) => {
+      asked++
+      return (messages as unknown as { none: { text: string } }).none.text
+    },
+  })
+  const lost = agent({ name: 'lost', retry: { backoffMs: 1 }, model: () => Promise.reject(new Error('no answer')) })
+  await using runtime = await watched({ agents: [broken, lost] })
+  const outcome = await runtime.run(broken, 'go', { runId: 'r' })
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    failure: {
+      code: 'model.failed',
+      retryable: false,
+      hint: expect.stringMatching(/^Correct the function at .*seen\.test\.ts:\d+\.$/) as string,
+    },
+  })
+  expect(asked).toBe(1)
+  expect(runtime.warned).toEqual([
+    ['model.failed', expect.stringMatching(/^agent "broken" failed in r: rule\/broken failed: Cannot read .*seen\.test/)],
+  ])
+  expect(await runtime.run(lost, 'go')).toMatchObject({ failure: { code: 'model.failed', details: { attempts: 3 } } })
+  expect(runtime.warned).toHaveLength(1)
+})
+
+test('20 turns used up: the outcome says that this is the default, and what lifts it', async () => {
+  const round = { calls: [{ name: 'nothing', input: {} }] }
+  const usual = agent({ name: 'usual', model: () => round })
+  const own = agent({ name: 'own', model: () => round, limits: { turns: 2 } })
+  await using runtime = await watched({ agents: [usual, own] })
+  expect(await runtime.run(usual, 'go')).toMatchObject({
+    status: 'limited',
+    message: expect.stringContaining('20 turns are used up (20 is the default; limits: { turns: … } of this agent') as string,
+  })
+  expect(await runtime.run(own, 'go')).toMatchObject({ status: 'limited', message: '2 turns are used up' })
+})
+
 test('unwrap gives the output, or throws what the outcome says', async () => {
   const slow = agent({ name: 'slow', run: (ctx) => ctx.interrupt('?') })
   const quick = agent({ name: 'quick', model: () => 'done' })

@@ -5,6 +5,9 @@
  * (conversation-state.ts), the account of the tree (the engine).
  */
 
+/** The limit of turns of one activation of an agent by model whose limits say nothing of them. */
+export const defaultTurns = 20
+
 export class TurnBudget {
   readonly max: number
   readonly #keepsLast: boolean

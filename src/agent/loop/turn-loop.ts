@@ -34,7 +34,7 @@ import { correction, outputOf, outputMisfit } from '../output.ts'
 import type { Tool } from '../tool/tool.ts'
 import { supersededTransfer } from '../tool/transfer-tool.ts'
 import { askModel, offeredTools, runCalls } from './turn.ts'
-import type { TurnBudget } from './turn-budget.ts'
+import { defaultTurns, type TurnBudget } from './turn-budget.ts'
 
 /** How often a model may correct an output that does not fit its schema. */
 export const outputRepairs = 2
@@ -73,6 +73,13 @@ export interface ModelSetup {
   open(state: ConversationState, instructions: string | undefined): Opening
 }
 
+/** Where more turns come from, for those who have used up a default. */
+function howToLiftTurns(max: number, { maxTurns }: ModelSetup): string {
+  if (max === defaultLimits.turns) return ` (${howToLift('turns', max)})`
+  if (max !== defaultTurns || max !== maxTurns) return ''
+  return ` (${max} is the default; limits: { turns: … } of this agent allows more, of the root of a run at its start, too)`
+}
+
 /** Runs turns until the work has ended. */
 export async function turnLoop(
   setup: ModelSetup,
@@ -91,7 +98,7 @@ export async function turnLoop(
     at.beforeTurn?.()
     if (state.ending !== undefined) return state.ending
     if (state.asked >= turns.max) {
-      const lift = turns.max === defaultLimits.turns ? ` (${howToLift('turns', turns.max)})` : ''
+      const lift = howToLiftTurns(turns.max, setup)
       return state.limited('turns', `${turns.max} turns are used up${lift}${at.unmet?.() ?? ''}`)
     }
     state.turn++

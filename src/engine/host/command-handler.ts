@@ -135,10 +135,11 @@ export class CommandHandler implements Commands {
   #explain(activation: Owner, text: string): void {
     const event = decode(text)
     if (event.type !== 'activation.settled' || event.outcome.status !== 'failed') return
-    const { code, message, hint } = event.outcome.failure
+    const { code, message, hint, details } = event.outcome.failure
     const { agent } = activation.birth
     const cause = `${agent} ${code}`
-    if (!unplanned.has(code) || this.#warned.has(cause)) return
+    const isDefect = code === 'model.failed' && details?.['threw'] !== undefined
+    if ((!unplanned.has(code) && !isDefect) || this.#warned.has(cause)) return
     this.#warned.add(cause)
     this.warn(
       code,
