@@ -63,12 +63,15 @@ export const setController = (of: HasSignal, controller: LazyAbortController): v
 /** The abort behind the `signal` of this object. */
 export const abortOf = (of: HasSignal): AbortState => controllers.get(of) ?? of.signal
 
+/** Its controller, found through a proxy and by what inherits from the object, too. */
+const controllerOf = Symbol('controller')
+
 /** One for all objects, whose forms stay alike. Own and enumerable: who copies the object has the signal itself. */
 const lazySignal = {
   enumerable: true,
   configurable: true,
-  get(this: HasSignal): AbortSignal {
-    return controllers.get(this)!.signal
+  get(this: { readonly [controllerOf]: LazyAbortController }): AbortSignal {
+    return this[controllerOf].signal
   },
 }
 
@@ -76,6 +79,7 @@ const lazySignal = {
 export function withSignalOf<T extends object>(from: HasSignal, to: T): T & HasSignal {
   const controller = controllers.get(from)
   if (controller === undefined) return Object.assign(to, { signal: from.signal })
+  Object.defineProperty(to, controllerOf, { configurable: true, value: controller })
   Object.defineProperty(to, 'signal', lazySignal)
   controllers.set(to as T & HasSignal, controller)
   return to as T & HasSignal

@@ -152,6 +152,8 @@ function plainly(value: unknown, depth: number): unknown {
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return undefined
+  // they are not written, and a copy by members would share what they hold
+  if (Object.getOwnPropertySymbols(value).length > 0) return undefined
   const members: { [name: string]: unknown } = { ...value }
   for (const name in members) {
     const member = members[name]

@@ -1,5 +1,6 @@
 /**
- * Live parts: what one is, which of them are pieces of one text, how two of them are joined, and how large they are.
+ * Live parts: what one is, which of them are pieces of one text, how two of them are joined, what an attempt has shown
+ * so far, and how large they are.
  *
  * Owns: the one form that all who pass parts on know, `{ type: '….delta', …, text }`. Does not own: what else a part
  * may be, who hears it (host/, runtime/).
@@ -31,25 +32,108 @@ export interface PartAuthor {
 /** Hears live parts. `author`: known in the process that shows them; elsewhere the journal says it. */
 export type PartListener = (part: LivePart, author?: PartAuthor) => void
 
+/** How a listener begins. */
+export interface PartListenerOptions {
+  /**
+   * Whether it hears first, before `listen` returns, the text that attempts under way have shown so far: adjacent deltas
+   * joined, the first of each type with offset 0. Only where this process drives the run. Default false.
+   */
+  readonly soFar?: boolean
+}
+
+type Delta = JsonObject & { readonly type: string; readonly text: string }
+
 /** True for a piece of text that can be joined with the piece before it: `{ type: '….delta', …, text }`. */
-export function isDelta(part: Json): part is JsonObject & { readonly type: string; readonly text: string } {
+export function isDelta(part: Json): part is Delta {
   return (
     isObject(part) && typeof part.type === 'string' && part.type.endsWith('.delta') && typeof part.text === 'string'
   )
 }
 
+/** Characters that are kept of one attempt. A queue of live parts holds twice as many. */
+const keptOfAttempt = 256 * 1024
+/** What a block counts beside its text, in characters. */
+const blockCost = 32
+/** So many pieces are joined into one string: short strings take several times their characters. */
+const joinedAt = 256
+
+/** Adjacent pieces of one type and id. */
+interface ShownBlock {
+  readonly type: string
+  readonly id: Json | undefined
+  /** The first of its pieces, without the text. */
+  readonly envelope: JsonObject
+  /** How long the texts of its type were before it, and are after it. */
+  readonly offset: number
+  end: number
+  text: string
+  pieces: string[]
+}
+
 /**
- * Counts, for one attempt: how long the texts of a delta's type were that came before it. Undefined for a part that is
- * not a delta.
+ * The text that one attempt has shown: how long it is, for the offset of the next piece; and the text itself, for a
+ * listener that begins in the middle, unless it is too long to be kept.
  */
-export function offsets(): (part: Json) => number | undefined {
-  const shown = new Map<string, number>()
-  return (part) => {
-    if (!isDelta(part)) return undefined
-    const offset = shown.get(part.type) ?? 0
-    shown.set(part.type, offset + part.text.length)
-    return offset
+export class ShownText {
+  /** By type of delta: how long its texts are, without those of the last block. */
+  readonly #lengths = new Map<string, number>()
+  #last: ShownBlock | undefined
+  /** Undefined: the text is not kept. */
+  #blocks: ShownBlock[] | undefined = []
+  #kept = 0
+
+  /** How long the texts of this type are. */
+  lengthOf(type: string): number {
+    const last = this.#last
+    return last?.type === type ? last.end : (this.#lengths.get(type) ?? 0)
   }
+
+  add(part: Delta): void {
+    const { text } = part
+    let last = this.#last
+    if (last?.type !== part.type || last.id !== part.id) last = this.#begin(part)
+    last.end += text.length
+    if (this.#blocks === undefined) return
+    if (text !== '' && last.pieces.push(text) === joinedAt) join(last)
+    this.#kept += text.length
+    if (this.#kept > keptOfAttempt) this.drop()
+  }
+
+  #begin(part: Delta): ShownBlock {
+    const { text: _, ...envelope } = part
+    const { type, id } = part
+    const offset = this.lengthOf(type)
+    if (this.#last !== undefined) this.#lengths.set(this.#last.type, this.#last.end)
+    const block: ShownBlock = { type, id, envelope, offset, end: offset, text: '', pieces: [] }
+    this.#last = block
+    this.#blocks?.push(block)
+    this.#kept += blockCost
+    return block
+  }
+
+  /** The text, in the order in which it was shown, as one delta for each block. */
+  deltas(): readonly { readonly part: Json; readonly offset: number }[] {
+    return (this.#blocks ?? []).map((block) => ({
+      part: { ...block.envelope, text: join(block) },
+      offset: block.offset,
+    }))
+  }
+
+  /** Keeps no text any more, only its length. */
+  drop(): void {
+    this.#blocks = undefined
+    if (this.#last === undefined) return
+    this.#last.text = ''
+    this.#last.pieces = []
+  }
+}
+
+function join(block: ShownBlock): string {
+  if (block.pieces.length > 0) {
+    block.text += block.pieces.join('')
+    block.pieces = []
+  }
+  return block.text
 }
 
 /** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */

@@ -48,9 +48,9 @@ import type {
 } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 import type { Deadlines } from './replay/effects.ts'
-import type { PartListener } from './live-part.ts'
+import type { PartListenerOptions, PartListener } from './live-part.ts'
 
-export type { LivePart, PartAuthor, PartListener } from './live-part.ts'
+export type { PartListenerOptions, LivePart, PartAuthor, PartListener } from './live-part.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
 export interface StartRun {
@@ -455,9 +455,9 @@ export interface Engine {
   feedChanged(from: number, signal?: AbortSignal): Promise<void>
   /**
    * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are
-   * heard where the store passes them on. `hear` must return quickly and never throw.
+   * heard where the store passes them on, without the text so far. `hear` must return quickly and never throw.
    */
-  listen(run: RunId, hear: PartListener): () => void
+  listen(run: RunId, hear: PartListener, options?: PartListenerOptions): () => void
   /**
    * The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`).
    * Throws `input.invalid` for another name.

@@ -67,7 +67,7 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   let answer: Now<ModelAnswerInput | string>
   try {
     const result = rule(request)
-    answer = typeof result === 'object' && 'then' in result ? untilAborted(result, abort) : result
+    answer = typeof result === 'object' && result !== null && 'then' in result ? untilAborted(result, abort) : result
   } catch (error) {
     return failed(error)
   }

@@ -112,9 +112,10 @@ export interface Run<O = Json> {
   /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
   messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
   /**
-   * Live pieces of work, each with its agent and path, until the run has ended. Live only: what was shown before this
-   * is called is gone, and so is what is shown in another process, unless the engine passes it on. `runtime.stream`
-   * listens from the start and misses nothing.
+   * Live pieces of work, each with its agent and path, until the run has ended. First, in the process that drives the
+   * run, the text so far of the calls under way: adjacent deltas joined, the first with offset 0. What else was shown
+   * before this is called is gone, and so is what is shown in another process, unless the engine passes it on.
+   * `runtime.stream` listens from the start and misses nothing.
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
   /**
@@ -125,16 +126,16 @@ export interface Run<O = Json> {
   onPart(hear: (part: RunPart) => void, options?: PartsOptions): Promise<void>
   /**
    * The events after `from` and the live parts between them, in one order, until the run has ended. No part comes
-   * before the event that began its step. Parts are live only, as in `parts`; those dropped for a slow reader are
-   * counted. Leaving changes nothing.
+   * before the event that began its step. Parts are live only, as in `parts`; with a `from`, they begin without the text
+   * so far. Those dropped for a slow reader are counted. Leaving changes nothing.
    */
   feed(options?: ReadOptions): AsyncIterableIterator<StreamItem, undefined>
   /**
    * The text of the run, from its first word to its end, while it is written. A reader that begins late gets at once
-   * what was said before. Without options it is the text of the agent in control: the root and, in flows, the agent
-   * that control was handed to; also an answer that is forwarded, or that a hook ends the work with. Workers of a
-   * delegation, of an agent as a tool, or of code are left out: name them by `agent` or `path`. The text of the
-   * branches of a `parallel` is mixed; `parts` tells them apart.
+   * what was said before, in the process that drives the run also of a call under way. Without options it is the text
+   * of the agent in control: the root and, in flows, the agent that control was handed to; also an answer that is
+   * forwarded, or that a hook ends the work with. Workers of a delegation, of an agent as a tool, or of code are left
+   * out: name them by `agent` or `path`. The text of the branches of a `parallel` is mixed; `parts` tells them apart.
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /**

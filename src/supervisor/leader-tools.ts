@@ -6,7 +6,17 @@
  * (delegate-tools.ts). Unknown arguments are ignored: nothing that a model writes can resume, approve or widen
  * anything.
  */
-import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
+import {
+  asText,
+  completed,
+  copy,
+  deepFreeze,
+  failure,
+  isObject,
+  type Failure,
+  type Json,
+  type JsonObject,
+} from '../core/index.ts'
 import { checkOutput, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -44,7 +54,10 @@ export class VerbSpecs {
   /** The spec of a verb. */
   once(name: string, rest: () => Omit<ToolSpec, 'name'>): ToolSpec {
     let spec = this.#specs.get(name)
-    if (spec === undefined) this.#specs.set(name, (spec = { name, ...rest() }))
+    if (spec !== undefined) return spec
+    // every run is shown the same ones, and rules may try to change them
+    spec = deepFreeze(copy({ name, ...rest() } as unknown as Json)) as unknown as ToolSpec
+    this.#specs.set(name, spec)
     return spec
   }
 

@@ -1,8 +1,11 @@
 /** What waits for the disk, and what does not: with a disk that takes its time, or fails (K5). */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
+import { agent, step as stepOf } from '../../src/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { answer, ask, begin, errorOf, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
@@ -243,4 +246,61 @@ test('a durability that there is not is refused, with the one that was meant', a
       /durability is the text "strickt", expected "full", "strict" or "relaxed": did you mean "strict"\?/,
     ) as string,
   })
+})
+
+const worker = agent({
+  name: 'worker',
+  run: async (ctx) => {
+    await stepOf(ctx, 'one', () => 1, { effect: 'once' })
+    return stepOf(ctx, 'two', () => 2, { effect: 'once' })
+  },
+})
+
+test.each(['a link', 'a URI'])('K5: %s leads to the store, whose own log is synced', async (how) => {
+  const file = inFolder('real.db')
+  {
+    await using first = await createRuntime({ store: file, agents: [worker] })
+    await first.run(worker, 'go')
+  }
+  const link = join(dirname(file), 'link.db')
+  fs.symlinkSync(file, link)
+  // of another store
+  fs.writeFileSync(`${link}-wal`, '')
+  const synced = new Set<number>()
+  const below = fs.fdatasync
+  Object.assign(fs, {
+    fdatasync: (descriptor: number, told: Told) => {
+      synced.add(fs.fstatSync(descriptor).ino)
+      below(descriptor, told)
+    },
+  })
+  syncBuiltinESMExports()
+  await using second = await createRuntime({ store: how === 'a URI' ? `file:${file}` : link, agents: [worker] })
+  expect(await second.run(worker, 'again')).toMatchObject({ status: 'completed' })
+  expect([...synced]).toEqual([fs.statSync(`${file}-wal`).ino])
+})
+
+test('K5: what was written cannot be asked for once: it is synced anyway, and the run goes on', async () => {
+  const { prepare } = DatabaseSync.prototype
+  let failures = 0
+  DatabaseSync.prototype.prepare = function (text: string) {
+    const statement = prepare.call(this, text)
+    const get = statement.get.bind(statement)
+    if (text.includes('total_changes()'))
+      statement.get = () => {
+        if (failures === 0) return get()
+        failures--
+        throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
+      }
+    return statement
+  }
+  try {
+    await using runtime = await createRuntime({ store: inFolder(), agents: [worker] })
+    failures = 1
+    const before = syncs
+    expect(await runtime.run(worker, 'go')).toMatchObject({ status: 'completed', output: 2 })
+    expect([failures, syncs > before]).toEqual([0, true])
+  } finally {
+    DatabaseSync.prototype.prepare = prepare
+  }
 })

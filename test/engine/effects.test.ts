@@ -159,6 +159,17 @@ describe('attempts', () => {
 })
 
 describe('a timeout', () => {
+  test('K6: an attempt that did not listen has its own signal, also while the next one is under way', async () => {
+    const { effects, clock, calls, step } = stage()
+    effects.release(step({ timeoutMs: 1_000, retry: { ...noJitter, backoffMs: 100 } }))
+    clock.advance(1_000)
+    calls[0]!.fail(passing())
+    await settled()
+    clock.advance(100)
+    // it looks for the first time now
+    expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, false])
+  })
+
   test('aborts the attempt, and another follows with its own time', async () => {
     const { effects, clock, calls, failed, ends, step } = stage()
     effects.release(step({ timeoutMs: 1_000, retry: { ...noJitter, backoffMs: 100 } }))

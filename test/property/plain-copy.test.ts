@@ -65,7 +65,19 @@ test('what is not plain is left to a closer look', () => {
       throw new Error('no')
     },
   }
-  for (const value of [circle, thrower, new Date(0), { at: new Date(0) }, [undefined], NaN, 1n, () => 1, new Map()])
+  const tagged = { [Symbol('mine')]: circle }
+  for (const value of [
+    circle,
+    thrower,
+    tagged,
+    new Date(0),
+    { at: new Date(0) },
+    [undefined],
+    NaN,
+    1n,
+    () => 1,
+    new Map(),
+  ])
     expect(plainCopy(value)).toBeUndefined()
   expect(plainCopy({ given: 1, absent: undefined })).toStrictEqual({ given: 1 })
   expect(Object.is(plainCopy(-0), 0)).toBe(true)

@@ -219,6 +219,13 @@ describe('whose a part is', () => {
     expect(calls).toBe(1)
   })
 
+  test('K9: an async callback that fails ends the hearing, and is not left alone with its error', async () => {
+    await using runtime = await createRuntime({ agents: [leader] })
+    const run = await runtime.start(leader, 'go')
+    await expect(run.onPart(() => Promise.reject(new RangeError('no more')))).rejects.toThrow('no more')
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
+  })
+
   test('a callback hears nothing after its signal, and an unknown run is said', async () => {
     const asker = agent({
       name: 'asker',

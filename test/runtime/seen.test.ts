@@ -70,7 +70,10 @@ test('a rule with a defect is asked once, warns, and says where it threw; any ot
   })
   expect(asked).toBe(1)
   expect(runtime.warned).toEqual([
-    ['model.failed', expect.stringMatching(/^agent "broken" failed in r: rule\/broken failed: Cannot read .*seen\.test/)],
+    [
+      'model.failed',
+      expect.stringMatching(/^agent "broken" failed in r: rule\/broken failed: Cannot read .*seen\.test/),
+    ],
   ])
   expect(await runtime.run(lost, 'go')).toMatchObject({ failure: { code: 'model.failed', details: { attempts: 3 } } })
   expect(runtime.warned).toHaveLength(1)
@@ -83,7 +86,9 @@ test('20 turns used up: the outcome says that this is the default, and what lift
   await using runtime = await watched({ agents: [usual, own] })
   expect(await runtime.run(usual, 'go')).toMatchObject({
     status: 'limited',
-    message: expect.stringContaining('20 turns are used up (20 is the default; limits: { turns: … } of this agent') as string,
+    message: expect.stringContaining(
+      '20 turns are used up (20 is the default; limits: { turns: … } of this agent',
+    ) as string,
   })
   expect(await runtime.run(own, 'go')).toMatchObject({ status: 'limited', message: '2 turns are used up' })
 })

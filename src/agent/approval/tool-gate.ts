@@ -12,6 +12,7 @@ import {
   digestJson,
   failed,
   failure,
+  plainCopy,
   present,
   toolAgent,
   type Failure,
@@ -465,7 +466,11 @@ async function runEffect(
   const { name } = tool
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
   const effect = (io: StepIO): Json | Promise<Json> =>
-    work.execute(input, new CallIO(io, call.id, ctx, holder?.use(useOf(ctx, tool, call, io.key, io.now))))
+    // an attempt may change what it is given
+    work.execute(
+      plainCopy(input) ?? input,
+      new CallIO(io, call.id, ctx, holder?.use(useOf(ctx, tool, call, io.key, io.now))),
+    )
   const id = ctx.begin(name, effect, {
     effect: work.effect,
     as: {

@@ -100,7 +100,12 @@ export class SqliteStore implements Store {
     this.#writer = new SqliteBatchWriter(this.db, archive)
     this.#archiver = new Archiver(this.db)
     this.#archiveAfterMs = options.archiveAfterMs ?? hour
-    this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file, () => this.#identity.fileChanged)
+    try {
+      this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file, () => this.#identity.fileChanged)
+    } catch (thrown) {
+      this.db.close()
+      throw storeError(thrown, file)
+    }
     this.#isStrict = durability === 'strict'
     this.lease = new SqliteLease(this.db, this.#clock, {
       file,

@@ -7,7 +7,7 @@
  * it (host/driver.ts), checkpoints, which SQLite syncs by itself.
  */
 import { closeSync, fdatasync, fsync, openSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { messageOf, ReeveError, type Now } from '../../core/index.ts'
 
@@ -29,6 +29,8 @@ export class WalSync {
   /** What was written when the last sync that succeeded was begun, and when the one that is under way was. */
   #syncedUpTo = ''
   #syncingUpTo = ''
+  /** How often that could not be read. */
+  #unread = 0
   #syncing: Promise<void> | undefined
   #next: Promise<void> | undefined
   #later: ReturnType<typeof setTimeout> | undefined
@@ -38,10 +40,12 @@ export class WalSync {
   constructor(db: DatabaseSync, file: string, lost: () => ReeveError | undefined) {
     this.#file = file
     this.#lost = lost
-    const path = resolve(file)
+    // where SQLite has it: behind links, and without what makes a URI of a path
+    const { path } = db.prepare("SELECT file AS path FROM pragma_database_list WHERE name = 'main'").get() as {
+      path: string
+    }
     this.#log = openSync(`${path}-wal`, 'r+')
-    // Windows knows no sync of a folder.
-    if (process.platform !== 'win32') this.#folder = openSync(dirname(path), 'r')
+    this.#folder = openFolder(dirname(path))
     // Commits of other connections and changes by this one: it stays the same while nothing is written.
     this.#written = db.prepare('SELECT data_version, total_changes() AS own FROM pragma_data_version')
   }
@@ -77,8 +81,13 @@ export class WalSync {
   }
 
   #writtenUpTo(): string {
-    const { data_version, own } = this.#written.get() as { data_version: number; own: number }
-    return `${data_version} ${own}`
+    try {
+      const { data_version, own } = this.#written.get() as { data_version: number; own: number }
+      return `${data_version} ${own}`
+    } catch {
+      // where it cannot be read, there may be something: a sync too many does no harm
+      return `unknown ${++this.#unread}`
+    }
   }
 
   #begin(upTo: string): Promise<void> {
@@ -101,7 +110,9 @@ export class WalSync {
     const lost = this.#lost()
     if (lost !== undefined) throw lost
     if (this.#folder === undefined) return
-    await done(fsync, this.#folder)
+    await done(fsync, this.#folder).catch((thrown: unknown) => {
+      if (!hasNoFolderSync.has((thrown as NodeJS.ErrnoException).code)) throw thrown
+    })
     closeSync(this.#folder)
     this.#folder = undefined
   }
@@ -127,6 +138,19 @@ export class WalSync {
     await (this.#next ?? this.#syncing)?.catch(() => undefined)
     for (const descriptor of [this.#log, this.#folder]) if (descriptor !== undefined) closeSync(descriptor)
     this.#log = this.#folder = undefined
+  }
+}
+
+/** What file systems say that cannot sync a folder, as those of other machines. SQLite takes no notice of it either. */
+const hasNoFolderSync: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS'])
+
+/** Windows knows no sync of a folder; and not every folder that is written to may be read. */
+function openFolder(path: string): number | undefined {
+  if (process.platform === 'win32') return undefined
+  try {
+    return openSync(path, 'r')
+  } catch {
+    return undefined
   }
 }
 

@@ -6,8 +6,9 @@
  * effect (../replay/effect-gate.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
-import type { Clock, Failure, Json } from '../../core/index.ts'
+import type { Clock, Failure, Json, RunId } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
+import type { LivePart, PartListener } from '../port.ts'
 import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
 import type { Operation } from '../replay/operation.ts'
@@ -126,16 +127,27 @@ export class EffectDispatcher implements EffectsHost {
   }
 
   part(op: Operation, attempt: number, part: Json, offset?: number): void {
+    const { run, birth } = op.owner as LoadedActivation
+    this.#engine.onPart(run.id, this.#livePart(op, attempt, part, offset), birth)
+  }
+
+  /** Tells a listener the text that the attempts of a run that are under way have shown so far. */
+  tellShown(run: RunId, hear: PartListener): void {
+    for (const op of this.#engine.runs.get(run)?.out ?? []) {
+      const shown = this.#engine.effects.shownBy(op)
+      if (shown === undefined) continue
+      for (const { part, offset } of shown.text.deltas())
+        hear(this.#livePart(op, shown.attempt, part, offset), op.owner.birth)
+    }
+  }
+
+  #livePart(op: Operation, attempt: number, part: Json, offset: number | undefined): LivePart {
     const { owner, address } = op
-    const { id: activation, run, birth } = owner as LoadedActivation
+    const activation = owner.id
     const epoch = this.epochOf(op)
-    this.#engine.onPart(
-      run.id,
-      offset === undefined
-        ? { activation, address, epoch, attempt, part }
-        : { activation, address, epoch, attempt, offset, part },
-      birth,
-    )
+    return offset === undefined
+      ? { activation, address, epoch, attempt, part }
+      : { activation, address, epoch, attempt, offset, part }
   }
 
   /**

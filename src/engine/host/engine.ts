@@ -45,6 +45,7 @@ import {
   type FeedPage,
   type ForkRun,
   type PartListener,
+  type PartListenerOptions,
   type Post,
   type PostResult,
   type Question,
@@ -221,6 +222,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       onWaiting: (waits) => (waits ? this.#watch?.ref() : this.#watch?.unref()),
       isBeginning: (run) => this.#starting.has(run),
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
+      tellShown: (id, hear) => this.driver.commands.dispatcher.tellShown(id, hear),
       // A store that was reached once is waited for. One that never was may not be there at all, and the first call
       // says so.
       mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
@@ -431,8 +433,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
     return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(null, from, signal)
   }
-  listen(run: RunId, hear: PartListener): () => void {
-    return this.#subscriptions.listen(run, hear)
+  listen(run: RunId, hear: PartListener, options?: PartListenerOptions): () => void {
+    return this.#subscriptions.listen(run, hear, options)
   }
 
   // ---- the watch: one for the whole process

@@ -15,7 +15,14 @@ import {
   type ReeveError,
   type RunId,
 } from '../../core/index.ts'
-import { unknownRun, type LivePart, type PartAuthor, type PartListener, type RunEnd } from '../port.ts'
+import {
+  unknownRun,
+  type LivePart,
+  type PartAuthor,
+  type PartListener,
+  type PartListenerOptions,
+  type RunEnd,
+} from '../port.ts'
 import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
 import { PartFilter } from './part-filter.ts'
 
@@ -31,6 +38,8 @@ export interface SubscriptionOptions {
   readonly isBeginning: (run: RunId) => boolean
   /** Whether this process moves a run, and so tells its end itself. */
   readonly isHeld: (run: RunId) => boolean
+  /** Tells the text that attempts under way have shown so far, of a run that this process drives. */
+  readonly tellShown: (run: RunId, hear: PartListener) => void
   /** Whether the store may yet answer that has failed in this way. */
   readonly mayPass: (error: ReeveError) => boolean
   /** Hears of a failure that is waited out. */
@@ -196,8 +205,12 @@ export class Subscriptions {
     )
   }
 
-  listen(run: RunId, hear: PartListener): () => void {
+  listen(run: RunId, hear: PartListener, { soFar = false }: PartListenerOptions = {}): () => void {
     const listening = this.#listeners.get(run) ?? this.#overhear(run)
+    if (soFar)
+      this.#options.tellShown(run, (part, author) => {
+        if (listening.filter.admits(part)) hear(part, author)
+      })
     listening.hear.add(hear)
     return () => {
       if (!listening.hear.delete(hear) || listening.hear.size > 0) return

@@ -40,7 +40,7 @@ import { decode, type Charge, type StepSettled } from '../../journal/index.ts'
 import { backoff, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
-import { offsets } from '../live-part.ts'
+import { isDelta, ShownText } from '../live-part.ts'
 import { hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
@@ -124,6 +124,8 @@ interface Flight {
   readonly key: string
   /** The attempt that counts; an earlier one that comes to an end after all does not. */
   attempt: number
+  /** That attempt, while its code is under way. */
+  io: StepAttempt | undefined
   /** Of that attempt. */
   abort: LazyAbortController
   /** Its end, once known, until it is recorded. */
@@ -143,36 +145,68 @@ interface Flight {
   givenUp: boolean
 }
 
-/** One attempt, as its code has it. What is seldom asked for is made when it is. */
+/** What an attempt knows that its code does not see. */
+const attemptOf = Symbol('attempt')
+interface AttemptState {
+  readonly host: EffectsHost
+  readonly flight: Flight
+  /** Its own: that of its flight is the next attempt's, once it was given up. */
+  readonly abort: LazyAbortController
+}
+interface HasAttempt {
+  readonly [attemptOf]: AttemptState
+}
+
+/** Made when they are asked for. Own and enumerable: who copies an attempt has them, too. One for all, whose forms stay alike. */
+const lazyMembers = {
+  traceparent: {
+    enumerable: true,
+    get(this: HasAttempt): string {
+      const { host, flight } = this[attemptOf]
+      return traceparentOf(flight.op.owner.id, flight.op.address, host.callersTrace?.(flight.op))
+    },
+  },
+  signal: {
+    enumerable: true,
+    get(this: HasAttempt): AbortSignal {
+      return this[attemptOf].abort.signal
+    },
+  },
+}
+
+/** One attempt, as its code has it. */
 class StepAttempt implements StepIO {
   readonly key: string
   readonly epoch: number
   readonly attempt: number
   readonly now: number
-  readonly emit = (part: Json): void =>
-    this.host.part(this.flight.op, this.attempt, part, (this.offsetOf ??= offsets())(part))
-  protected readonly host: EffectsHost
-  protected readonly flight: Flight
-  protected offsetOf: ReturnType<typeof offsets> | undefined
+  declare readonly traceparent: string
+  declare readonly signal: AbortSignal
+  readonly emit: (part: Json) => void
+  /** The text that it has shown, if any. */
+  #shown: ShownText | undefined
 
   constructor(host: EffectsHost, flight: Flight, attempt: number) {
-    const { op } = flight
-    this.host = host
-    this.flight = flight
-    this.key = op.key
-    this.epoch = host.epochOf(op)
+    const { abort } = flight
+    this.key = flight.op.key
+    this.epoch = host.epochOf(flight.op)
     this.attempt = attempt
     this.now = host.clock.now()
-    setController(this, flight.abort)
+    const emit = (part: Json): void => {
+      if (!isDelta(part)) return host.part(flight.op, attempt, part)
+      const shown = (this.#shown ??= new ShownText())
+      host.part(flight.op, attempt, part, shown.lengthOf(part.type))
+      // afterwards: a listener that begins while it is shown hears it as the next piece
+      shown.add(part)
+    }
+    this.emit = emit
+    Object.defineProperty(this, attemptOf, { value: { host, flight, abort } satisfies AttemptState })
+    Object.defineProperties(this, lazyMembers)
+    setController(this, abort)
   }
 
-  get traceparent(): string {
-    const { owner, address } = this.flight.op
-    return traceparentOf(owner.id, address, this.host.callersTrace?.(this.flight.op))
-  }
-
-  get signal(): AbortSignal {
-    return this.flight.abort.signal
+  get shown(): ShownText | undefined {
+    return this.#shown
   }
 }
 
@@ -231,6 +265,12 @@ export class Effects {
     return this.#flights.has(op.effectKey)
   }
 
+  /** The attempt of an effect that is under way, and the text that it has shown so far. */
+  shownBy(op: Operation): { readonly attempt: number; readonly text: ShownText } | undefined {
+    const io = this.#flights.get(op.effectKey)?.io
+    return io?.shown === undefined ? undefined : { attempt: io.attempt, text: io.shown }
+  }
+
   /** Lets a step out, or joins the one that is out under the same key. */
   release(op: Operation): void {
     const key = op.effectKey
@@ -240,6 +280,7 @@ export class Effects {
         op,
         key,
         attempt: 0,
+        io: undefined,
         abort: new LazyAbortController(),
         event: undefined,
         backingOff: undefined,
@@ -416,6 +457,7 @@ export class Effects {
     const host = this.#host
     op.left = true
     const io = new StepAttempt(host, flight, attempt)
+    flight.io = io
     this.#armDeadline(flight, attempt)
     let result: unknown
     try {
@@ -527,9 +569,16 @@ export class Effects {
     this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
   }
 
+  /** An attempt is over: its text is not shown to new readers. */
+  #leave(flight: Flight): void {
+    flight.io?.shown?.drop()
+    flight.io = undefined
+  }
+
   #again(flight: Flight, attempt: number, what: Failure, delayMs: number): void {
     const host = this.#host
     flight.op.attempts = attempt
+    this.#leave(flight)
     host.attemptFailed(flight.op, attempt, what, delayMs)
     flight.backingOff = this.#after(delayMs, () => {
       flight.backingOff = undefined
@@ -547,6 +596,7 @@ export class Effects {
     used: EffectUse = outcome.status === 'cancelled' ? lost(flight.op) : {},
   ): void {
     if (flight.event !== undefined) return
+    this.#leave(flight)
     this.#callOffDeadline(flight)
     flight.backingOff?.()
     flight.backingOff = undefined

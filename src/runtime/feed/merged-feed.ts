@@ -23,18 +23,24 @@ export interface FeedConsumer {
 
 const bound = 1024 * 1024
 
-/**
- * Follows a run from its first event to its end, or until the signal. Listens at once; reads once the run has `begun`.
- */
+/** How a merged feed begins. */
+export interface MergeOptions {
+  /** It is read once this has resolved. Default: at once. */
+  readonly begun?: Promise<unknown> | undefined
+  /** Whether the text so far of the calls under way is included. Default true. */
+  readonly soFar?: boolean
+}
+
+/** Follows a run from its first event to its end, or until the signal. Listens at once. */
 export async function mergeFeed(
   engine: Engine,
   run: RunId,
   consumer: FeedConsumer,
   signal: AbortSignal,
-  begun: Promise<unknown> = Promise.resolve(),
+  { begun, soFar = true }: MergeOptions = {},
 ): Promise<void> {
   const merger = new FeedMerger(run, consumer)
-  const stop = engine.listen(run, (part) => merger.part(part))
+  const stop = engine.listen(run, (part) => merger.part(part), { soFar })
   try {
     await begun
     for await (const recorded of follow(engine, run, { signal })) {

@@ -57,7 +57,11 @@ export function openFeed(engine: Engine, run: RunId, from: number, begun?: Promi
     const part = origins.place(item.part)
     if (part !== undefined) queue.push({ type: 'part', part })
   }
-  const over = mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, begun).then(
+  // a reader that goes on `from` an event may have had the text of the calls under way
+  const over = mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, {
+    begun,
+    soFar: from === 0,
+  }).then(
     () => queue.end(),
     (failure: unknown) => queue.end(failure),
   )

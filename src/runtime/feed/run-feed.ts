@@ -7,7 +7,15 @@
  * Holds: K9: readers change nothing. Leaving (`return`, `break`, an aborted signal) never throws.
  */
 import { rootActivation, type RunId } from '../../core/index.ts'
-import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../../engine/index.ts'
+import {
+  mergeParts,
+  partBytes,
+  unknownRun,
+  type Engine,
+  type LivePart,
+  type PartAuthor,
+  type RunStatus,
+} from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
@@ -155,8 +163,8 @@ const partsQueue = (run: RunId): LiveQueue<LivePart> =>
   })
 
 /**
- * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy.
- * Listens at once.
+ * The live parts of a run for one reader, until the run has ended, after the text so far of the calls under way.
+ * Adjacent deltas are merged while the reader is busy. Listens at once.
  */
 export function liveParts(
   engine: Engine,
@@ -166,10 +174,11 @@ export function liveParts(
   const { signal } = options
   const queue = partsQueue(run)
   const origins = new PartOrigins(engine, run, options)
-  const stop = engine.listen(run, (part, author) => {
+  const hear = (part: LivePart, author?: PartAuthor): void => {
     if (author !== undefined) origins.hear(part, author)
     queue.push(part)
-  })
+  }
+  const stop = engine.listen(run, hear, { soFar: true })
   const left = new AbortController()
   const leave = (): void => {
     stop()
@@ -198,7 +207,8 @@ export function liveParts(
 }
 
 /**
- * Calls back with each live part of a run while it is shown, in order, until the run has ended or the signal aborts.
+ * Calls back with the text so far of the calls under way, then with each live part of a run while it is shown, in
+ * order, until the run has ended or the signal aborts.
  * Nothing stands between the agent and `hear`, where the process that drives the run calls it and no filter asks whose
  * a part is: such a part is not queued, not merged and never dropped. What the journal is to be asked about first waits
  * in a queue as that of `liveParts`, and what comes after it waits behind it. Rejects with what `hear` throws, and hears
@@ -230,12 +240,15 @@ export async function hearParts(
   const tell = (part: RunPart | undefined): void => {
     if (part === undefined || isOver) return
     try {
-      hear(part)
+      const word: unknown = hear(part)
+      // an async function fails later
+      if (word instanceof Promise) word.catch(fail)
     } catch (thrown) {
       fail(thrown)
     }
   }
-  let catchingUp: Promise<void> | undefined
+  // the text so far waits in the queue: `hear` is not called before this has returned
+  let catchingUp: Promise<void> | undefined = Promise.resolve()
   const catchUp = async (): Promise<void> => {
     while (queue.bytes > 0 && !isOver) {
       const { value } = await queue.take()
@@ -246,7 +259,7 @@ export async function hearParts(
     // in the turn that finds the queue empty: what comes next is told at once again
     catchingUp = undefined
   }
-  const stop = engine.listen(run, (part, author) => {
+  const take = (part: LivePart, author?: PartAuthor): void => {
     if (author !== undefined) {
       if (catchingUp === undefined && origins.takesAll) return tell(partOf(part, author.agent, author.path))
       origins.hear(part, author)
@@ -254,7 +267,9 @@ export async function hearParts(
     if (catchingUp === undefined && (!hasOrigin || origins.knows(part))) return tell(origins.place(part))
     queue.push(part)
     catchingUp ??= catchUp().catch(fail)
-  })
+  }
+  const stop = engine.listen(run, take, { soFar: true })
+  catchingUp = queue.bytes > 0 ? catchUp().catch(fail) : undefined
   try {
     await untilEnded(engine, run, left.signal)
     await catchingUp

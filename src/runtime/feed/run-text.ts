@@ -50,7 +50,7 @@ export function textOf(
   const take = (item: FeedItem): void => {
     for (const text of builder.take(item, queue.bytes < bound)) if (text !== '') queue.push(text)
   }
-  mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, begun).then(
+  mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, { begun }).then(
     () => queue.end(),
     (failure: unknown) => queue.end(failure),
   )
