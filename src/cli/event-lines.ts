@@ -8,6 +8,7 @@ import { isNotice, type Recorded } from '../runtime/index.ts'
 import { answeredText, argumentsLine, preview } from './request-text.ts'
 import { humanLine } from './oversight-lines.ts'
 import { teamLine } from './team-lines.ts'
+import { EffectNames, failedForGood, lastFailureText } from './tool-calls.ts'
 
 /**
  * Formats the events of a run, from the first on. The function remembers which agent each activation runs. Undefined
@@ -16,15 +17,30 @@ import { teamLine } from './team-lines.ts'
 export function eventLines(): (recorded: Recorded) => string | undefined {
   const agents = new Map<string, string>()
   const asked = new Map<string, string>()
+  const names = new EffectNames()
+  const doubted = new Set<string>()
+  // effects whose failure would be missed: tools, and what has a line for a failed attempt
+  const told = new Set<string>()
   return ({ activation, at, event }) => {
     if (event.type === 'activation.started') agents.set(activation, event.agent)
     // notices run in an activation of their own; their result is an event of the agent that asks
     if (isNotice(agents.get(activation) ?? '') && event.type !== 'step.attempt-failed') return undefined
     if (event.type === 'interrupt.raised') asked.set(`${activation} ${event.address}`, event.id)
+    names.take({ activation, event })
+    const agent = agents.get(activation) ?? '?'
+    const effect = 'address' in event && event.address !== undefined ? names.of(activation, event.address) : ''
+    if (event.type === 'tool.called' || event.type === 'step.attempt-failed') told.add(`${activation} ${event.address}`)
+    if (event.type === 'effect.in-doubt') doubted.add(`${activation} ${event.address}`)
     const text =
       event.type === 'ask.settled'
         ? interruptEnded(asked.get(`${activation} ${event.address}`), event.outcome)
-        : agentLine(event, agents.get(activation) ?? '?')
+        : event.type === 'step.settled'
+          ? effectEnded(event, `${agent}: ${effect}`, {
+              isTold: told.delete(`${activation} ${event.address}`),
+              wasInDoubt: doubted.delete(`${activation} ${event.address}`),
+            })
+          : agentLine(event, agent, effect)
+    if (event.type === 'effect.cleared') doubted.delete(`${activation} ${event.address}`)
     return text === undefined ? undefined : `${clock(at)}  ${visible(text)}`
   }
 }
@@ -33,9 +49,21 @@ export function eventLines(): (recorded: Recorded) => string | undefined {
 const interruptEnded = (id: string | undefined, outcome: Outcome): string | undefined =>
   id === undefined ? undefined : `interrupt ${id} ${answeredText(outcome)}`
 
+/** The end of an effect: one that was in doubt and is settled as happened, or one that failed for good (`isTold`). */
+function effectEnded(
+  { outcome, attempts }: Extract<Recorded['event'], { type: 'step.settled' }>,
+  what: string,
+  { isTold, wasInDoubt }: { readonly isTold: boolean; readonly wasInDoubt: boolean },
+): string | undefined {
+  if (failedForGood(outcome) && isTold) return `${what} ${lastFailureText(outcome, attempts)}`
+  return wasInDoubt && outcome.status === 'completed'
+    ? `${what} is settled as happened: ${preview(outcome.output)}`
+    : undefined
+}
+
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 19)
 
-function agentLine(event: Recorded['event'], agent: string): string | undefined {
+function agentLine(event: Recorded['event'], agent: string, effect: string): string | undefined {
   switch (event.type) {
     case 'notice.sent':
       return `${agent} notified ${event.channel} of ${event.id}`
@@ -73,13 +101,13 @@ function agentLine(event: Recorded['event'], agent: string): string | undefined 
     case 'interrupt.raised':
       return `${agent} asks (${event.id}): ${preview(event.question)}`
     case 'step.attempt-failed':
-      return `${agent}: attempt ${event.attempt} of ${event.address} failed: ${event.failure.message}`
+      return `${agent}: attempt ${event.attempt} of ${effect} failed: ${event.failure.message}`
     case 'effect.in-doubt':
       if (event.madeBy !== undefined)
-        return `${agent}: an earlier attempt (${event.madeBy}) did or began ${event.address}; do it again? (${event.id})`
+        return `${agent}: an earlier attempt (${event.madeBy}) did or began ${effect}; do it again? (${event.id})`
       return event.doneIn === undefined
-        ? `${agent}: unknown whether ${event.address} happened (${event.id})`
-        : `${agent}: the run ${event.doneIn} did or began ${event.address}; do it again? (${event.id})`
+        ? `${agent}: unknown whether ${effect} happened (${event.id})`
+        : `${agent}: the run ${event.doneIn} did or began ${effect}; do it again? (${event.id})`
     case 'model.requested':
       return event.refused?.details?.['later'] === true
         ? `${agent} waits: ${visibleLine(event.refused.message)}`
@@ -87,12 +115,12 @@ function agentLine(event: Recorded['event'], agent: string): string | undefined 
     case 'agent.moved':
       return `${agent} continues with version ${event.to}`
     default:
-      return policyLine(event, agent)
+      return policyLine(event, agent, effect)
   }
 }
 
 /** Hooks, scorers, background delegations, compaction, speakers, grants. */
-function policyLine(event: Recorded['event'], agent: string): string | undefined {
+function policyLine(event: Recorded['event'], agent: string, effect: string): string | undefined {
   switch (event.type) {
     case 'hook.failed':
       return `${agent}: ${visibleLine(event.failure.message)}`
@@ -109,7 +137,7 @@ function policyLine(event: Recorded['event'], agent: string): string | undefined
     case 'approval.granted':
       return `${agent} may call ${event.tool} without approval: granted before (${event.id})`
     default:
-      return humanLine(event, agent) ?? teamLine(event, agent)
+      return humanLine(event, agent, effect) ?? teamLine(event, agent)
   }
 }
 

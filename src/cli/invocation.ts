@@ -27,5 +27,18 @@ export function invocation({ script = '', env }: StartedAs): string {
   return `${Object.hasOwn(runners, manager) ? runners[manager]! : 'npx'} reeve`
 }
 
+/**
+ * A text of another room, which names commands as `reeve …`, with them as this caller types them. `commands`: the names
+ * that may follow, so that no other mention of the word is taken for one.
+ */
+export function asTyped(text: string, commands: readonly string[], how = reeve): string {
+  if (how === 'reeve' || commands.length === 0) return text
+  const names = ['--help', ...commands].map((each) => each.replaceAll(/[^\w-]/g, '')).join('|')
+  return text.replaceAll(
+    new RegExp(String.raw`(?<![\w./@-]|npx |exec |yarn |bunx )reeve(?= (?:${names})(?![\w-]))`, 'g'),
+    how,
+  )
+}
+
 /** How this process was called. */
 export const reeve = invocation({ script: process.argv[1], env: process.env })

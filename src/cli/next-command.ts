@@ -20,6 +20,8 @@ export interface LocatedRun {
   readonly runtime: Runtime
   readonly place: RunLocation
   readonly run: string
+  /** Its root agent, if known. */
+  readonly agent?: string
 }
 
 /** The command that drives the run: `reeve resume` for a store, `reeve work` for an engine. */
@@ -39,15 +41,26 @@ export async function workerCommand(located: LocatedRun): Promise<string> {
 
 /** The sentence that says how the run continues if no worker drives it. */
 export async function continueHint(located: LocatedRun): Promise<string> {
-  return `If no worker is running, continue the run with:\n  ${await driveCommand(located)}`
+  const program = (await hasConfig(located)) ? '' : 'run your program again, or '
+  return `If no worker is running, ${program}continue the run with:\n  ${await driveCommand(located)}`
 }
 
-const isOfDemo = async ({ runtime, run }: LocatedRun): Promise<boolean> =>
-  isDemoAgent((await runtime.handle(run).view()).agent)
+/** The line for a run that no process drives. */
+export async function undrivenLine(located: LocatedRun): Promise<string> {
+  const program = (await hasConfig(located)) ? '' : 'run your program again, or '
+  return `no process drives it: ${program}${await driveCommand(located)}`
+}
+
+const isOfDemo = async ({ runtime, run, agent }: LocatedRun): Promise<boolean> =>
+  isDemoAgent(agent ?? (await runtime.handle(run).view()).agent)
+
+/** Whether its agents are known here. Without a config, only the program that started it has them. */
+async function hasConfig(located: LocatedRun): Promise<boolean> {
+  const { options, cwd } = located.context
+  return options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+}
 
 /** The options to drive the run with. Reading and deciding need no config; driving needs the one with the agents. */
 async function driverOptions(located: LocatedRun): Promise<string> {
-  const { options, cwd } = located.context
-  const has = options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
-  return `${whereOf(options)}${has ? '' : ' --config <file>'}`
+  return `${whereOf(located.context.options)}${(await hasConfig(located)) ? '' : ' --config <file>'}`
 }

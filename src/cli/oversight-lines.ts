@@ -13,8 +13,11 @@ const who = (name: string | undefined): string => (name === undefined ? 'a human
 const by = (name: string | undefined): string => (name === undefined ? '' : ` by ${shown(name)}`)
 const why = (reason: string | undefined): string => (reason === undefined || reason === '' ? '' : `: ${brief(reason)}`)
 
-/** The line of an oversight event; undefined for all other events. `agent`: the agent that the event belongs to. */
-export function humanLine(event: JournalEvent, agent: string): string | undefined {
+/**
+ * The line of an oversight event; undefined for all other events. `agent`: the agent that the event belongs to.
+ * `effect`: the name of the effect that it is about, if any.
+ */
+export function humanLine(event: JournalEvent, agent: string, effect: string): string | undefined {
   switch (event.type) {
     case 'run.forked':
       return `forked from ${event.run} at ${event.at}${by(event.by)}${why(event.reason)}`
@@ -37,11 +40,11 @@ export function humanLine(event: JournalEvent, agent: string): string | undefine
         ? `${agent} is cancelled${event.keeps === true ? ', nothing is undone' : ''}: ${brief(event.reason)}`
         : `${agent} is ${brief(event.reason)}`
     case 'effect.held':
-      return `${agent}: ${event.address} is held back`
+      return `${agent}: ${effect} is held back`
     case 'effect.released':
-      return `${agent}: ${event.address} is released`
+      return `${agent}: ${effect} is released`
     case 'effect.cleared':
-      return `${agent}: ${event.address} did not happen, according to ${who(event.by)}`
+      return `${agent}: ${effect} did not happen, according to ${who(event.by)}`
     default:
       return editOrReviewLine(event, agent)
   }

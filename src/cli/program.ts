@@ -33,6 +33,7 @@ import { show } from './command/show.ts'
 import { start } from './command/start.ts'
 import { watch } from './command/watch.ts'
 import { work } from './command/work.ts'
+import { asTyped, reeve } from './invocation.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
@@ -65,14 +66,19 @@ export async function main(
     return exit
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
-    return printError(error, terminal)
+    return printError(
+      error,
+      terminal,
+      program.commands.map((command) => command.name()),
+    )
   }
 }
 
-function printError(error: unknown, terminal: Terminal): Exit {
+/** Prints an error. `commands`: their names, which its hint may mention. */
+function printError(error: unknown, terminal: Terminal, commands: readonly string[]): Exit {
   const isOurs = ReeveError.is(error)
   terminal.note(`${terminal.style('red', 'reeve:')} ${messageOf(error)}`)
-  if (isOurs && error.hint !== undefined) terminal.note(`  ${error.hint}`)
+  if (isOurs && error.hint !== undefined) terminal.note(`  ${asTyped(error.hint, commands)}`)
   if (!isOurs && error instanceof Error && error.stack !== undefined)
     terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
   return exitOfError(error)
@@ -130,7 +136,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
-    .showHelpAfterError('(reeve --help shows commands and examples)')
+    .showHelpAfterError(`(${reeve} --help shows commands and examples)`)
     .configureOutput({ writeOut: (text) => terminal.raw(text), writeErr: (text) => terminal.note(text.trimEnd()) })
     .exitOverride()
   addProject(program, execute)

@@ -51,14 +51,21 @@ export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): st
 /** The command that answers an interrupt. */
 export const answerCommand = (id: string, where: string): string => `${reeve} answer ${id} <json or text>${where}`
 
-const inFull = `; see all with ${reeve} show --json`
+/** The command that settles an effect in doubt or a diverged step. */
+export const settleCommand = (kind: 'in-doubt' | 'diverged', id: string, where: string): string =>
+  `${reeve} settle ${shellWord(id)} ${kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${where}`
+
+/** How to see what was left out. */
+const inFull = (run: string, where: string): string => `; see all with ${reeve} show ${shellWord(run)} --json${where}`
 
 /**
  * An approval for people: each argument on a line of its own. A long line, or a text of several lines, continues behind
  * a bar. So the content of a value never starts where a line of Reeve starts. Omitted lines are counted.
+ * `where`: options that the command to see them needs.
  */
-export function approvalLines(approval: Approval, columns = 100): readonly string[] {
-  const { tool, path, reason, risk, input, id } = approval
+export function approvalLines(approval: Approval, columns = 100, where = ''): readonly string[] {
+  const { tool, path, reason, risk, input, id, run } = approval
+  const all = inFull(run, where)
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
   const more = fields.length - most.arguments
   return [
@@ -70,10 +77,10 @@ export function approvalLines(approval: Approval, columns = 100): readonly strin
       .slice(0, most.arguments)
       .flatMap(([name, value]) =>
         typeof value === 'string' && value.includes('\n')
-          ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns)]
-          : wrapped(`  ${nameText(name)}: ${preview(value, inFull, most.value)}`, columns),
+          ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns, all)]
+          : wrapped(`  ${nameText(name)}: ${preview(value, all, most.value)}`, columns),
       ),
-    ...(more <= 0 ? [] : [`  … and ${more} more arguments${inFull}`]),
+    ...(more <= 0 ? [] : [`  … and ${more} more arguments${all}`]),
     ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),
     `  ${id}`,
   ]
@@ -129,31 +136,34 @@ export function whoLines({
   ].flatMap((line) => (line === undefined ? [] : [line]))
 }
 
-/** The lines of a text; if there are too many, the first and the last. */
-function textLines(text: string, columns: number): readonly string[] {
-  const lines = text.split('\n').map((line) => truncated(visible(line), most.value, inFull))
+/** The lines of a text; if there are too many, the first and the last. `all`: how to see them. */
+function textLines(text: string, columns: number, all: string): readonly string[] {
+  const lines = text.split('\n').map((line) => truncated(visible(line), most.value, all))
   const left = lines.length - most.lines
   const behind = (some: readonly string[]): readonly string[] => some.flatMap((line) => wrapped(line, columns, bar))
   if (left <= 0) return behind(lines)
   const half = most.lines / 2
   return [
     ...behind(lines.slice(0, half)),
-    `    … ${left} of ${lines.length} lines omitted${inFull}`,
+    `    … ${left} of ${lines.length} lines omitted${all}`,
     ...behind(lines.slice(-half)),
   ]
 }
 
 /** A question other than an approval: its text, and the command or call that answers it. */
-export function questionLines({ kind, id, body }: RunWaiting['questions'][number], where: string): readonly string[] {
+export function questionLines(
+  { kind, id, run, body }: RunWaiting['questions'][number],
+  where: string,
+): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer with: ${answerCommand(id, where)}`,
     approval: `Decide with: ${reeve} approve ${shellWord(id)}${where}`,
-    'in-doubt': `Settle it with: ${reeve} settle ${shellWord(id)} --happened yes|no${where}`,
-    diverged: `Settle it with: ${reeve} settle ${shellWord(id)} --map <address>|--execute|--drop${where}`,
+    'in-doubt': `Settle it with: ${settleCommand('in-doubt', id, where)}`,
+    diverged: `Settle it with: ${settleCommand('diverged', id, where)}`,
   }[kind]
   return [
-    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull, most.value)}`}`,
+    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
     `  ${answer}`,
   ]
 }

@@ -125,6 +125,17 @@ export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =
     ? { ...options, config: configName }
     : options
 
+/**
+ * The options that printed commands repeat: without the config of this folder, if the store is found here without it.
+ * `place`: where the runs were found with it.
+ */
+export async function shortOptions(given: StoreOptions, place: RunLocation, cwd: string): Promise<StoreOptions> {
+  const here = orConfigHere(given, cwd)
+  if (here === given || 'engine' in place) return here
+  const plain = await findRuns(given, cwd).catch(() => undefined)
+  return plain !== undefined && 'store' in plain && plain.store === place.store ? given : here
+}
+
 /** The store of `--store`, which must exist; `options`: those of the config that is named, too. */
 export const namedStore = (store: string, cwd: string, options: ConfigOptions = {}): RunLocation =>
   existing({ store: storeAt(store, cwd), options })

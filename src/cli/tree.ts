@@ -17,8 +17,12 @@ export interface TreeOptions {
   readonly rows?: number
   readonly style?: (style: Style, text: string) => string
   readonly frame?: number
+  /** False: no process drives the run, so nothing of it is shown to move. Default true. */
+  readonly isDriven?: boolean
 }
 
+/** The mark of an agent that would work if a process drove its run. */
+const stopped = '·'
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; readonly style: Style }>> = {
   running: { mark: '', style: 'cyan' },
@@ -71,10 +75,11 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
 
 function agentLine(
   { activation, prefix, arrow }: TreeRow,
-  { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
+  { now, columns, style = (_style, text) => text, frame = 0, isDriven = true }: TreeOptions,
 ): string {
   const { mark, style: colour } = marks[activation.state]
-  const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
+  const moving = isDriven ? (spinner[frame % spinner.length] ?? '') : stopped
+  const sign = activation.state === 'running' ? moving : mark
   const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
   const name = `${arrow}${visible(activation.agent)}${task}${activation.recruited ? ' (recruited)' : ''}`
   const doing = currentWork(activation)

@@ -21,7 +21,12 @@ export interface WatchOptions extends DisplayOptions {
   readonly where: string
   /** Workers drive the run, not this process: leaving does not park it, and a decision is enough to continue it. */
   readonly elsewhere?: boolean
+  /** Called when the run is paused. True: it was resumed, and is watched on. */
+  readonly resumePause?: () => Promise<boolean>
 }
+
+/** How long notices that are under way may take before the process that sends them ends. */
+const noticeMs = 5_000
 
 /** Milliseconds between two checks whether the run has read an answer. */
 const pollMs = 250
@@ -46,6 +51,7 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
         await pause(pollMs, options.interrupted)
         continue
       }
+      if (state.status === 'paused' && (await options.resumePause?.()) === true) continue
       const open = state.status === 'waiting' ? state.waiting.filter(({ id }) => !tried.has(id)) : []
       for (const { id } of open) tried.add(id)
       if (yes && open.length > 0) {
@@ -54,13 +60,22 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
         continue
       }
       const from = await display.stop()
-      if (json || !terminal.canAsk || !(await askedHere(run, open, decided, options)))
-        return parked(run, { ...state, waiting: state.waiting.filter(({ id }) => !decided.has(id)) }, options)
+      if (json || !terminal.canAsk || !(await askedHere(run, open, decided, options))) {
+        const exit = parked(run, { ...state, waiting: state.waiting.filter(({ id }) => !decided.has(id)) }, options)
+        if (state.status === 'waiting' && options.elsewhere !== true) await noticesSent(run, options.interrupted)
+        return exit
+      }
       display = showRun(run, { ...options, from })
     }
   } finally {
     await display.stop().catch(() => undefined)
   }
+}
+
+/** Waits until the notices of a waiting run have left: until then it counts as running. */
+async function noticesSent(run: Run, signal: AbortSignal): Promise<void> {
+  const left = AbortSignal.any([signal, AbortSignal.timeout(noticeMs)])
+  while (!left.aborted && (await run.summary()).status === 'running') await pause(pollMs, left)
 }
 
 async function interrupted(
@@ -124,10 +139,10 @@ async function decideQuietly(
 
 async function askFor(
   approval: Approval,
-  { terminal, interrupted: signal }: WatchOptions,
+  { terminal, where, interrupted: signal }: WatchOptions,
 ): Promise<boolean | undefined> {
   terminal.line()
-  for (const line of approvalLines(approval, terminal.columns)) terminal.line(line)
+  for (const line of approvalLines(approval, terminal.columns, where)) terminal.line(line)
   try {
     const said = (await terminal.ask('Approve? y = yes, n = no, Enter = decide later: ', signal)).trim().toLowerCase()
     return said === 'y' || said === 'yes' ? true : said === 'n' || said === 'no' ? false : undefined
@@ -149,6 +164,8 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     say(`The run is queued behind ${behind}, which is ${needs.status}. See: ${reeve} show ${shellWord(behind)}${where}`)
   } else if (state.status === 'paused')
     say(`The run is paused. Resume it with:\n  ${reeve} resume ${shellWord(run.id)}${where}`)
+  else if (state.status === 'human_control')
+    say(`The run is taken over. Hand it back to continue:\n  ${reeve} handback ${shellWord(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
@@ -163,7 +180,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     if (state.waiting.length > 0) {
       say('The run waits for approval; it is safe to close this terminal.')
       for (const approval of state.waiting)
-        for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
+        for (const line of approvalLines(approval, terminal.columns - 2, where)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker continues it then:' : 'Decide, then resume it:')
       for (const { id } of state.waiting)
         say(`  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`)

@@ -74,13 +74,13 @@ function answerOf(rule: ModelFunction, id: string, asked: ModelRequest): Now<Mod
   return answer instanceof Promise ? answer.then(made, failed) : made(answer)
 }
 
-/** Why a rule gave no answer. One with a defect has it the next time, too. */
+/** Why a rule gave no answer. Of a defect it says where it is; it is tried again as any unknown error (team R-10). */
 function ruleFailure(thrown: unknown, id: string): Failure {
   const failed = modelFailure(thrown, { model: id, secrets: [], begun: false })
   const isDefect = thrown instanceof TypeError || thrown instanceof ReferenceError
   if (failed.code !== 'model.failed' || failed.class !== 'unknown' || !isDefect) return failed
   const place = placeOf(thrown)
-  return failure('model.failed', failed.message, 'internal', {
+  return failure('model.failed', failed.message, failed.class, {
     hint: `Correct the function${place === undefined ? '' : ` at ${place}`}.`,
     details: { model: id, threw: thrown.name },
   })

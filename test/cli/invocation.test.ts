@@ -1,6 +1,6 @@
 /** Commands that are printed are what the caller would type. */
 import { expect, test } from 'vitest'
-import { invocation } from '../../src/cli/invocation.ts'
+import { asTyped, invocation } from '../../src/cli/invocation.ts'
 
 const npm = { npm_command: 'exec', npm_config_user_agent: 'npm/11.0.0 node/v24.0.0 linux x64' }
 const agent = (name: string): { readonly npm_config_user_agent: string } => ({ npm_config_user_agent: `${name}/1.0.0` })
@@ -20,4 +20,15 @@ test.each([
   ['no script', undefined, npm, 'reeve'],
 ])('called by %s', (_, script, env, said) => {
   expect(invocation({ script, env })).toBe(said)
+})
+
+test('a hint that names a command names it as the caller types it', () => {
+  const typed = (text: string): string => asTyped(text, ['runs', 'show'], 'npx reeve')
+  expect(typed('List the runs: reeve runs, or runtime.runs().')).toBe(
+    'List the runs: npx reeve runs, or runtime.runs().',
+  )
+  expect(typed('npx reeve show <run>; reeve --help')).toBe('npx reeve show <run>; npx reeve --help')
+  for (const other of ['the package "reeve" is missing', 'reeve runsomething', '/opt/reeve show'])
+    expect(typed(other)).toBe(other)
+  expect(asTyped('reeve runs', ['runs'], 'reeve')).toBe('reeve runs')
 })

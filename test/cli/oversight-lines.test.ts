@@ -121,3 +121,35 @@ test('what a human is to look at, and what became of trust', () => {
     'trust in analysts: novice, 2 of 3 succeeded: 2 of 50',
   ])
 })
+
+test('an effect by the name of its tool: failed attempts, the last failure, and the settlement of a doubt', () => {
+  const failure = { code: 'tool.failed', message: 'disk on fire', class: 'unknown', retryable: true } as const
+  const call = (address: string, tool: string): JournalEvent => ({
+    type: 'tool.called',
+    op: 'step',
+    address,
+    tool,
+    effect: 'once',
+    contentKey: 'k',
+  })
+  const done = { status: 'completed', output: 'paid' } as const
+  expect(
+    said(
+      call('turn/call/bad', 'bad'),
+      { type: 'step.attempt-failed', address: 'turn/call/bad', attempt: 1, failure, delayMs: 5 },
+      { type: 'step.settled', address: 'turn/call/bad', outcome: { status: 'failed', failure }, attempts: 2 },
+      call('turn/call/pay', 'pay'),
+      { type: 'effect.in-doubt', address: 'turn/call/pay', id: 'int_1', round: 1 },
+      { type: 'step.settled', address: 'turn/call/pay', outcome: done },
+      { type: 'step.settled', address: 'turn/call/pay', outcome: done },
+    ),
+  ).toEqual([
+    'crew calls bad',
+    'crew: attempt 1 of bad failed: disk on fire',
+    'crew: bad failed: disk on fire (attempt 2, the last)',
+    'crew calls pay',
+    'crew: unknown whether pay happened (int_1)',
+    'crew: pay is settled as happened: "paid"',
+    undefined,
+  ])
+})

@@ -137,7 +137,7 @@ test('a config brings the store and the agents', async () => {
   expect(terminal.written).toMatch(/run_c {2}waiting/)
   expect(await run(terminal, 'resume', 'run_c')).toBe(3)
   expect(terminal.written).toMatch(
-    /Answer with: reeve answer int_\w+ <json or text> --config reeve.config.ts\nThen resume it:\n {2}reeve resume run_c --config reeve.config.ts/,
+    /Answer with: reeve answer int_\w+ <json or text>\nThen resume it:\n {2}reeve resume run_c\n/,
   )
   expect(await run(terminal, 'cancel', 'run_c', '--config', 'reeve.config.ts')).toBe(0)
   expect(await run(terminal, '--config', 'reeve.config.ts', 'resume', 'run_c')).toBe(4)

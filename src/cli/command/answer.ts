@@ -9,6 +9,7 @@ import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { type Json, shellWord } from '../../core/index.ts'
 import { reeve } from '../invocation.ts'
+import { settleCommand } from '../request-text.ts'
 
 /** Answers an interrupt. Valid JSON is sent as JSON, anything else as text; with `text`, always as text. */
 export function answer(
@@ -28,7 +29,7 @@ export function answer(
     if (question !== undefined && question.kind !== 'interrupt')
       throw usage(
         `"${interruptId}" takes no value (${question.kind})`,
-        `Settle it with: ${reeve} settle ${shellWord(interruptId)} ${question.kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${whereOf(options)}`,
+        `Settle it with: ${settleCommand(question.kind, interruptId, whereOf(options))}`,
       )
     await runtime.answer({ interruptId, value: text ? given : readValue(given), by })
     terminal.line(`${terminal.style('green', '✓')} Answered ${interruptId}.`)

@@ -3,11 +3,13 @@
  *
  * Owns: the recorded approver. The first decision wins.
  */
-import { currentUser, type CommandContext } from '../context.ts'
+import { ReeveError, shellWord } from '../../core/index.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
+import { answerCommand, settleCommand } from '../request-text.ts'
 import { withRuns } from '../store.ts'
-import type { Decision } from '../../runtime/index.ts'
+import type { Decision, Runtime } from '../../runtime/index.ts'
 import { reeve } from '../invocation.ts'
 
 /** The approver and their comment. */
@@ -79,8 +81,16 @@ async function decide(
   const comment = more.comment ?? more.reason
   return withRuns(options, cwd, async (runtime, place) => {
     const open = (await runtime.approvals()).find((each) => each.id === approvalId)
+    if (open === undefined) await refuseOther(runtime, approvalId, whereOf(options))
     const by = { approver: more.approver ?? more.by ?? currentUser(), ...(comment === undefined ? {} : { comment }) }
-    await runtime.decide({ approvalId, ...said, ...by })
+    try {
+      await runtime.decide({ approvalId, ...said, ...by })
+    } catch (thrown) {
+      if (open === undefined || !ReeveError.is(thrown, 'approval.expired')) throw thrown
+      const further = await continueHint({ context, runtime, place, run: open.run })
+      const then = `The run continues as its onTimeout says (${JSON.stringify(open.onTimeout)}) when it is driven. ${further}`
+      throw new ReeveError('approval.expired', thrown.message, { hint: then, cause: thrown })
+    }
     terminal.line(`${terminal.style('green', '✓')} ${done[said.decision]} ${approvalId}.`)
     if (
       open?.fourEyes === true &&
@@ -91,4 +101,20 @@ async function decide(
     if (open !== undefined) terminal.line(await continueHint({ context, runtime, place, run: open.run }))
     return exits.done
   })
+}
+
+/** Refuses a question that takes no decision, with the command that it takes. Throws `cli.usage`. */
+async function refuseOther(runtime: Runtime, id: string, where: string): Promise<void> {
+  const question = (await runtime.questions()).find((each) => each.id === id)
+  if (question === undefined || question.kind === 'approval') return
+  const { kind } = question
+  if (kind === 'interrupt')
+    throw usage(
+      `"${id}" is a question: it needs an answer, not a decision`,
+      `Answer with: ${answerCommand(shellWord(id), where)}`,
+    )
+  throw usage(
+    `"${id}" is ${kind === 'in-doubt' ? 'an effect in doubt' : 'a diverged step'}, not an approval`,
+    `Settle it with: ${settleCommand(kind, id, where)}`,
+  )
 }

@@ -1,8 +1,9 @@
 /** `reeve fork`: starts a new run from a position of another. Owns: the output; a worker drives the new run. */
-import { completed } from '../../core/index.ts'
+import { completed, shellWord } from '../../core/index.ts'
 import type { ForkEdit } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { reeve } from '../invocation.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
@@ -34,7 +35,7 @@ export function fork(context: CommandContext, run: string, given: ForkingOptions
     const where = whereOf(options)
     const further = await continueHint({ context, runtime, place, run: forked.id })
     terminal.line(`The run ${forked.id} is a fork of ${run} at ${origin?.at ?? '?'}. ${further}`)
-    terminal.line(`Compare them with:\n  reeve diff ${run} ${forked.id}${where}`)
+    terminal.line(`Compare them with:\n  ${reeve} diff ${shellWord(run)} ${shellWord(forked.id)}${where}`)
     return exits.done
   })
 }

@@ -4,6 +4,7 @@ import { present, visibleLine } from '../../core/index.ts'
 import type { RunFilter, Runtime } from '../../runtime/index.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
+import { reeve } from '../invocation.ts'
 import { withRuns } from '../store.ts'
 import { momentOf } from './runs.ts'
 
@@ -24,7 +25,10 @@ export function otel(context: CommandContext, ids: readonly string[], given: Ote
   const { terminal, options, cwd, interrupted } = context
   const { since, url, header, service, content = false, steps = false, unfinished = false, metrics = true } = given
   if ((ids.length === 0) === (since === undefined))
-    throw usage('name the runs, or give --since', 'For example: reeve otel run_5fz2…, or reeve otel --since 2026-11-01')
+    throw usage(
+      'name the runs, or give --since',
+      `For example: ${reeve} otel run_5fz2…, or ${reeve} otel --since 2026-11-01`,
+    )
   const headers = header === undefined ? undefined : Object.fromEntries(header.map(headerOf))
   const from = since === undefined ? undefined : momentOf(since, '--since')
   return withRuns(options, cwd, async (runtime) => {

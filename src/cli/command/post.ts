@@ -2,6 +2,7 @@
 import { shellWord } from '../../core/index.ts'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { reeve } from '../invocation.ts'
 import { withRuns } from '../store.ts'
 import { readValue } from './answer.ts'
 
@@ -35,7 +36,9 @@ export function post(
       terminal.line(`Not sent: the team of ${run} has ended.`)
       return exits.failed
     }
-    terminal.line(`Sent to the team of ${run}. See who received it: reeve events ${shellWord(run)}${whereOf(options)}`)
+    terminal.line(
+      `Sent to the team of ${run}. See who received it: ${reeve} events ${shellWord(run)}${whereOf(options)}`,
+    )
     return exits.done
   })
 }

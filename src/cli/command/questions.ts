@@ -7,14 +7,17 @@ import { isObject, shellWord, visible, type Json } from '../../core/index.ts'
 import type { Question } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { answerCommand, preview } from '../request-text.ts'
+import { answerCommand, preview, settleCommand } from '../request-text.ts'
+import { driveCommand } from '../next-command.ts'
+import { isExpired } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
+import { callAt, callText, type RecordedCall } from '../tool-calls.ts'
 import { timeText } from './runs.ts'
 import { reeve } from '../invocation.ts'
 
 /** Lists open questions. */
 export function questions(
-  { terminal, options, cwd }: CommandContext,
+  context: CommandContext,
   {
     json = false,
     ...filter
@@ -26,21 +29,38 @@ export function questions(
     readonly json?: boolean
   },
 ): Promise<Exit> {
-  return withRuns(options, cwd, async (runtime) => {
+  const { terminal, options, cwd } = context
+  return withRuns(options, cwd, async (runtime, place) => {
     const open = await runtime.questions(filter)
     if (json) {
       for (const question of open) terminal.line(JSON.stringify(question))
       return exits.done
     }
     if (open.length === 0) terminal.line('Nothing is open.')
-    for (const question of open) for (const line of linesOf(question, whereOf(options))) terminal.line(line)
+    const now = Date.now()
+    for (const question of open) {
+      const { run, kind, activation, address } = question
+      const expired = isExpired(question, now) ? await driveCommand({ context, runtime, place, run }) : undefined
+      const call = kind === 'in-doubt' ? callAt(await runtime.handle(run).journal(), activation, address) : undefined
+      for (const line of linesOf(question, whereOf(options), { expired, call })) terminal.line(line)
+    }
     if (open.length === filter.limit) terminal.note(`There may be more: --limit ${filter.limit * 2}`)
     return exits.done
   })
 }
 
-/** Who asks, what, until when and what happens then, and the command that answers. */
-function linesOf({ id, kind, run, address, askedAt, until, body }: Question, where: string): readonly string[] {
+/** What else is known of a question: the command that drives its run if it has expired, the call that is in doubt. */
+interface QuestionContext {
+  readonly expired: string | undefined
+  readonly call: RecordedCall | undefined
+}
+
+/** Who asks, what, until when and what happens then, and the command that answers, or drives an expired one. */
+function linesOf(
+  { id, kind, run, address, askedAt, until, body }: Question,
+  where: string,
+  { expired, call }: QuestionContext,
+): readonly string[] {
   const content: { readonly [name: string]: Json } = isObject(body) ? body : {}
   const { path, tool, input, question, reason, onTimeout } = content
   const who = Array.isArray(path) ? ` ${visible(path.join('/'))}` : ''
@@ -49,18 +69,26 @@ function linesOf({ id, kind, run, address, askedAt, until, body }: Question, whe
       ? `${preview(tool ?? null)} ${preview(input ?? null)}${reason === undefined ? '' : `: ${preview(reason)}`}`
       : kind === 'interrupt'
         ? preview(question ?? null)
-        : visible(address)
-  const then = onTimeout === undefined ? 'then it counts as not answered' : `then ${preview(onTimeout)}`
+        : call === undefined
+          ? visible(address)
+          : callText(call)
+  const timeout = onTimeout === undefined ? 'it counts as not answered' : `it continues with ${preview(onTimeout)}`
   const word = shellWord(id)
   const command = {
     approval: `${reeve} approve ${word}${where}`,
     interrupt: answerCommand(word, where),
-    'in-doubt': `${reeve} settle ${word} --happened yes|no${where}`,
-    diverged: `${reeve} settle ${word} --map <address>|--execute|--drop${where}`,
+    'in-doubt': settleCommand('in-doubt', id, where),
+    diverged: settleCommand('diverged', id, where),
   }[kind]
+  const deadline =
+    until === undefined
+      ? 'no deadline'
+      : expired === undefined
+        ? `until ${timeText(until)}, then ${timeout}`
+        : `expired ${timeText(until)}: ${timeout} when the run is driven`
   return [
     `${visible(id)}  ${kind}  ${run}${who}: ${what}`,
-    `  asked ${timeText(askedAt)}, ${until === undefined ? 'no deadline' : `until ${timeText(until)}, ${then}`}`,
-    `  ${command}`,
+    `  asked ${timeText(askedAt)}, ${deadline}`,
+    `  ${expired ?? command}`,
   ]
 }

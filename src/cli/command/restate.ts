@@ -9,6 +9,7 @@ import { RestateClient, type Deployment } from '../../adapters/restate/client.ts
 import { startServer } from '../../adapters/restate/server.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { reeve } from '../invocation.ts'
 
 /** Starts a server and keeps it until Ctrl-C. */
 export async function restateDev(
@@ -37,7 +38,7 @@ export async function restateDev(
   terminal.line('  const runtime = await createRuntime({ engine, agents: [yourTeam] })')
   terminal.line()
   terminal.line(
-    `See its state with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`,
+    `See its state with: ${reeve} restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`,
   )
   terminal.line('Ctrl-C stops it. Started again in the same folder, it continues with its data.')
   const left = new Promise<'left'>((done) => {

@@ -4,7 +4,8 @@
  * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo
  * or of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { ReeveError, visible, shellWord } from '../../core/index.ts'
 import { demoAgents, isDemoAgent, settingsOf } from '../../demo/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
@@ -15,12 +16,14 @@ import {
   loadConfig,
   openRuntime,
   orConfigHere,
+  shortOptions,
   storeBelow,
   type ConfigOptions,
   type RunLocation,
 } from '../store.ts'
+import { mayBeDriven, needsDriver } from '../run-driver.ts'
 import { watchRun } from '../watch.ts'
-import type { Run, Runtime, RunView } from '../../runtime/index.ts'
+import type { Run, RunSummary, Runtime, RunView } from '../../runtime/index.ts'
 import { reeve } from '../invocation.ts'
 
 /** The options of `reeve resume`. */
@@ -31,8 +34,8 @@ export interface ResumeCommandOptions {
 
 /** Resumes a run and watches it. */
 export async function resume(called: CommandContext, id: string, given: ResumeCommandOptions): Promise<Exit> {
-  const context = { ...called, options: orConfigHere(called.options, called.cwd) }
-  const place = await findRuns(context.options, context.cwd)
+  const place = await findRuns(orConfigHere(called.options, called.cwd), called.cwd)
+  const context = { ...called, options: await shortOptions(called.options, place, called.cwd) }
   return 'engine' in place ? resumeRemotely(context, place, id, given) : drive(context, place, id, given)
 }
 
@@ -43,7 +46,7 @@ async function drive(
   { yes = false, json = false }: ResumeCommandOptions,
 ): Promise<Exit> {
   const { options, terminal, interrupted } = context
-  const view = await viewOf(place, id)
+  const { view, isHeld } = await stateOf(place, id)
   const driven = await drivenFor(view, context).catch((thrown: unknown) => {
     throw view.takeover === undefined ? thrown : inHumanHands(view, options)
   })
@@ -57,17 +60,40 @@ async function drive(
     !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)])))
   )
     throw inHumanHands(await run.view(), options)
-  // The inbox of a run that was not driven may still hold a pause; this resume comes after it.
-  if (view.endedAt === undefined && view.takeover === undefined && (await postResume(run))) {
-    await takenUp(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
+  const { position: from } = view
+  if (isHeld && view.takeover === undefined && (await postResume(run))) {
+    await takenUp(run, from, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     await mustBeFree(run, options)
   }
-  return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
+  const resumePause = pauseOfBefore(run, interrupted)
+  return await watchRun(run, { terminal, json, yes, where: whereOf(options), from, interrupted, resumePause })
 }
 
-async function viewOf(place: RunLocation, id: string): Promise<RunView> {
+/**
+ * Resumes a run that turns out to be paused as soon as it is driven: its inbox held a pause from before this resume. A
+ * pause that comes later holds.
+ */
+function pauseOfBefore(run: Run, interrupted: AbortSignal): () => Promise<boolean> {
+  const soon = AbortSignal.timeout(patienceMs)
+  let wasResumed = false
+  return async () => {
+    if (wasResumed || soon.aborted || interrupted.aborted) return false
+    wasResumed = true
+    const { position } = await run.view()
+    if (!(await postResume(run))) return false
+    return takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
+  }
+}
+
+/** Whether it needs the command `resume`: it is paused, or was set aside. Any other run only needs to be driven. */
+const needsResume = ({ status, failure }: RunSummary): boolean =>
+  status === 'paused' || status === 'pausing' || (status === 'stuck' && failure !== undefined)
+
+/** How the run is before this process drives it. */
+async function stateOf(place: RunLocation, id: string): Promise<{ readonly view: RunView; readonly isHeld: boolean }> {
   await using runtime = await openRuntime(place, { drive: false })
-  return await runtime.handle(id).view()
+  const run = runtime.handle(id)
+  return { view: await run.view(), isHeld: needsResume(await run.summary()) }
 }
 
 /**
@@ -84,22 +110,24 @@ async function resumeRemotely(
   const where = whereOf(options)
   await using runtime = await openRuntime(place, { drive: false })
   const run = runtime.handle(id)
-  const { endedAt, position } = await run.view()
-  if (endedAt === undefined && (await postResume(run))) {
+  const { position } = await run.view()
+  const summary = await run.summary()
+  if (needsResume(summary) && (await postResume(run))) {
     const isTaken = await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     if (!isTaken && !interrupted.aborted && !(await isStuck(runtime, id))) {
       terminal.note(`No worker drives the run yet. Start one with: ${reeve} work${where}`)
       if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
     }
-    await mustBeFree(run, options)
-  }
+  } else if (needsDriver(summary, Date.now()) && !(await mayBeDriven(runtime)))
+    terminal.note(`No worker drives the run yet. Start one with: ${reeve} work${where}`)
+  await mustBeFree(run, options)
   return await watchRun(run, { terminal, json, yes, where, from: position, interrupted, elsewhere: true })
 }
 
 const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
   (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
 
-/** Posts a resume. False: not needed, because the run has ended or is not paused; the display shows its state. */
+/** Posts a resume. False: not needed any more, because the run has ended or is not paused. */
 async function postResume(run: Run): Promise<boolean> {
   try {
     await run.control.resume('cli')
@@ -169,6 +197,11 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
       )
     return { agents: demoAgents(settings) }
   }
+  if (options.config === undefined && !existsSync(join(cwd, configName)))
+    throw usage(
+      `no ${configName} in this folder, so the agents of the run "${view.run}" are not known here`,
+      'Run your program again: it drives the run. Or name a config that exports `agents`: --config <file>',
+    )
   const config = await loadConfig(options.config ?? configName, cwd)
   if (!config.agents.some((each) => each.name === view.agent)) {
     throw usage(

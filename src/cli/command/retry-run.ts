@@ -4,7 +4,7 @@
  * Owns: the question before many, the progress, the summary. Does not own: where a retry begins (runtime). Drives no
  * run: a worker does.
  */
-import { visible, visibleLine } from '../../core/index.ts'
+import { shellWord, visible, visibleLine } from '../../core/index.ts'
 import type { RetryResult, Runtime, RunFilter, RunStatus } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
@@ -53,7 +53,9 @@ function retryOne(context: CommandContext, run: string, options: RetryRunOptions
     const { origin } = await retry.view()
     const further = await continueHint({ context, runtime, place, run: retry.id })
     context.terminal.line(`The run ${retry.id} retries ${run} from position ${origin?.at ?? '?'}. ${further}`)
-    context.terminal.line(`Compare them with:\n  reeve diff ${run} ${retry.id}${whereOf(context.options)}`)
+    context.terminal.line(
+      `Compare them with:\n  ${reeve} diff ${shellWord(run)} ${shellWord(retry.id)}${whereOf(context.options)}`,
+    )
     return exits.done
   })
 }

@@ -14,6 +14,8 @@ import {
 } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
+import { undrivenLine } from '../next-command.ts'
+import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
 import type { Style } from '../terminal.ts'
 import { duration } from '../tree.ts'
@@ -57,7 +59,7 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
   const { terminal, options, cwd } = context
   const { limit, json = false, why = false, usd = false } = given
   const filter = pageOf(given)
-  return withRuns(options, cwd, async (runtime) => {
+  return withRuns(options, cwd, async (runtime, place) => {
     const found = await runtime.runs(filter)
     if (json) {
       for (const run of found) terminal.line(JSON.stringify(run))
@@ -67,6 +69,8 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
       terminal.line(Object.keys(filter).length === 1 ? 'No runs in this store.' : 'No run fits this filter.')
     const widest = Math.max(0, ...found.map((each) => each.run.length))
     const indent = `${' '.repeat(widest)}  `
+    const now = Date.now()
+    const isDriven = !found.some((each) => needsDriver(each, now)) || (await mayBeDriven(runtime))
     const costs = usd ? found.map(costText) : []
     const widestCost = Math.max(0, ...costs.map((each) => each.length))
     for (const [i, summary] of found.entries()) {
@@ -78,7 +82,9 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
       )
       if (queued !== undefined) terminal.line(`${indent}behind ${queued.behind}`)
       if (reason !== undefined && (why || endedAt === undefined)) terminal.line(`${indent}${visibleLine(reason)}`)
-      if (why) for (const line of waitLines(summary)) terminal.line(`${indent}${line}`)
+      if (why) for (const line of waitLines(summary, now)) terminal.line(`${indent}${line}`)
+      if (!isDriven && needsDriver(summary, now))
+        terminal.line(`${indent}${await undrivenLine({ context, runtime, place, run, agent })}`)
     }
     const last = found.at(-1)
     if (last !== undefined && found.length === limit)
@@ -88,11 +94,12 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
 }
 
 /** What it waits for: whom it has asked, since when, until when. */
-function waitLines({ waitsFor }: RunSummary): readonly string[] {
+function waitLines({ waitsFor }: RunSummary, now: number): readonly string[] {
   if (waitsFor === undefined) return []
   const { questions, oldest } = waitsFor
   const { kind, id, askedAt, until } = oldest
-  const deadline = until === undefined ? 'no deadline' : `until ${timeText(until)}`
+  const deadline =
+    until === undefined ? 'no deadline' : `${isExpired(oldest, now) ? 'expired' : 'until'} ${timeText(until)}`
   const more = questions === 1 ? '' : ` and ${questions - 1} more`
   return [`waits for ${kind} ${visible(id)}${more}, asked ${timeText(askedAt)}, ${deadline}`]
 }

@@ -10,14 +10,34 @@ import {
   visibleLine,
   shellWord,
 } from '../../core/index.ts'
-import { answerCommand, answeredText, argumentsLine, setAsideLines, preview, whoLines } from '../request-text.ts'
+import {
+  answerCommand,
+  answeredText,
+  argumentsLine,
+  setAsideLines,
+  preview,
+  settleCommand,
+  whoLines,
+} from '../request-text.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
+import { undrivenLine } from '../next-command.ts'
+import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
+import { callAt, callText, failedCallLines } from '../tool-calls.ts'
 import { treeLines } from '../tree.ts'
-import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
+import { timeText } from './runs.ts'
+import {
+  planGraph,
+  type ApprovalView,
+  type InterruptView,
+  type Question,
+  type Recorded,
+  type Run,
+  type RunView,
+} from '../../runtime/index.ts'
 import { reeve } from '../invocation.ts'
 
 /** The format: text, one JSON document, or the plans of its teams as drawings. */
@@ -27,12 +47,9 @@ export interface ShowOptions {
 }
 
 /** Shows a run. */
-export function show(
-  { terminal, options, cwd }: CommandContext,
-  id: string,
-  { json = false, graph }: ShowOptions,
-): Promise<Exit> {
-  return withRuns(options, cwd, async (runtime) => {
+export function show(context: CommandContext, id: string, { json = false, graph }: ShowOptions): Promise<Exit> {
+  const { terminal, options, cwd } = context
+  return withRuns(options, cwd, async (runtime, place) => {
     const run = runtime.handle(id)
     const view = await run.view()
     if (json) {
@@ -49,22 +66,32 @@ export function show(
     )
     terminal.line(`input: ${preview(inputOf(view))}`)
     if (view.origin !== undefined) terminal.line(originText(view.origin))
-    for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style }))
-      terminal.line(line)
-    for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : [])
+    const now = Date.now()
+    const questions = await runtime.questions({ run: id })
+    // one read while the run ended may still list a question
+    const isLeft =
+      view.outcome === undefined &&
+      (needsDriver(await run.summary(), now) || questions.some((each) => isExpired(each, now)))
+    const isDriven = !isLeft || (await mayBeDriven(runtime))
+    const { columns, style } = terminal
+    for (const line of treeLines(view, { now, columns, style, isDriven })) terminal.line(line)
+    for (const line of view.outcome === undefined
+      ? delegationLines(await run.delegations(), view.run, where, isDriven)
+      : [])
       terminal.line(line)
     for (const line of taskLines(view, where)) terminal.line(line)
     // an answer that the run has not read yet: still open in the journal, but no longer a pending question
-    const pending = new Set((await runtime.questions({ run: id })).map((each) => each.id))
-    for (const approval of view.approvals) terminal.line(approvalText(approval, where, pending.has(approval.id)))
-    for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, pending.has(interrupt.id)))
+    const pending = new Set(questions.map((each) => each.id))
+    for (const approval of view.approvals) terminal.line(approvalText(approval, where, pending.has(approval.id), now))
+    for (const interrupt of view.interrupts)
+      terminal.line(interruptText(interrupt, where, pending.has(interrupt.id), now))
     for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
       if (run === view.run && reason !== undefined)
         for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
-    for (const { kind, address, doneIn, madeBy } of view.doubts) {
-      const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
-      terminal.line(`${kind}: ${visible(address)}${by === undefined ? '' : ` (${by} did or began it)`}`)
-    }
+    const events = await run.journal()
+    for (const doubt of view.doubts) for (const line of doubtLines(doubt, questions, events, where)) terminal.line(line)
+    for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) terminal.line(line)
+    if (!isDriven) terminal.line(await undrivenLine({ context, runtime, place, run: id, agent: view.agent }))
     if (view.takeover !== undefined) terminal.line(takeoverText(view.takeover, view.run, where))
     else if (view.pause !== undefined)
       terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${visibleLine(view.pause.reason)}`}`)
@@ -83,6 +110,24 @@ export function show(
 
 const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string =>
   `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`
+
+/** What is in doubt or has diverged: the call with its arguments, and the command that settles it. */
+function doubtLines(
+  { kind, activation, address, doneIn, madeBy }: RunView['doubts'][number],
+  questions: readonly Question[],
+  events: readonly Recorded[],
+  where: string,
+): string[] {
+  const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
+  const call = kind === 'in-doubt' ? callAt(events, activation, address) : undefined
+  const what = call === undefined ? visible(address) : callText(call)
+  const question = questions.find(
+    (each) => each.kind === kind && each.activation === activation && each.address === address,
+  )
+  const line = `${kind}: ${what}${by === undefined ? '' : ` (${by} did or began it)`}`
+  if (question === undefined) return [`${line}: settled, not yet read by the run`]
+  return [`${line} (${question.id})`, `  ${settleCommand(kind, question.id, where)}`]
+}
 
 /** Why a run is stuck; for one that was set aside, the commands of the operator. */
 const stuckLines = (reason: string, failure: Failure | undefined, run: string, where: string): string[] => [
@@ -110,13 +155,21 @@ function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, term
 
 const openStates: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'])
 
-/** The open delegations with the command that stops each, by its label, or by its activation if labels repeat. */
-function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: string, where: string): string[] {
+/**
+ * The open delegations with the command that stops each, by its label, or by its activation if labels repeat. Without
+ * the command if no process would carry it out.
+ */
+function delegationLines(
+  all: Awaited<ReturnType<Run['delegations']>>,
+  run: string,
+  where: string,
+  isDriven: boolean,
+): string[] {
   const open = all.filter(({ status }) => openStates.has(status))
   return open.map(({ label, worker, status, activation, callId }) => {
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
     const id = (alone ? label : undefined) ?? activation ?? callId
-    const stop = id === undefined ? '' : `    (${reeve} stop ${shellWord(run)} ${shellWord(id)}${where})`
+    const stop = id === undefined || !isDriven ? '' : `    (${reeve} stop ${shellWord(run)} ${shellWord(id)}${where})`
     return visible(`${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`)
   })
 }
@@ -135,19 +188,27 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
   )
 }
 
-function approvalText(approval: ApprovalView, where: string, isPending: boolean): string {
+function approvalText(approval: ApprovalView, where: string, isPending: boolean, now: number): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${visible(tool)} with ${argumentsLine(approval.input)}`
   if (!open)
     return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isPending) return `${id} ${call}: decided, not yet read by the run`
+  if (isExpired(approval, now))
+    return `${id} ${call}: ${expiredText(approval.until)}, continues with ${preview(approval.onTimeout)} when the run is driven`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
   return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`
 }
 
-function interruptText({ id, question, open, outcome }: InterruptView, where: string, isPending: boolean): string {
+/** A deadline that has passed. */
+const expiredText = (until: number | undefined): string => `expired ${timeText(until ?? 0)}`
+
+function interruptText(interrupt: InterruptView, where: string, isPending: boolean, now: number): string {
+  const { id, question, open, outcome } = interrupt
   if (!open) return `${id} ${preview(question)}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`
   if (!isPending) return `${id} ${preview(question)}: answered, not yet read by the run`
+  if (isExpired(interrupt, now))
+    return `${id} ${preview(question)}: ${expiredText(interrupt.until)}, counts as not answered when the run is driven`
   return `asks (${id}): ${preview(question)}\n  ${answerCommand(id, where)}`
 }
 
@@ -160,7 +221,8 @@ function inputOf({ input }: RunView): Json {
 
 function usageLine(usage: Usage): string {
   const { calls, input, output, usd, unknown, unpriced } = totalUsage(usage)
-  if (usage.every(({ model }) => model.startsWith('rule/'))) return `${calls} decisions by rules, no model was called`
+  if (usage.every(({ model }) => model.startsWith('rule/')))
+    return `${calls} decision${calls === 1 ? '' : 's'} by rules, no model was called`
   const atLeast = unknown > 0 ? 'at least ' : ''
   const cost = unpriced === calls ? '' : `, ${unpriced > 0 ? 'at least ' : ''}$${usd.toFixed(4)}`
   return `${calls} model calls, ${atLeast}${input} tokens in, ${output} out${cost}`

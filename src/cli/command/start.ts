@@ -7,7 +7,7 @@ import { shellWord, visible } from '../../core/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { reeve } from '../invocation.ts'
-import { configName, loadConfig, namedStore, openRuntime, orConfigHere } from '../store.ts'
+import { configName, loadConfig, namedStore, openRuntime, orConfigHere, shortOptions } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import { readValue } from './answer.ts'
 import { metadataOf } from './runs.ts'
@@ -44,7 +44,6 @@ export async function start(
     )
   const place = options.store === undefined ? config.place : namedStore(options.store, cwd, config.place.options)
   const drives = !detach && 'store' in place
-  const where = whereOf(options)
   await using runtime = await openRuntime(place, drives ? {} : { drive: false })
   const { user, session, tenant } = caller
   const { id } = await runtime.start(agent, text ? given : readValue(given), {
@@ -54,6 +53,8 @@ export async function start(
     ...(tenant === undefined ? {} : { tenant }),
     ...(meta === undefined ? {} : { metadata: metadataOf(meta) }),
   })
+  // a store that was just created is found by now
+  const where = whereOf(await shortOptions(called.options, place, cwd))
   if (!detach)
     return await watchRun(runtime.handle(id), { terminal, json, yes, where, from: 0, interrupted, elsewhere: !drives })
   if (json) terminal.line(JSON.stringify({ run: id }))

@@ -166,8 +166,9 @@ export async function decide(
   const { approvalId, ...said } = decision
   const question = await openQuestion(access, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(access, approvalId)
-  if (question.until !== undefined && question.until < storeTime(access)) throw expired(approvalId, question.until)
   const asked = question.body as ApprovalRequested
+  if (question.until !== undefined && question.until < storeTime(access))
+    throw expired(approvalId, question.until, whenDriven(asked, question.run))
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
   await mustBePermitted(access, question, decision)
   // binds the decision to the document that the approver saw, even if the code has changed since
@@ -262,10 +263,18 @@ const notGrantable = (id: string): ReeveError =>
     hint: 'Nothing was decided. Sensitive tools, high risks and approvals requested by code are decided one by one.',
   })
 
-const expired = (id: string, until: number): ReeveError =>
+const expired = (
+  id: string,
+  until: number,
+  then = 'The run continued as its onTimeout says. Start the work again if it is still needed.',
+): ReeveError =>
   new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, {
-    hint: 'The run continued as its onTimeout says. Start the work again if it is still needed.',
+    hint: then,
   })
+
+/** What becomes of an expired approval whose run has not read the deadline yet. */
+const whenDriven = ({ onTimeout }: Pick<ApprovalRequested, 'onTimeout'>, run: RunId): string =>
+  `The run continues as its onTimeout says (${JSON.stringify(onTimeout)}) when it is driven: start a process with its agents, or reeve resume ${run}.`
 
 const decided = (id: string, how: string): ReeveError =>
   new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, {
@@ -289,7 +298,7 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
         hint: 'Nothing was run.',
       })
     if (result === 'lost' && known.until !== undefined && known.until < storeTime(access))
-      return expired(id, known.until)
+      return expired(id, known.until, whenDriven(known, run))
     return decided(
       id,
       known.resolution === undefined
@@ -402,12 +411,24 @@ const kinds: Readonly<
 > = {
   approval: {
     is: 'an approval',
-    use: 'decide({ approvalId, decision }), or reeve approve, reject, edit or retry',
+    use: 'run.decide({ approvalId, decision }), or reeve approve, reject, edit or retry',
     unknown: 'approval.unknown',
   },
-  interrupt: { is: 'a question', use: 'answer({ interruptId, value }), or reeve answer', unknown: 'interrupt.unknown' },
-  'in-doubt': { is: 'an effect in doubt', use: 'settleDoubt({ id, happened })', unknown: 'interrupt.unknown' },
-  diverged: { is: 'a diverged address', use: 'settleDivergence({ id, action })', unknown: 'interrupt.unknown' },
+  interrupt: {
+    is: 'a question',
+    use: 'run.answer({ interruptId, value }), or reeve answer',
+    unknown: 'interrupt.unknown',
+  },
+  'in-doubt': {
+    is: 'an effect in doubt',
+    use: 'run.control.settleDoubt({ id, happened }), or reeve settle <id> --happened yes|no',
+    unknown: 'interrupt.unknown',
+  },
+  diverged: {
+    is: 'a diverged address',
+    use: 'run.control.settleDivergence({ id, action }), or reeve settle <id> --map <address>, --execute or --drop',
+    unknown: 'interrupt.unknown',
+  },
 }
 
 /** The open question of this kind. Throws for a question of another kind; the hint names the right call. */
@@ -421,7 +442,7 @@ export async function openQuestion(
   const found = open.find((each) => each.kind === kind)
   if (found !== undefined || other === undefined) return found
   throw new ReeveError(kinds[kind].unknown, `"${id}" is ${kinds[other.kind].is}, not ${kinds[kind].is}`, {
-    hint: `Use run.${kinds[other.kind].use}. Nothing was changed.`,
+    hint: `Use ${kinds[other.kind].use}. Nothing was changed.`,
   })
 }
 
