@@ -56,7 +56,7 @@ export class VerbSpecs {
     let spec = this.#specs.get(name)
     if (spec !== undefined) return spec
     // every run is shown the same ones, and rules may try to change them
-    spec = deepFreeze(copy({ name, ...rest() } as unknown as Json)) as unknown as ToolSpec
+    spec = deepFreeze(copy({ name, ...rest() }))
     this.#specs.set(name, spec)
     return spec
   }

@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { agent, step as stepOf } from '../../src/index.ts'
@@ -281,7 +281,7 @@ test.each(['a link', 'a URI'])('K5: %s leads to the store, whose own log is sync
 })
 
 test('K5: what was written cannot be asked for once: it is synced anyway, and the run goes on', async () => {
-  const { prepare } = DatabaseSync.prototype
+  const prepare: (this: DatabaseSync, text: string) => StatementSync = Reflect.get(DatabaseSync.prototype, 'prepare')
   let failures = 0
   DatabaseSync.prototype.prepare = function (text: string) {
     const statement = prepare.call(this, text)

@@ -222,7 +222,8 @@ describe('whose a part is', () => {
   test('K9: an async callback that fails ends the hearing, and is not left alone with its error', async () => {
     await using runtime = await createRuntime({ agents: [leader] })
     const run = await runtime.start(leader, 'go')
-    await expect(run.onPart(() => Promise.reject(new RangeError('no more')))).rejects.toThrow('no more')
+    const fails = (() => Promise.reject(new RangeError('no more'))) as () => void
+    await expect(run.onPart(fails)).rejects.toThrow('no more')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
   })
 
