@@ -25,42 +25,52 @@ export interface LocatedRun {
 }
 
 /** The command that drives the run: `reeve resume` for a store, `reeve work` for an engine. */
-export async function driveCommand(located: LocatedRun): Promise<string> {
-  return 'engine' in located.place ? `${reeve} work${await driverOptions(located)}` : resumeCommand(located)
-}
+export const driveCommand = async (located: LocatedRun): Promise<string> =>
+  driveWith(located, await drivingOptions(located))
+
+const driveWith = (located: LocatedRun, driver: DrivingOptions): string =>
+  'engine' in located.place ? `${reeve} work${driver.options}` : resumeWith(located, driver)
+
+const resumeWith = ({ run }: LocatedRun, { options }: DrivingOptions): string =>
+  `${reeve} resume ${shellWord(run)}${options}`
 
 /** The command that resumes the run. */
-export async function resumeCommand(located: LocatedRun): Promise<string> {
-  return `${reeve} resume ${shellWord(located.run)}${await driverOptions(located)}`
-}
+export const resumeCommand = async (located: LocatedRun): Promise<string> =>
+  resumeWith(located, await drivingOptions(located))
 
 /** The command that keeps driving the run: `reeve work`; for a run of the demo, `driveCommand`. */
 export async function workerCommand(located: LocatedRun): Promise<string> {
-  return (await isOfDemo(located)) ? driveCommand(located) : `${reeve} work${await driverOptions(located)}`
+  return (await isOfDemo(located)) ? driveCommand(located) : `${reeve} work${(await drivingOptions(located)).options}`
 }
 
 /** The sentence that says how the run continues if no worker drives it. */
 export async function continueHint(located: LocatedRun): Promise<string> {
-  const program = (await hasConfig(located)) ? '' : 'run your program again, or '
-  return `If no worker is running, ${program}continue the run with:\n  ${await driveCommand(located)}`
+  const driver = await drivingOptions(located)
+  return `If no worker is running, ${driver.program}continue the run with:\n  ${driveWith(located, driver)}`
 }
 
 /** The line for a run that no process drives. */
 export async function undrivenLine(located: LocatedRun): Promise<string> {
-  const program = (await hasConfig(located)) ? '' : 'run your program again, or '
-  return `no process drives it: ${program}${await driveCommand(located)}`
+  const driver = await drivingOptions(located)
+  return `no process drives it: ${driver.program}${driveWith(located, driver)}`
 }
 
 const isOfDemo = async ({ runtime, run, agent }: LocatedRun): Promise<boolean> =>
   isDemoAgent(agent ?? (await runtime.handle(run).view()).agent)
 
-/** Whether its agents are known here. Without a config, only the program that started it has them. */
-async function hasConfig(located: LocatedRun): Promise<boolean> {
-  const { options, cwd } = located.context
-  return options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+/** What a command that drives a run is given, and what else can be done, as the beginning of a sentence. */
+interface DrivingOptions {
+  readonly options: string
+  /** Empty where its agents are known here. Without a config, only the program that started it has them. */
+  readonly program: string
 }
 
-/** The options to drive the run with. Reading and deciding need no config; driving needs the one with the agents. */
-async function driverOptions(located: LocatedRun): Promise<string> {
-  return `${whereOf(located.context.options)}${(await hasConfig(located)) ? '' : ' --config <file>'}`
+/** Reading and deciding need no config; driving needs the one with the agents. */
+async function drivingOptions(located: LocatedRun): Promise<DrivingOptions> {
+  const { options, cwd } = located.context
+  const where = whereOf(options)
+  const hasAgents = options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+  return hasAgents
+    ? { options: where, program: '' }
+    : { options: `${where} --config <file>`, program: 'run your program again, or ' }
 }

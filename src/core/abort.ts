@@ -56,10 +56,6 @@ interface HasSignal {
 
 const controllers = new WeakMap<HasSignal, LazyAbortController>()
 
-/** The `signal` of this object is a getter for the one of this controller. */
-export const setController = (of: HasSignal, controller: LazyAbortController): void =>
-  void controllers.set(of, controller)
-
 /** The abort behind the `signal` of this object. */
 export const abortOf = (of: HasSignal): AbortState => controllers.get(of) ?? of.signal
 
@@ -75,12 +71,16 @@ const lazySignal = {
   },
 }
 
-/** Gives an object the `signal` of another one, without making it. */
-export function withSignalOf<T extends object>(from: HasSignal, to: T): T & HasSignal {
-  const controller = controllers.get(from)
-  if (controller === undefined) return Object.assign(to, { signal: from.signal })
+/** Gives an object the `signal` of this controller, without making it. */
+export function setController<T extends object>(to: T, controller: LazyAbortController): T & HasSignal {
   Object.defineProperty(to, controllerOf, { configurable: true, value: controller })
   Object.defineProperty(to, 'signal', lazySignal)
   controllers.set(to as T & HasSignal, controller)
   return to as T & HasSignal
+}
+
+/** Gives an object the `signal` of another one, without making it. */
+export function withSignalOf<T extends object>(from: HasSignal, to: T): T & HasSignal {
+  const controller = controllers.get(from)
+  return controller === undefined ? Object.assign(to, { signal: from.signal }) : setController(to, controller)
 }

@@ -150,27 +150,14 @@ const attemptOf = Symbol('attempt')
 interface AttemptState {
   readonly host: EffectsHost
   readonly flight: Flight
-  /** Its own: that of its flight is the next attempt's, once it was given up. */
-  readonly abort: LazyAbortController
-}
-interface HasAttempt {
-  readonly [attemptOf]: AttemptState
 }
 
-/** Made when they are asked for. Own and enumerable: who copies an attempt has them, too. One for all, whose forms stay alike. */
-const lazyMembers = {
-  traceparent: {
-    enumerable: true,
-    get(this: HasAttempt): string {
-      const { host, flight } = this[attemptOf]
-      return traceparentOf(flight.op.owner.id, flight.op.address, host.callersTrace?.(flight.op))
-    },
-  },
-  signal: {
-    enumerable: true,
-    get(this: HasAttempt): AbortSignal {
-      return this[attemptOf].abort.signal
-    },
+/** Made when it is asked for. Own and enumerable: who copies an attempt has it, too. One for all, whose forms stay alike. */
+const lazyTraceparent = {
+  enumerable: true,
+  get(this: { readonly [attemptOf]: AttemptState }): string {
+    const { host, flight } = this[attemptOf]
+    return traceparentOf(flight.op.owner.id, flight.op.address, host.callersTrace?.(flight.op))
   },
 }
 
@@ -187,7 +174,6 @@ class StepAttempt implements StepIO {
   #shown: ShownText | undefined
 
   constructor(host: EffectsHost, flight: Flight, attempt: number) {
-    const { abort } = flight
     this.key = flight.op.key
     this.epoch = host.epochOf(flight.op)
     this.attempt = attempt
@@ -200,9 +186,10 @@ class StepAttempt implements StepIO {
       shown.add(part)
     }
     this.emit = emit
-    Object.defineProperty(this, attemptOf, { value: { host, flight, abort } satisfies AttemptState })
-    Object.defineProperties(this, lazyMembers)
-    setController(this, abort)
+    Object.defineProperty(this, attemptOf, { value: { host, flight } satisfies AttemptState })
+    Object.defineProperty(this, 'traceparent', lazyTraceparent)
+    // its own: that of its flight is the next attempt's, once this one was given up
+    setController(this, flight.abort)
   }
 
   get shown(): ShownText | undefined {
