@@ -17,6 +17,13 @@ test('a router or an order without a list of agents', () => {
   expect(() => loop({ name: 'l', maxIterations: 1 } as never)).toThrow('loop "l": agents is ')
 })
 
+test('a store without a name is not a store in memory', async () => {
+  await expect(createRuntime({ agents: [writer], store: '' })).rejects.toMatchObject({
+    code: 'config.invalid',
+    message: 'createRuntime: store is empty, expected the path of a file or postgres://…',
+  })
+})
+
 test('an agent among the tools is told apart from a tool', () => {
   const wrong = expect.objectContaining({
     code: 'tool.invalid',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { completed, type ErrorCode, type Json } from '../../src/core/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
-import { createRuntime as createBare, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
+import type { Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
 import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 import { asker, echo, effect, hand, payer, sleeper, typed } from './hand.ts'
 
@@ -49,12 +49,6 @@ describe('starting', () => {
       hint: 'Use a new run id, or look at the existing run: runtime.handle("r1").',
     })
     await expect(runtime.start(typed, { n: 1 }, { runId: 'r1' })).rejects.toEqual(coded('run.conflict'))
-  })
-  test('a store without a name is a mistake, not a store in memory', async () => {
-    await expect(createBare({ agents: [echo], store: '' })).rejects.toMatchObject({
-      code: 'config.invalid',
-      message: 'createRuntime: store is empty, expected the path of a file or postgres://…',
-    })
   })
   test.each<[string, Json | undefined, object, ErrorCode]>([
     ['an empty text', '', {}, 'input.invalid'],
