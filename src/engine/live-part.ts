@@ -54,8 +54,13 @@ export function isDelta(part: Json): part is Delta {
 const keptOfAttempt = 256 * 1024
 /** What a block counts beside its text, in characters. */
 const blockCost = 32
-/** So many pieces are joined into one string: short strings take several times their characters. */
-const joinedAt = 256
+/** So many characters are made one string: until then each of their pieces is an object of its own. */
+const joinedAt = 1_024
+
+/** How long the texts of one type of delta are. */
+interface ShownLength {
+  total: number
+}
 
 /** Adjacent pieces of one type and id. */
 interface ShownBlock {
@@ -63,77 +68,80 @@ interface ShownBlock {
   readonly id: Json | undefined
   /** The first of its pieces, without the text. */
   readonly envelope: JsonObject
-  /** How long the texts of its type were before it, and are after it. */
+  /** How long the texts of its type were before it. */
   readonly offset: number
-  end: number
+  /** Of its type: with all pieces so far. */
+  readonly length: ShownLength
   text: string
-  pieces: string[]
+  /** What comes after the text. V8 holds it as its pieces until somebody reads it. */
+  tail: string
 }
 
 /**
  * The text that one attempt has shown: how long it is, for the offset of the next piece; and the text itself, for a
- * listener that begins in the middle, unless it is too long to be kept.
+ * listener that begins in the middle, unless it is too long to be kept. Called for each piece: it is what the throughput
+ * of live parts depends on.
  */
 export class ShownText {
-  /** By type of delta: how long its texts are, without those of the last block. */
-  readonly #lengths = new Map<string, number>()
+  readonly #lengths = new Map<string, ShownLength>()
   #last: ShownBlock | undefined
   /** Undefined: the text is not kept. */
   #blocks: ShownBlock[] | undefined = []
   #kept = 0
 
-  /** How long the texts of this type are. */
-  lengthOf(type: string): number {
+  /** The block that this piece belongs to: `length.total` is its offset, until the piece is added. */
+  blockOf(part: Delta): ShownBlock {
     const last = this.#last
-    return last?.type === type ? last.end : (this.#lengths.get(type) ?? 0)
+    return last?.type === part.type && last.id === part.id ? last : this.#begin(part)
   }
 
-  add(part: Delta): void {
-    const { text } = part
-    let last = this.#last
-    if (last?.type !== part.type || last.id !== part.id) last = this.#begin(part)
-    last.end += text.length
+  add(block: ShownBlock, text: string): void {
+    block.length.total += text.length
     if (this.#blocks === undefined) return
-    if (text !== '' && last.pieces.push(text) === joinedAt) join(last)
-    this.#kept += text.length
-    if (this.#kept > keptOfAttempt) this.drop()
+    block.tail += text
+    if (block.tail.length >= joinedAt) this.#count(join(block))
   }
 
   #begin(part: Delta): ShownBlock {
     const { text: _, ...envelope } = part
     const { type, id } = part
-    const offset = this.lengthOf(type)
-    if (this.#last !== undefined) this.#lengths.set(this.#last.type, this.#last.end)
-    const block: ShownBlock = { type, id, envelope, offset, end: offset, text: '', pieces: [] }
+    let length = this.#lengths.get(type)
+    if (length === undefined) this.#lengths.set(type, (length = { total: 0 }))
+    const block: ShownBlock = { type, id, envelope, offset: length.total, length, text: '', tail: '' }
     this.#last = block
-    this.#blocks?.push(block)
-    this.#kept += blockCost
+    if (this.#blocks === undefined) return block
+    this.#blocks.push(block)
+    this.#count(blockCost)
     return block
+  }
+
+  #count(characters: number): void {
+    this.#kept += characters
+    if (this.#kept > keptOfAttempt) this.drop()
   }
 
   /** The text, in the order in which it was shown, as one delta for each block. */
   deltas(): readonly { readonly part: Json; readonly offset: number }[] {
-    return (this.#blocks ?? []).map((block) => ({
-      part: { ...block.envelope, text: join(block) },
-      offset: block.offset,
-    }))
+    return (this.#blocks ?? []).map((block) => {
+      this.#kept += join(block)
+      return { part: { ...block.envelope, text: block.text }, offset: block.offset }
+    })
   }
 
   /** Keeps no text any more, only its length. */
   drop(): void {
     this.#blocks = undefined
-    if (this.#last === undefined) return
-    this.#last.text = ''
-    this.#last.pieces = []
+    if (this.#last !== undefined) this.#last.text = this.#last.tail = ''
   }
 }
 
-function join(block: ShownBlock): string {
-  if (block.pieces.length > 0) {
-    block.text += block.pieces.join('')
-    block.pieces = []
-  }
-  return block.text
+/** Makes the tail part of the text. Returns how many characters it had. */
+function join(block: ShownBlock): number {
+  const { length } = block.tail
+  // to read one character of it makes it one flat string
+  if (block.tail.at(0) !== undefined) block.text += block.tail
+  block.tail = ''
+  return length
 }
 
 /** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */

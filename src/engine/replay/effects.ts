@@ -181,9 +181,10 @@ class StepAttempt implements StepIO {
     const emit = (part: Json): void => {
       if (!isDelta(part)) return host.part(flight.op, attempt, part)
       const shown = (this.#shown ??= new ShownText())
-      host.part(flight.op, attempt, part, shown.lengthOf(part.type))
+      const block = shown.blockOf(part)
+      host.part(flight.op, attempt, part, block.length.total)
       // afterwards: a listener that begins while it is shown hears it as the next piece
-      shown.add(part)
+      shown.add(block, part.text)
     }
     this.emit = emit
     Object.defineProperty(this, attemptOf, { value: { host, flight } satisfies AttemptState })
