@@ -74,6 +74,8 @@ export interface ActivationHost {
   closeQuestion(op: Operation): void
   /** Whether the run that this one was forked from has made this effect. Absent: none is known to have been made. */
   doneElsewhere?(op: Operation): DoneElsewhere | undefined
+  /** Whether that run has made effects of the worker at this address, or below it. */
+  isDoneBelow?(leader: Owner, address: string): boolean
   /**
    * Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has
    * made.

@@ -1,6 +1,7 @@
 /**
- * Plays a random tree on a real store: with processes that die at random commits, pauses at random moments, and a human
- * who answers whatever is asked. Then holds the run against the oracle.
+ * Plays a random tree on a real store: with processes that die at random commits, pauses and takeovers at random
+ * moments, and a human who answers whatever is asked; some of them with an archive. Then holds the run against the
+ * oracle, and a fork of it at a random position, which dies and is paused as the run was.
  *
  * Owns: playing and comparing. Does not own: trees and the oracle (trees.ts).
  */
@@ -12,6 +13,19 @@ import { createRuntime, ReeveError, type Run, type Runtime } from 'reeve'
 import { checkJournal } from 'reeve/testing'
 import { dice } from '../dice.ts'
 import { agentOf, expectedOf, humanSays, randomTree, type Tree } from './trees.ts'
+
+/** Of a seed, by dice of its own: the tree is the same with and without. */
+interface Ways {
+  /** Runs are compressed as soon as they have ended: children that are placed apart while the run goes on. */
+  readonly archives: boolean
+  /** Of the journal of the run, when it has ended: where it is forked, from 0 to 1. */
+  readonly forksAt: number
+}
+
+function waysOf(seed: number): Ways {
+  const roll = dice(seed * 15_485_863 + 11)
+  return { archives: roll() < 0.5, forksAt: roll() }
+}
 
 /** What was played, and everything that is wrong with it. */
 export interface Played {
@@ -39,25 +53,36 @@ class World {
 /** How long a run may take that has nothing to wait for. Milliseconds. */
 const patienceMs = 20_000
 
-/** Plays the tree of a seed. `deaths`: how often its process dies at most. */
+/** What all that is played with one seed has in common. */
+interface Stage {
+  readonly file: string
+  readonly root: ReturnType<typeof agentOf>
+  readonly world: World
+  readonly roll: () => number
+  readonly ways: Ways
+}
+
+/** How a run begins. Called by each process: the second time it is the same run. */
+type Begin = (runtime: Runtime) => Promise<Run<unknown>>
+
+/** Plays the tree of a seed. `deaths`: how often the process of its run dies at most, and that of the fork. */
 export async function play(seed: number, deaths = 3): Promise<Played> {
   const tree = randomTree(seed)
-  const roll = dice(seed * 104_729 + 7)
   const folder = mkdtempSync(join(tmpdir(), 'reeve-fuzz-'))
-  const file = join(folder, 'store.db')
   const world = new World()
+  const roll = dice(seed * 104_729 + 7)
   const root = agentOf(tree, world.deed)
+  const stage: Stage = { file: join(folder, 'store.db'), root, world, roll, ways: waysOf(seed) }
   let died = 0
   try {
-    for (;;) {
-      const dies = died < deaths ? 1 + Math.floor(roll() * 30) : Infinity
-      if (await lives(seed, file, root, world, roll, dies)) break
-      died++
-      const db = new DatabaseSync(file)
-      db.exec('DELETE FROM process') // the dead process is this one, which lives
-      db.close()
-    }
-    return { tree, deaths: died, wrong: await faults(seed, file, root, tree, world) }
+    const id = `run_${seed}`
+    died += await untilEnded(stage, deaths, (runtime) => runtime.start(root, 'Go', { runId: id }))
+    const wrong = await faults(stage, id, tree)
+    const at = await forkPlace(stage, id)
+    const fork = `fork_${seed}`
+    died += await untilEnded(stage, deaths, (runtime) => runtime.fork({ run: id, at, runId: fork }))
+    const differs = await faults(stage, fork, tree, true)
+    return { tree, deaths: died, wrong: [...wrong, ...differs.map((each) => `forked at ${at}: ${each}`)] }
   } catch (thrown) {
     return { tree, deaths: died, wrong: [String(thrown instanceof Error ? thrown.stack : thrown)] }
   } finally {
@@ -65,15 +90,29 @@ export async function play(seed: number, deaths = 3): Promise<Played> {
   }
 }
 
+/** Processes one after the other, until the run has ended. Returns how many of them have died. */
+async function untilEnded(stage: Stage, deaths: number, begin: Begin): Promise<number> {
+  for (let died = 0; ; died++) {
+    const dies = died < deaths ? 1 + Math.floor(stage.roll() * 30) : Infinity
+    if (await lives(stage, begin, dies)) return died
+    const db = new DatabaseSync(stage.file)
+    db.exec('DELETE FROM process') // the dead process is this one, which lives
+    db.close()
+  }
+}
+
+/** A position of the run's own journal. */
+async function forkPlace({ file, root, ways }: Stage, id: string): Promise<number> {
+  const runtime = await createRuntime({ store: file, agents: [root], drive: false, onWarning: () => {} })
+  const positions: number[] = []
+  for await (const { position } of runtime.handle(id).events()) positions.push(position)
+  await runtime.close()
+  // nothing goes on after the last one
+  return positions[Math.floor(ways.forksAt * (positions.length - 1))]!
+}
+
 /** One process: until the run ends (true), or until it dies at this commit (false). */
-async function lives(
-  seed: number,
-  file: string,
-  root: ReturnType<typeof agentOf>,
-  world: World,
-  roll: () => number,
-  dies: number,
-): Promise<boolean> {
+async function lives({ file, root, world, roll, ways }: Stage, begin: Begin, dies: number): Promise<boolean> {
   let commits = 0
   let dead = false
   const crash = (point: string): boolean => (dead ||= point.startsWith('commit') && ++commits >= dies)
@@ -83,12 +122,13 @@ async function lives(
     crash,
     strict: true,
     onWarning: () => {},
+    ...(ways.archives ? { archiveAfterMs: 0 } : {}),
   })
   const began = performance.now()
   let ended = false
   let wrong: Error | undefined
   try {
-    const run = await orDead(runtime.start(root, 'Go', { runId: `run_${seed}` }), () => dead)
+    const run = await orDead(begin(runtime), () => dead)
     if (run === undefined) return false
     void run.outcome().then(
       () => (ended = true),
@@ -122,11 +162,13 @@ async function orDead<T>(work: Promise<T>, isDead: () => boolean): Promise<T | u
   throw end.thrown
 }
 
-/** What people do: answer what is asked, tell what they know of effects in doubt, and sometimes pause. */
+/** What people do: answer what is asked, tell what they know of effects in doubt, sometimes pause or take over. */
 async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: () => number): Promise<void> {
   for (const question of await runtime.questions()) {
     if (question.kind === 'in-doubt') {
-      const known = world.has((question.body as { key: string }).key)
+      const { key, done } = question.body as { key: string; done?: { outcome?: { output: number } } }
+      // what the origin of a fork has done is asked about under the key that it would have in the fork
+      const known = world.has(key) ?? done?.outcome
       await runtime.settleDoubt(
         known === undefined
           ? { id: question.id, happened: false }
@@ -134,28 +176,29 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
       )
     } else await runtime.answer({ interruptId: question.id, value: humanSays })
   }
-  if (roll() < 0.02) {
+  const chance = roll()
+  if (chance < 0.04) {
     try {
-      await run.control.pause()
-      await run.control.resume()
+      if (chance < 0.02) {
+        await run.control.pause()
+        await run.control.resume()
+      } else {
+        await run.control.takeOver({ by: 'ann' })
+        await run.control.handBack({ by: 'ann' })
+      }
     } catch (thrown) {
-      if (!ReeveError.is(thrown, 'run.ended')) throw thrown // it may have ended meanwhile
+      // it may have ended meanwhile, or its process died before it was handed back
+      if (!ReeveError.is(thrown, 'run.ended') && !ReeveError.is(thrown, 'run.taken-over')) throw thrown
     }
   }
 }
 
-async function faults(
-  seed: number,
-  file: string,
-  root: ReturnType<typeof agentOf>,
-  tree: Tree,
-  world: World,
-): Promise<string[]> {
+async function faults({ file, root, world }: Stage, id: string, tree: Tree, isFork = false): Promise<string[]> {
   const { end, deeds, mails } = expectedOf(tree)
   const wrong: string[] = []
   const runtime = await createRuntime({ store: file, agents: [root], drive: false, onWarning: () => {} })
   try {
-    const run = runtime.handle(`run_${seed}`)
+    const run = runtime.handle(id)
     const outcome = await run.outcome()
     if (outcome.status !== end.status)
       wrong.push(`ends ${outcome.status} (${JSON.stringify(outcome)}), expected ${end.status}`)
@@ -165,15 +208,18 @@ async function faults(
       JSON.stringify(outcome.output) !== JSON.stringify(end.output)
     )
       wrong.push(`answers ${JSON.stringify(outcome.output)}, expected ${JSON.stringify(end.output)}`)
+    const reads = leavesOf(tree, 'read')
     for (const label of new Set([...deeds.keys(), ...world.done.keys()])) {
+      // a fork reads again what its origin has read after the place where they part
+      if (isFork && reads.has(nameIn(label))) continue
       const keys = world.done.get(label)?.size ?? 0
       if (keys !== (deeds.get(label) ?? 0))
         wrong.push(`${label} is done under ${keys} keys, expected ${deeds.get(label) ?? 0}`)
     }
-    const once = onceIn(tree)
+    const once = leavesOf(tree, 'once')
     for (const [label, keys] of world.done)
       for (const [key, times] of keys)
-        if (times > 1 && once.has(label.split(' ')[0]!))
+        if (times > 1 && once.has(nameIn(label)))
           wrong.push(`${label} is \`once\` and was done ${times} times under ${key}`)
     const events = []
     for (const each of [run.id, ...(await runtime.runs({ childrenOf: run.id })).map((child) => child.run)]) {
@@ -192,10 +238,13 @@ async function faults(
   return wrong
 }
 
-/** The leaves whose steps must never be done twice. */
-function onceIn(tree: Tree): ReadonlySet<string> {
-  if (tree.type === 'leaf') return new Set(tree.effect === 'once' ? [tree.name] : [])
+/** The leaf that a label of a step is of. */
+const nameIn = (label: string): string => label.split(' ')[0]!
+
+/** The leaves whose steps have this effect. */
+function leavesOf(tree: Tree, effect: 'read' | 'once'): ReadonlySet<string> {
+  if (tree.type === 'leaf') return new Set(tree.effect === effect ? [tree.name] : [])
   const parts =
     'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
-  return new Set(parts.flatMap((part) => [...onceIn(part)]))
+  return new Set(parts.flatMap((part) => [...leavesOf(part, effect)]))
 }

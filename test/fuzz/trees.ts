@@ -156,13 +156,16 @@ function callsSoFar(
   return count
 }
 
+/** Where it works, without the run: in a fork it is the same. */
+const placeIn = (ctx: AgentContext): string => ctx.place.activation.replace(/^[^>]*/, '')
+
 /**
  * Which of its workers a router has had: counted in the run, so that it survives a crash, and for this activation of
  * the router, of which several may work at once.
  */
 async function next(ctx: AgentContext, name: string): Promise<number> {
   // the lead begins in the router's own activation, and goes on in one of its own after every return
-  const segments = ctx.place.activation.split('>')
+  const segments = placeIn(ctx).split('>')
   const own =
     ctx.place.path.length === 1 || ctx.place.path[0] === name
       ? 0
@@ -178,10 +181,7 @@ async function next(ctx: AgentContext, name: string): Promise<number> {
  * the address of the first, with its number.
  */
 async function isFirst(ctx: AgentContext): Promise<boolean> {
-  const now = await ctx.values.update(
-    `attempts of ${ctx.place.activation.replace(/#\d+$/, '')}`,
-    (n) => Number(n ?? 0) + 1,
-  )
+  const now = await ctx.values.update(`attempts of ${placeIn(ctx).replace(/#\d+$/, '')}`, (n) => Number(n ?? 0) + 1)
   return now === 1
 }
 

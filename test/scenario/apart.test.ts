@@ -112,6 +112,34 @@ describe('a worker that is placed apart', () => {
     })
   })
 
+  test('is paused with the run that was started, whose commands are counted once', async () => {
+    const { boss } = bank()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    const { waiting: open } = await waiting(run)
+    const worker = async (): Promise<string[]> =>
+      (await runtime.runs({ childrenOf: run.id })).map(({ status }) => status)
+    await run.control.pause({ by: 'ann' })
+    await expect.poll(worker).toEqual(['paused'])
+    await run.control.resume({ by: 'ann' })
+    await expect.poll(worker).toEqual(['waiting'])
+    await run.control.takeOver({ by: 'bob' })
+    await expect.poll(worker).toEqual(['paused'])
+    expect((await run.view()).status).toBe('human_control')
+    expect(await run.control.state()).toMatchObject({
+      state: 'human_control',
+      by: 'bob',
+      ops: [
+        { op: 'pause', by: 'ann' },
+        { op: 'resume', by: 'ann' },
+        { op: 'takeover', by: 'bob' },
+      ],
+    })
+    await run.control.handBack({ by: 'bob' })
+    await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all is done' })
+  })
+
   test('is stopped from the run that was started', async () => {
     const { boss, paid, lead } = bank()
     const runtime = await runtimeOf([boss])

@@ -1,6 +1,6 @@
 /** Contract: forks. A run that has the beginning of another one goes on by itself; that one is not touched. */
 import assert from 'node:assert/strict'
-import { completed, ReeveError, rootActivation, runId, type Json, type RunId } from '../../core/index.ts'
+import { completed, ReeveError, rootActivation, runId, type Json, type Outcome, type RunId } from '../../core/index.ts'
 import type { ForkRun } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
@@ -23,6 +23,9 @@ const endOf = (address: string) => (recorded: Recorded) =>
     recorded.event.type === 'worker.settled' ||
     recorded.event.type === 'ask.settled') &&
   recorded.event.address === address
+
+/** The output of a worker that has completed. */
+const output = (outcome: Outcome): Json => (outcome.status === 'completed' ? outcome.output : outcome.status)
 
 const refused = (code: 'fork.invalid' | 'run.conflict' | 'run.unknown') => (thrown: unknown) =>
   ReeveError.is(thrown, code)
@@ -173,6 +176,41 @@ const effects: readonly Play[] = [
       assert.deepEqual(
         (await stage.all(other, 'effect.in-doubt')).map(({ doneIn }) => doneIn),
         [run, run],
+      )
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'what a worker apart has done that had not begun at the fork point is asked about; one that has done nothing is apart',
+    restarts: true,
+    async play(stage) {
+      stage.agent('payer', async (ctx) => step(ctx, 'pay', stage.does('pay', 42), { effect: 'once' }))
+      stage.agent('manager', async (ctx) => output(await ended(ctx, ctx.start('payer', null, { place: 'apart' }))))
+      stage.agent('idle', () => Promise.resolve('idle'))
+      stage.agent('lead', async (ctx) => [
+        output(await ended(ctx, ctx.start('manager', null, { place: 'apart' }))),
+        output(await ended(ctx, ctx.start('idle', null, { place: 'apart' }))),
+      ])
+      await stage.drive()
+      const run = await stage.start('lead')
+      await stage.outcome(run)
+      const other = await fork(stage, { run, at: (await stage.events(run))[0]!.position })
+      const asked = await stage.question(other, 'in-doubt')
+      assert.deepEqual((asked.body as { readonly done: Json }).done, {
+        run,
+        outcome: completed(42),
+      })
+      const settle = { type: 'settle-doubt', activation: asked.activation } as const
+      assert.equal(await stage.post({ ...settle, address: 'pay', happened: true }), 'accepted')
+      assert.deepEqual(await stage.outcome(other), completed([42, 'idle']))
+      assert.deepEqual(stage.ran, ['pay'])
+      assert.deepEqual(
+        (await stage.all(other, 'worker.started')).map(({ agent, apart = false }) => [agent, apart]),
+        [
+          ['manager', false],
+          ['payer', false],
+          ['idle', true],
+        ],
       )
     },
   },

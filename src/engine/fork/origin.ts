@@ -9,7 +9,15 @@
  * an arrival of the fork's own draws anew. Questions are the exception: one that is asked in the fork has an id of its
  * own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
  */
-import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../../core/index.ts'
+import {
+  childActivation,
+  completed,
+  derivedId,
+  type ActivationId,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../../core/index.ts'
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
 import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
 
@@ -114,7 +122,27 @@ export function raiseDoubt(host: { openDoubt(op: Operation, isNew: boolean): voi
   return isNew
 }
 
-/** What the origin of a run has done, by activation and address, as the run's root says. */
-export function doneBy(event: RunForked): ReadonlyMap<string, DoneElsewhere> {
-  return new Map(event.done.map(({ activation, address, ...done }) => [`${activation} ${address}`, done]))
+/** What the origin of a run has done, as the run's root says. */
+export class OriginDeeds {
+  readonly #effects: ReadonlyMap<string, DoneElsewhere>
+  /** Workers of the run that would do some of it, and those above them. */
+  readonly #workers = new Set<string>()
+
+  constructor({ done }: RunForked) {
+    this.#effects = new Map(done.map(({ activation, address, ...deed }) => [`${activation} ${address}`, deed]))
+    for (const { activation } of done)
+      for (let at = activation.length; at > 0 && !this.#workers.has(activation.slice(0, at));) {
+        this.#workers.add(activation.slice(0, at))
+        at = activation.lastIndexOf('>', at - 1)
+      }
+  }
+
+  effect({ owner, address }: Operation): DoneElsewhere | undefined {
+    return this.#effects.get(`${owner.id} ${address}`)
+  }
+
+  /** Whether it has made effects of the worker that begins at this address, or below that one. */
+  isBelow(leader: ActivationId, address: string): boolean {
+    return this.#workers.has(childActivation(leader, address))
+  }
 }

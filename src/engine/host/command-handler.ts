@@ -479,7 +479,10 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
-    return (op.owner as LoadedActivation).run.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
+    return (op.owner as LoadedActivation).run.origin?.effect(op)
+  }
+  isDoneBelow(leader: Owner, address: string): boolean {
+    return (leader as LoadedActivation).run.origin?.isBelow(leader.id, address) === true
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)

@@ -11,8 +11,9 @@ import {
   ChurnMap,
   ChurnSet,
 } from '../../core/index.ts'
-import type { Caller, DoneElsewhere } from '../../journal/index.ts'
+import type { Caller } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
+import type { OriginDeeds } from '../fork/origin.ts'
 import type { Account } from '../replay/account.ts'
 import { Activation } from '../replay/activation.ts'
 import type { Birth, Operation } from '../replay/operation.ts'
@@ -81,8 +82,8 @@ export class LoadedRun {
   /** It was set aside, and an operator lets it try again, or ends it: that runs none of its code. */
   broughtBack: 'cancel' | 'resume' | undefined
   ended = false
-  /** Of a forked run: what its origin has done, by activation and address. */
-  doneElsewhere: ReadonlyMap<string, DoneElsewhere> | undefined
+  /** Of a forked run: what its origin has done. */
+  origin: OriginDeeds | undefined
   /** Read it again from the store as soon as the current commit is through. */
   reload = false
 

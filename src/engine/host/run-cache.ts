@@ -22,7 +22,7 @@ import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { Registry } from '../context.ts'
-import { doneBy } from '../fork/origin.ts'
+import { OriginDeeds } from '../fork/origin.ts'
 import type { Moved } from '../mover.ts'
 import {
   asideFor,
@@ -428,7 +428,7 @@ export class RunCache {
         activation = new LoadedActivation(this.#engine.commands, birth, run, startedBy)
       }
       activation.restore(seq, at, event)
-      if (event.type === 'run.forked') run.doneElsewhere = doneBy(event)
+      if (event.type === 'run.forked') run.origin = new OriginDeeds(event)
     }
     if (activation === undefined) return undefined
     run.activations.set(id, activation)

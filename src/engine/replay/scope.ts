@@ -223,6 +223,11 @@ export class Scope implements Context {
     return ordinal === 0 ? this.#path + addressName(name) : `${this.#path}${addressName(name)}#${ordinal}`
   }
 
+  /** The address that the next operation of this name has. */
+  #following(name: string): string {
+    return this.#address(name, { ...this.#counter(name) })
+  }
+
   #open(name: string, command: Command, options?: StepOptions<never>): Operation | OpId {
     this.#guard()
     const counter = this.#counter(name)
@@ -263,13 +268,14 @@ export class Scope implements Context {
     const command: Draft<Omit<WorkerStarted, 'address'>> = { type: 'worker.started', op: 'worker', agent }
     if (options.callId !== undefined) command.callId = options.callId
     if (options.purpose !== undefined) command.purpose = options.purpose
-    if (options.place === 'apart') Object.assign(command, this.#apart(agent, options))
+    const name = options.name ?? agent
+    if (options.place === 'apart' && !this.#isDoneBelow(name)) Object.assign(command, this.#apart(agent, options))
     const content = (): string | undefined => {
       const version = this.#activation.host.versionOf(agent, options.version)
       return version === undefined ? undefined : workerContent(agent, version, input)
     }
     const { equalBy } = options
-    const operation = this.#open(options.name ?? agent, command, {
+    const operation = this.#open(name, command, {
       content,
       ...(equalBy === undefined ? {} : { equalBy }),
     })
@@ -279,6 +285,15 @@ export class Scope implements Context {
       this.#activation.arrive({ type: 'worker.settled', address, outcome: failed(refused), apart: true })
     else if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
     return operation.id as ActivationId
+  }
+
+  /**
+   * What the origin of a fork has done is known to the run that was forked, and to no other: who is to ask before it is
+   * done again works in it.
+   */
+  #isDoneBelow(name: string): boolean {
+    const { host } = this.#activation
+    return host.isDoneBelow?.(this.#activation, this.#following(name)) === true
   }
 
   #apart(
@@ -305,8 +320,7 @@ export class Scope implements Context {
   }
 
   wasAsked(name: string): boolean {
-    const { next } = this.#counter(name)
-    return this.#activation.wasAsked(this.#path + addressName(name) + (next === 0 ? '' : `#${next}`))
+    return this.#activation.wasAsked(this.#following(name))
   }
 
   send(to: ActivationId, body: Json): MessageId {

@@ -301,6 +301,8 @@ function foldNote(
   event: Note,
   closed: readonly IndexedOperation[],
 ): void {
+  // a pause reaches the child runs, too: what is said of it there is of those runs
+  if (event.type.startsWith('run.') && !isRoot(fold, activation)) return
   switch (event.type) {
     case 'activation.restarted': {
       here.usage = addUsage(here.usage, event.lost ?? [])

@@ -40,15 +40,20 @@ export function controlState(events: Iterable<Recorded>): ControlState {
   let before: JournalEvent | undefined
   // edits of a plan that only give results
   const giving = new Set<string>()
+  // the first event is of the root
+  let root: ActivationId | undefined
   for (const recorded of events) {
     foldRun(fold, recorded)
     const { activation, event } = recorded
+    root ??= activation
+    const isRoot = activation === root
     if (event.type === 'message.received') for (const request of givenIn(event.body)) giving.add(request)
     // a takeover of a running run includes its pause, a hand back includes the resume: each is one command
     if (event.type === 'run.taken-over' && before?.type === 'run.pausing' && before.id === event.id) ops.pop()
-    const op = event.type === 'run.resumed' && before?.type === 'run.handed-back' ? undefined : opOf(recorded, giving)
+    const op =
+      event.type === 'run.resumed' && before?.type === 'run.handed-back' ? undefined : opOf(recorded, giving, isRoot)
     if (op !== undefined) ops.push(op)
-    if (isRoot(activation)) before = event
+    if (isRoot) before = event
   }
   const view = viewOf(fold)
   const held = view.takeover ?? view.pause
@@ -59,8 +64,6 @@ export function controlState(events: Iterable<Recorded>): ControlState {
   }
 }
 
-const isRoot = (activation: ActivationId): boolean => !activation.includes('>')
-
 /** The id of an edit that only gives results. */
 function givenIn(body: Json): readonly string[] {
   if (!isObject(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
@@ -69,7 +72,13 @@ function givenIn(body: Json): readonly string[] {
   return names.length === 1 && names[0] === 'results' ? [body['request']] : []
 }
 
-function opOf({ activation, event, at }: Recorded, giving: ReadonlySet<string>): ControlOp | undefined {
+function opOf(
+  { activation, event, at }: Recorded,
+  giving: ReadonlySet<string>,
+  isRoot: boolean,
+): ControlOp | undefined {
+  // a pause reaches the child runs, too: it is one command
+  if (!isRoot && (event.type.startsWith('run.') || event.type === 'control.ignored')) return undefined
   const done = (
     op: ControlOp['op'],
     { by, reason }: { readonly by?: string; readonly reason?: string },
@@ -92,7 +101,7 @@ function opOf({ activation, event, at }: Recorded, giving: ReadonlySet<string>):
       return { ...done(event.command, event), accepted: false, ...present({ why: event.why }) }
     case 'cancel.received':
       if (event.limit !== undefined) return undefined
-      if (isRoot(activation)) return done(event.outcome === undefined ? 'cancel' : 'finish', event)
+      if (isRoot) return done(event.outcome === undefined ? 'cancel' : 'finish', event)
       return event.outcome?.status === 'completed' ? { ...done('complete', event), activation } : undefined
     case 'plan.edited':
       return { ...done(giving.has(event.request) ? 'complete' : 'edit', event), activation }
