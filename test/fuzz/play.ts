@@ -12,19 +12,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { createRuntime, ReeveError, type Run, type Runtime } from 'reeve'
 import { checkJournal } from 'reeve/testing'
 import { dice } from '../dice.ts'
-import { agentOf, expectedOf, humanSays, randomTree, type Tree } from './trees.ts'
+import { agentOf, decisionOf, expectedOf, humanSays, partsOf, randomTree, type Tree } from './trees.ts'
 
 /** Of a seed, by dice of its own: the tree is the same with and without. */
 interface Ways {
   /** Runs are compressed as soon as they have ended: children that are placed apart while the run goes on. */
   readonly archives: boolean
+  /** Another process works beside it, which takes up what is placed apart, and dies never. */
+  readonly hasSecond: boolean
   /** Of the journal of the run, when it has ended: where it is forked, from 0 to 1. */
   readonly forksAt: number
 }
 
 function waysOf(seed: number): Ways {
   const roll = dice(seed * 15_485_863 + 11)
-  return { archives: roll() < 0.5, forksAt: roll() }
+  return { archives: roll() < 0.5, forksAt: roll(), hasSecond: roll() < 0.3 }
 }
 
 /** What was played, and everything that is wrong with it. */
@@ -55,6 +57,7 @@ const patienceMs = 20_000
 
 /** What all that is played with one seed has in common. */
 interface Stage {
+  readonly tree: Tree
   readonly file: string
   readonly root: ReturnType<typeof agentOf>
   readonly world: World
@@ -72,16 +75,16 @@ export async function play(seed: number, deaths = 3): Promise<Played> {
   const world = new World()
   const roll = dice(seed * 104_729 + 7)
   const root = agentOf(tree, world.deed)
-  const stage: Stage = { file: join(folder, 'store.db'), root, world, roll, ways: waysOf(seed) }
+  const stage: Stage = { tree, file: join(folder, 'store.db'), root, world, roll, ways: waysOf(seed) }
   let died = 0
   try {
     const id = `run_${seed}`
     died += await untilEnded(stage, deaths, (runtime) => runtime.start(root, 'Go', { runId: id }))
-    const wrong = await faults(stage, id, tree)
+    const wrong = await faults(stage, id)
     const at = await forkPlace(stage, id)
     const fork = `fork_${seed}`
     died += await untilEnded(stage, deaths, (runtime) => runtime.fork({ run: id, at, runId: fork }))
-    const differs = await faults(stage, fork, tree, true)
+    const differs = await faults(stage, fork, true)
     return { tree, deaths: died, wrong: [...wrong, ...differs.map((each) => `forked at ${at}: ${each}`)] }
   } catch (thrown) {
     return { tree, deaths: died, wrong: [String(thrown instanceof Error ? thrown.stack : thrown)] }
@@ -112,18 +115,20 @@ async function forkPlace({ file, root, ways }: Stage, id: string): Promise<numbe
 }
 
 /** One process: until the run ends (true), or until it dies at this commit (false). */
-async function lives({ file, root, world, roll, ways }: Stage, begin: Begin, dies: number): Promise<boolean> {
+async function lives(stage: Stage, begin: Begin, dies: number): Promise<boolean> {
+  const { file, root, ways } = stage
   let commits = 0
   let dead = false
   const crash = (point: string): boolean => (dead ||= point.startsWith('commit') && ++commits >= dies)
-  const runtime = await createRuntime({
+  const options = {
     store: file,
     agents: [root],
-    crash,
     strict: true,
     onWarning: () => {},
     ...(ways.archives ? { archiveAfterMs: 0 } : {}),
-  })
+  }
+  const runtime = await createRuntime({ ...options, crash })
+  const second = ways.hasSecond ? await createRuntime(options) : undefined
   const began = performance.now()
   let ended = false
   let wrong: Error | undefined
@@ -138,12 +143,13 @@ async function lives({ file, root, world, roll, ways }: Stage, begin: Begin, die
       if (wrong !== undefined) throw wrong
       if (performance.now() - began > patienceMs)
         throw new Error(`no end after ${patienceMs} ms: ${JSON.stringify(await run.view())}`)
-      await orDead(outside(runtime, run, world, roll), () => dead)
+      await orDead(outside(stage, runtime, run), () => dead)
       await new Promise((resolve) => setImmediate(resolve))
     }
     return !dead
   } finally {
     await runtime.close()
+    await second?.close()
   }
 }
 
@@ -163,7 +169,7 @@ async function orDead<T>(work: Promise<T>, isDead: () => boolean): Promise<T | u
 }
 
 /** What people do: answer what is asked, tell what they know of effects in doubt, sometimes pause or take over. */
-async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: () => number): Promise<void> {
+async function outside({ tree, world, roll }: Stage, runtime: Runtime, run: Run<unknown>): Promise<void> {
   for (const question of await runtime.questions()) {
     if (question.kind === 'in-doubt') {
       const { key, done } = question.body as { key: string; done?: { outcome?: { output: number } } }
@@ -174,6 +180,9 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
           ? { id: question.id, happened: false }
           : { id: question.id, happened: true, value: known.output },
       )
+    } else if (question.kind === 'approval') {
+      const decision = decisionOf(tree, (question.body as { path: readonly string[] }).path.at(-1)!)
+      await runtime.decide({ approvalId: question.id, decision, approver: 'ann' })
     } else await runtime.answer({ interruptId: question.id, value: humanSays })
   }
   const chance = roll()
@@ -193,7 +202,7 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
   }
 }
 
-async function faults({ file, root, world }: Stage, id: string, tree: Tree, isFork = false): Promise<string[]> {
+async function faults({ tree, file, root, world }: Stage, id: string, isFork = false): Promise<string[]> {
   const { end, deeds, mails } = expectedOf(tree)
   const wrong: string[] = []
   const runtime = await createRuntime({ store: file, agents: [root], drive: false, onWarning: () => {} })
@@ -242,9 +251,5 @@ async function faults({ file, root, world }: Stage, id: string, tree: Tree, isFo
 const nameIn = (label: string): string => label.split(' ')[0]!
 
 /** The leaves whose steps have this effect. */
-function leavesOf(tree: Tree, effect: 'read' | 'once'): ReadonlySet<string> {
-  if (tree.type === 'leaf') return new Set(tree.effect === effect ? [tree.name] : [])
-  const parts =
-    'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
-  return new Set(parts.flatMap((part) => [...leavesOf(part, effect)]))
-}
+const leavesOf = (tree: Tree, effect: 'read' | 'once'): ReadonlySet<string> =>
+  new Set(partsOf(tree).flatMap((each) => (each.type === 'leaf' && each.effect === effect ? [each.name] : [])))

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { play } from './play.ts'
-import { expectedOf, randomTree, type Tree } from './trees.ts'
+import { expectedOf, partsOf, randomTree, type Tree } from './trees.ts'
 
 const count = 60
 
@@ -18,19 +18,22 @@ test.each(Array.from({ length: count }, (_, i) => i + 1))(
 )
 
 test('the seeds of this file have every kind of agent, of end and of effect among them', () => {
-  const kinds = (tree: Tree): string[] => {
+  const kindsOf = (tree: Tree): string[] => {
     if (tree.type === 'leaf') return [tree.end, ...(tree.steps > 0 ? [tree.effect] : [])]
-    const parts =
-      'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
     const more = (['retries', 'memory', 'mail', 'apart'] as const).filter(
       (name) => (tree as Readonly<Record<string, unknown>>)[name] === true,
     )
-    return [tree.type, ...more, ...parts.flatMap(kinds)]
+    return [tree.type, ...more, ...(tree.type === 'caller' && tree.asks !== false ? [tree.asks] : [])]
   }
   const trees = Array.from({ length: count }, (_, i) => randomTree(i + 1))
-  const found = new Set([...trees.flatMap(kinds), ...trees.map((tree) => expectedOf(tree).end.status)])
+  const found = new Set([
+    ...trees.flatMap(partsOf).flatMap(kindsOf),
+    ...trees.map((tree) => expectedOf(tree).end.status),
+  ])
   const all = [
     'caller',
+    'approve',
+    'reject',
     'sequential',
     'parallel',
     'loop',

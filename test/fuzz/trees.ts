@@ -39,7 +39,13 @@ export type Tree =
       readonly effect: 'read' | 'idempotent' | 'once'
       readonly end: LeafEnd
     }
-  | { readonly type: 'caller'; readonly name: string; readonly tools: readonly Tree[] }
+  | {
+      readonly type: 'caller'
+      readonly name: string
+      readonly tools: readonly Tree[]
+      /** Whether each call is asked about, and what the human decides. */
+      readonly asks: false | 'approve' | 'reject'
+    }
   | { readonly type: 'sequential' | 'parallel'; readonly name: string; readonly members: readonly Tree[] }
   | { readonly type: 'loop'; readonly name: string; readonly members: readonly Tree[]; readonly iterations: number }
   | {
@@ -69,8 +75,9 @@ export type Tree =
 /** A tree by seed, at most four levels deep. */
 export function randomTree(seed: number): Tree {
   const roll = dice(seed * 7_919 + 13)
-  // of its own: where workers are placed changes no tree
+  // of their own: where workers are placed, and what is asked about, changes no tree
   const place = dice(seed * 6_007 + 5)
+  const asking = dice(seed * 9_311 + 3)
   const below = (limit: number): number => Math.floor(roll() * limit)
   const pick = <T>(...list: readonly T[]): T => list[below(list.length)]!
   let made = 0
@@ -95,7 +102,7 @@ export function randomTree(seed: number): Tree {
         return { type, name, steps: below(3), effect: pick('read', 'idempotent', 'once'), end: pick(...ends) }
       }
       case 'caller':
-        return { type, name, tools: some(3, false) }
+        return { type, name, tools: some(3, false), asks: asksOf(asking()) }
       case 'sequential':
       case 'parallel':
         return { type, name, members: some(3) }
@@ -136,6 +143,24 @@ export function randomTree(seed: number): Tree {
     }
   }
   return grow(0, false)
+}
+
+const asksOf = (chance: number): 'approve' | 'reject' | false =>
+  chance < 0.25 ? 'approve' : chance < 0.4 ? 'reject' : false
+
+/** What the human decides about a call of this caller. */
+export function decisionOf(tree: Tree, caller: string): 'approve' | 'reject' {
+  const found = partsOf(tree).find((each) => each.name === caller)
+  if (found?.type !== 'caller' || found.asks === false) throw new Error(`${caller} asks for no approval`)
+  return found.asks
+}
+
+/** A tree and everything in it. */
+export function partsOf(tree: Tree): readonly Tree[] {
+  if (tree.type === 'leaf') return [tree]
+  const parts =
+    'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
+  return [tree, ...parts.flatMap(partsOf)]
 }
 
 /** Does one step of a leaf in the outside world. It must be the same work when it is done again with the same key. */
@@ -221,7 +246,7 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
       return agent({
         name,
         description,
-        tools: tools.map((each) => asTool(each)),
+        tools: tools.map((each) => asTool(each, { approval: tree.asks !== false })),
         limits,
         model: ({ messages }) =>
           callsSoFar(messages) > 0
@@ -379,7 +404,7 @@ export function expectedOf(tree: Tree): Expected {
           breaks: each.end === 'break',
         }
       case 'caller':
-        each.tools.forEach(inside)
+        if (each.asks !== 'reject') each.tools.forEach(inside)
         return { status: 'completed', output: saidBy(each.name) }
       case 'sequential': {
         const { stops: _stops, ...ended } = line(each.members, 'pass')
