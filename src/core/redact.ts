@@ -62,7 +62,8 @@ export const redactedMark = '[redacted]'
  * - `text`: words. Registered values are taken out wherever they occur; names of members stay.
  * - `payload`: JSON of users, models and tools. Registered values are taken out, also of names, and members go by their
  *   names.
- * - an object: an object of ours, by member. A member that is not named is that of `*`, or `text`.
+ * - an object: an object of ours, by member. A member that is not named is that of `*`, or `text`. Where `*` is
+ *   `payload`, it goes by its name, too.
  * - a list of one: a list of such.
  * - a function: depends on what stands there.
  */
@@ -77,17 +78,18 @@ const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape)
 /** A redactor for these rules; undefined if there is nothing to take out. */
 export function redactor(rules: Redaction | undefined): Redactor | undefined {
   const keys = new Set((rules?.keys ?? []).map((key) => key.toLowerCase()))
-  const values = registered(rules)
+  // what the mark itself holds would stand there again, and once more each time
+  const values = registered(rules).filter((value) => !redactedMark.includes(value))
   if (keys.size === 0 && values.length === 0) return undefined
   const clean = (text: string): string => values.reduce((rest, value) => rest.replaceAll(value, redactedMark), text)
   const payload = (value: Json): Json => {
     if (typeof value === 'string') return clean(value)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map((item: Json) => payload(item))
-    return mapped(value as JsonObject, clean, (key, member) =>
-      keys.has(key.toLowerCase()) && member !== null ? redactedMark : payload(member),
-    )
+    return mapped(value as JsonObject, clean, ofPayload)
   }
+  const ofPayload = (key: string, member: Json): Json =>
+    keys.has(key.toLowerCase()) && member !== null ? redactedMark : payload(member)
   const redact: Redactor = (value, given) => {
     const shape = typeof given === 'function' ? given(value) : given
     if (typeof shape === 'function') return redact(value, shape)
@@ -97,9 +99,11 @@ export function redactor(rules: Redaction | undefined): Redactor | undefined {
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map((item: Json) => redact(item, isList(shape) ? shape[0] : shape))
     const members = shape === 'text' || isList(shape) ? {} : shape
-    return mapped(value as JsonObject, same, (key, member) =>
-      redact(member, own(members, key) ?? members['*'] ?? 'text'),
-    )
+    return mapped(value as JsonObject, same, (key, member) => {
+      const named = own(members, key)
+      if (named === undefined && members['*'] === 'payload') return ofPayload(key, member)
+      return redact(member, named ?? members['*'] ?? 'text')
+    })
   }
   return redact
 }

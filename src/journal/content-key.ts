@@ -32,6 +32,21 @@ const plainScheme = 'sha256-1'
  */
 export const writtenKey = (value: string, scheme = plainScheme): string => `${scheme}:${value}`
 
+/**
+ * An event without the digests from which a short secret could be guessed. The journal of a redacted store has none, so
+ * what is copied into it from before loses them. An approval keeps the hash that it holds for. Pure.
+ */
+export function withoutPlainDigests(event: JournalEvent): JournalEvent {
+  if (!('op' in event)) return event
+  const { contentKey, ...others } = event as { readonly contentKey?: string } & JournalEvent
+  let rest = (contentKey?.startsWith(`${plainScheme}:`) === true ? others : event) as JournalEvent
+  if (rest.type === 'tool.called' || rest.type === 'worker.started') {
+    const { inputHash: _inputHash, ...unhashed } = rest
+    rest = unhashed
+  }
+  return rest
+}
+
 /** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
 export const workerContent = (agent: string, version: string, input: Json): string =>
   `worker ${canonical(agent)} ${canonical(version)} ${canonical(isEdge(input) ? edgeContent(input) : input)}`

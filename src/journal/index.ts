@@ -45,7 +45,15 @@ export {
 export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
 export { callScope, hookScope } from './turn-scopes.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
-export { contentKeys, isEdge, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
+export {
+  contentKeys,
+  isEdge,
+  questionContent,
+  sameContent,
+  withoutPlainDigests,
+  workerContent,
+  writtenKey,
+} from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
 export {
   newTranscriptFold,
@@ -87,6 +95,7 @@ export {
 export {
   answerShape,
   callerShape,
+  copiedResultShape,
   endReasonShape,
   earlierShape,
   editShape,

@@ -10,12 +10,22 @@ import { isObject, type Shape } from '../core/index.ts'
 import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events/events.ts'
 
+/** These members in one shape. */
+const each = <S extends Shape>(names: string, shape: S): { readonly [member: string]: S } =>
+  Object.fromEntries(names.split(' ').map((name) => [name, shape] as const))
+const kept = (names: string): { readonly [member: string]: 'kept' } => each(names, 'kept')
+
 // ---- what events have in common
 
 const failure = {
   code: 'kept',
   class: 'kept',
-  details: { '*': 'payload', limit: 'kept', activation: 'kept', hook: 'kept', capability: 'kept', lapsed: 'kept' },
+  details: {
+    '*': 'payload',
+    ...kept('limit activation hook capability lapsed'),
+    // Reeve reads them, and users may have members of these names, too
+    ...each('agent path middleware threw attempts later byDefault how', 'text'),
+  },
 } satisfies Shape
 
 /** What the row of a run that has ended says of its end. */
@@ -73,28 +83,11 @@ const answer = {
 } satisfies Shape
 
 /** The arguments of Reeve's own verbs, by their names; under any other name they are users'. */
-const verbInput = Object.fromEntries([
-  ['*', 'payload'],
-  ...[
-    'worker',
-    'workers',
-    'agent_name',
-    'to',
-    'role',
-    'member',
-    'mode',
-    'join',
-    'topic',
-    'delegation',
-    'refs',
-    'from',
-    'keep',
-  ].map((name) => [name, 'kept']),
-  ...['instructions', 'request', 'reason', 'description', 'text', 'question', 'task', 'kind'].map((name) => [
-    name,
-    'text',
-  ]),
-]) as { readonly [member: string]: Shape }
+const verbInput = {
+  '*': 'payload',
+  ...kept('worker workers agent_name to role member mode join topic delegation refs from keep'),
+  ...each('instructions request reason description text question task kind', 'text'),
+} satisfies Shape
 
 /** What a model answered that was offered verbs of Reeve's own. */
 export const answerShape =
@@ -121,10 +114,8 @@ const answered: Shape = (value) =>
 const edgeMessage = { role: 'kept', agent: 'kept' } satisfies Shape
 const inputShape: Shape = (value) => (isEdge(value) ? edge : 'payload')
 const edge = {
-  ...Object.fromEntries(
-    'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads hooks'
-      .split(' ')
-      .map((name) => [name, 'kept'] as const),
+  ...kept(
+    'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads hooks',
   ),
   /** What a start gives besides: see RootExtras. */
   root: { '*': 'kept', values: 'payload' },
@@ -222,16 +213,13 @@ export const writtenPlan = {
 // ---- events
 
 /** Members that are structure in every event that has them. */
-const structure = Object.fromEntries(
+const structure = kept(
   [
     'type v op address agent version id path from to run activation tool toolVersion callId inputHash contentKey capability worker delegation effect reserve charge usage lost',
     'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode strategy route subject status',
     'madeBy retryOf resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment under',
-  ]
-    .join(' ')
-    .split(' ')
-    .map((name) => [name, 'kept'] as const),
+  ].join(' '),
 )
 
 /** Members that are payload, or have structure of their own, in every event that has them. */
@@ -314,6 +302,14 @@ export const editShape = {
 /** The result of an operation: `stated` by the code that began it, else given by the event that opened it. */
 export const resultShape = (opened: JournalEvent['type'] | undefined, stated: Shape | undefined): Shape =>
   stated ?? (opened === 'model.requested' ? answer : 'payload')
+
+/**
+ * The result of an operation in a log that is copied, where the code that began it does not say what it holds. Whether a
+ * call is one of Reeve's own verbs is not known: their arguments keep their names. What a step of code returned may be
+ * structure of Reeve's own, so members do not go by their names in it.
+ */
+export const copiedResultShape = (opened: JournalEvent['type'] | undefined): Shape =>
+  opened === 'model.requested' ? answerShape(() => true) : opened === 'tool.called' ? 'payload' : 'text'
 
 /** Of a row in an inbox: what was posted, or what an activation sent. */
 export const mailShape: Shape = (value) => {

@@ -8,6 +8,8 @@ import type { Redaction } from '../../src/core/index.ts'
 import {
   agent,
   createRuntime,
+  failure,
+  FailureError,
   interrupt,
   step,
   supervisor,
@@ -77,6 +79,31 @@ test('K10: a registered value and a named member reach neither the store nor the
     expect(bytes).not.toContain(secret)
     expect(bytes).not.toContain('another-secret')
   }
+})
+
+test('K10: a named member is removed from the details of a failure, also at their top', async () => {
+  const store = join(folder(), 'reeve.db')
+  const login = tool({
+    name: 'login',
+    input: { type: 'object' },
+    execute: () => {
+      const details = { apiKey: 'another-secret', agent: secret, of: [{ apikey: 'another-secret' }] }
+      throw new FailureError(failure('tool.failed', 'no', 'validation', { details }))
+    },
+  })
+  const clerk = agent({
+    name: 'clerk',
+    tools: [login],
+    model: ({ messages }) => (messages.at(-1)!.role === 'tool' ? 'done' : { calls: [{ name: 'login', input: {} }] }),
+  })
+  const redact = { keys: ['apiKey', 'agent'], values: [secret] }
+  await using runtime = await createRuntime({ store, agents: [clerk], redact })
+  const run = await runtime.start(clerk, 'go')
+  await run.outcome()
+  const ends = (await run.journal()).flatMap(({ event }) =>
+    event.type === 'step.settled' && event.outcome.status === 'failed' ? [event.outcome.failure.details] : [],
+  )
+  expect(ends).toEqual([{ apiKey: '[redacted]', agent: '[redacted]', of: [{ apikey: '[redacted]' }] }])
 })
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'reeve-redaction-'))

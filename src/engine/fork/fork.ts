@@ -16,6 +16,7 @@ import {
   canonical,
   childActivation,
   derivedId,
+  present,
   ReeveError,
   rootActivation,
   withoutHandoff,
@@ -94,10 +95,14 @@ export interface ForkPlan {
 
 const invalid = (message: string, hint: string): ReeveError => new ReeveError('fork.invalid', message, { hint })
 
-/** The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). */
-export function mustBeSameFork(feed: readonly Recorded[], { run, at, to, edit }: ForkRun): void {
+/**
+ * The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). What was recorded
+ * may be of before these rules of redaction.
+ */
+export function mustBeSameFork(feed: readonly Recorded[], request: ForkRun, redact: RedactText): void {
+  const { run, at, to, edit } = request
   const told = (one: { run: RunId; at: number; edit?: ForkEdit | undefined }): string =>
-    canonical([one.run, one.at, (asGiven(one.edit) ?? null) as unknown as Json])
+    canonical([one.run, one.at, (asGiven(redactedEdit(one.edit, redact)) ?? null) as unknown as Json])
   const forked = feed.find(({ event }) => event.type === 'run.forked')?.event
   if (forked?.type === 'run.forked' && told(forked) === told({ run, at, edit })) return
   throw new ReeveError('run.conflict', `run ${to} exists already, and is not this fork`, {
@@ -451,10 +456,13 @@ const outside = (effect: string): boolean => effect === 'once' || effect === 'id
 const nameOf = (activation: ActivationId): string =>
   activation.slice(Math.max(activation.lastIndexOf('>'), activation.lastIndexOf('/')) + 1)
 
+type RedactText = (text: string, shape: Shape) => string
+
 /** A request without what may not be recorded: the edit goes into the fork's log as it stands here. */
-export function redactedFork(request: ForkRun, redact: (text: string, shape: Shape) => string): ForkRun {
-  const { edit } = request
-  return edit === undefined
-    ? request
-    : { ...request, edit: JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit }
-}
+export const redactedFork = (request: ForkRun, redact: RedactText): ForkRun => ({
+  ...request,
+  ...present({ edit: redactedEdit(request.edit, redact) }),
+})
+
+const redactedEdit = (edit: ForkEdit | undefined, redact: RedactText): ForkEdit | undefined =>
+  edit && (JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit)

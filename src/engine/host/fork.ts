@@ -13,7 +13,17 @@ import {
   type ActivationId,
   type RunId,
 } from '../../core/index.ts'
-import { encode, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
+import {
+  callerShape,
+  childRunsIn,
+  copiedResultShape,
+  encode,
+  questionShape,
+  valueShape,
+  withoutPlainDigests,
+  type Caller,
+  type JournalEvent,
+} from '../../journal/index.ts'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
 import type { InboxMail } from '../mail.ts'
@@ -27,7 +37,7 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   const { to } = request
   const { reader } = driver.store
   const again = async (): Promise<{ created: boolean }> => {
-    mustBeSameFork(await reader.feed(to, 0), redactedFork(request, driver.options.redact))
+    mustBeSameFork(await reader.feed(to, 0), request, driver.options.redact)
     return { created: false }
   }
   const origin = await originOf(reader, request)
@@ -80,7 +90,7 @@ function write(driver: Driver, plan: ForkPlan): void {
     id: run,
     agent,
     version,
-    caller: caller === undefined ? null : JSON.stringify(caller),
+    caller: caller === undefined ? null : options.redact(JSON.stringify(caller), callerShape),
     at,
     owner: null,
   })
@@ -89,10 +99,17 @@ function write(driver: Driver, plan: ForkPlan): void {
   const acts = new Set<ActivationId>([rootActivation(run)])
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
+  const { redactEntry } = options
+  const opened = new Map<string, JournalEvent['type']>()
   for (const { activation, seq, at: then, event } of plan.entries) {
-    const text = encode(event)
-    // it is redacted already, except for values registered since; the shapes of its results are not known here
-    const body = options.redactEntry?.(text, event, 'text') ?? text
+    if ('op' in event) opened.set(`${activation} ${event.address}`, event.type)
+    let body = encode(event)
+    if (redactEntry !== undefined) {
+      // the origin may be of before these rules
+      const result =
+        event.type === 'step.settled' ? copiedResultShape(opened.get(`${activation} ${event.address}`)) : undefined
+      body = redactEntry(encode(withoutPlainDigests(event)), event, result)
+    }
     batch.log.push({ act: activation, run, seq, at: then, body })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })
