@@ -9,12 +9,14 @@
  * everything that a tick has learned and intends).
  */
 import {
+  caught,
+  messageOf,
+  ReeveError,
   runOf,
   type ActivationId,
   type Failure,
   type Json,
   type Now,
-  type ReeveError,
   type RunId,
 } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
@@ -35,6 +37,24 @@ import type {
 
 /** What a process is told by that can do nothing more with its store: the engine stops. */
 export const isLost = ({ code }: ReeveError): boolean => code === 'store.replaced' || code === 'store.unsynced'
+
+/**
+ * Asks the store whether everything is on disk. Whatever the store throws, it is not known then (decision 0015): throws
+ * or rejects with an error that `isLost`.
+ */
+export const synced = (store: Pick<Store, 'synced' | 'errorOf' | 'name'>): Now<void> =>
+  caught(
+    () => store.synced(),
+    (thrown) => {
+      const error = store.errorOf(thrown)
+      throw isLost(error)
+        ? error
+        : new ReeveError('store.unsynced', `${store.name} cannot say what is on disk: ${messageOf(thrown)}`, {
+            hint: 'This process has stopped: of what it did last, nothing was told or let out. Mend the cause, then start the process again. A store of your own: its `synced` must retry what may pass.',
+            cause: thrown,
+          })
+    },
+  )
 
 // ---- what is written
 // -----------------------------------------------------------------------------------------------------------------
@@ -540,7 +560,8 @@ export interface Store {
   /**
    * Everything that was committed before this call, by any process, survives a power failure (K5): at once where a
    * commit always does, else as soon as it is so. Throws or rejects with `store.unsynced` where that cannot be known
-   * any more: then this process has nothing more to tell of this store, and its next commit fails, too.
+   * any more: then this process has nothing more to tell of this store, and its next commit fails, too. Anything else
+   * that it throws counts as that: what may pass is retried inside.
    */
   synced(): Now<void>
   /**

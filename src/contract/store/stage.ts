@@ -325,6 +325,11 @@ export class StoreStage {
     await store.lease.beat()
     return new StoreProcess(store)
   }
+  /** The store of a process: whoever takes it closes it. */
+  handOver({ store }: StoreProcess): Store {
+    this.#open.splice(this.#open.indexOf(store), 1)
+    return store
+  }
   async kill({ store }: StoreProcess): Promise<void> {
     await (await this.#at()).kill(store)
   }
@@ -332,8 +337,8 @@ export class StoreStage {
     await (await this.#at()).stall(store)
   }
   /** The process ends in order. */
-  async close({ store }: StoreProcess): Promise<void> {
-    this.#open.splice(this.#open.indexOf(store), 1)
+  async close(process: StoreProcess): Promise<void> {
+    const store = this.handOver(process)
     await store.stop()
     await store.release()
     await store.close()

@@ -17,6 +17,7 @@ import { queryCases } from './queries.ts'
 import { readCases } from './reads.ts'
 import { asideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
+import { syncCases } from './syncs.ts'
 import { systemCases } from './system.ts'
 import { valueCases } from './values.ts'
 import type { ContractCase } from '../engine/engine-contract.ts'
@@ -24,6 +25,7 @@ import type { ContractCase } from '../engine/engine-contract.ts'
 const plays: readonly StorePlay[] = [
   ...openCases,
   ...commitCases,
+  ...syncCases,
   ...postCases,
   ...mailCases,
   ...claimCases,

@@ -32,6 +32,7 @@ import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,
   isEmpty,
+  synced,
   type Batch,
   type BatchResult,
   type NewRow,
@@ -448,20 +449,20 @@ export class Driver implements EngineState {
       this.#carryOut(stops)
       for (const { tell } of tellings) tell()
     }
-    const synced = caught(
-      () => this.store.synced(),
+    const durable = caught(
+      () => synced(this.store),
       (thrown) => Promise.reject(thrown as Error),
     )
-    if (!(synced instanceof Promise)) {
+    if (!(durable instanceof Promise)) {
       moveAll(sealed, this.#cleared)
       return told()
     }
     const effects: Operation[] = []
     const isFirst = (op: Operation): boolean => begun.some(({ id }) => id === (op.owner as LoadedActivation).run.id)
     for (const op of sealed) (hasConsequences(op) || isFirst(op) ? effects : this.#cleared).push(op)
-    const waiting: Unsynced = { effects, tellings, synced }
+    const waiting: Unsynced = { effects, tellings, synced: durable }
     this.#unsynced.add(waiting)
-    synced.then(
+    durable.then(
       () => {
         if (!this.#unsynced.delete(waiting)) return
         this.#cleared.push(...effects)
@@ -469,7 +470,7 @@ export class Driver implements EngineState {
         if (effects.length > 0) this.schedule()
       },
       (thrown: unknown) => {
-        if (this.#unsynced.has(waiting)) this.onStoreFailure(this.store.errorOf(thrown), [])
+        if (this.#unsynced.has(waiting)) this.onStoreFailure(thrown as ReeveError, [])
       },
     )
   }
@@ -843,8 +844,8 @@ export class Driver implements EngineState {
   /** Everything is on disk, and whoever was to be told of it has been told. */
   async #synced(): Promise<void> {
     try {
-      await this.store.synced()
-      while (this.#unsynced.size > 0) await Promise.all([...this.#unsynced].map(({ synced }) => synced))
+      await synced(this.store)
+      while (this.#unsynced.size > 0) await Promise.all([...this.#unsynced].map((waiting) => waiting.synced))
     } catch (thrown) {
       this.onStoreFailure(this.store.errorOf(thrown), [])
     }

@@ -59,7 +59,7 @@ import {
 import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
-import { isLost, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import { isLost, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
@@ -218,6 +218,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     )
     this.#outage = new Outage(store.name, this.driver.options.warn)
     this.#subscriptions = new Subscriptions(store, {
+      synced: () => this.#synced(),
       redact: redactor(options.redact),
       onWaiting: (waits) => (waits ? this.#watch?.ref() : this.#watch?.unref()),
       isBeginning: (run) => this.#starting.has(run),
@@ -427,7 +428,17 @@ export class HostEngine<S extends Store = Store> implements Engine {
   /** What an outside is shown does not go back, whichever process has written it: it is on disk (K5). */
   async #read<T>(query: () => Now<T>): Promise<T> {
     this.#open()
-    return await this.#inStore(() => andThen(query(), (answer) => andThen(this.store.synced(), () => answer)))
+    return await this.#inStore(() => andThen(query(), (answer) => andThen(this.#synced(), () => answer)))
+  }
+  /** What is read is shown only when it is on disk; where nobody knows, this process stops. */
+  #synced(): Now<void> {
+    return caught(
+      () => synced(this.store),
+      (thrown) => {
+        if (!this.#closed) this.#lose(thrown as ReeveError)
+        throw thrown
+      },
+    )
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
@@ -485,7 +496,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   /** This process can do nothing more with the store: the engine stops, every pending and later call gets the error. */
   #lose(error: ReeveError): void {
-    if (this.#lost !== undefined) return
+    // a process that has died has nothing to stop
+    if (this.#lost !== undefined || this.driver.dead) return
     this.#lost = error
     clearInterval(this.#watch)
     this.driver.fail(error)

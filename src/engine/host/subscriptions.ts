@@ -32,6 +32,8 @@ const againMs = 100
 export interface SubscriptionOptions {
   /** Live parts leave this process without what is taken out of all that is recorded. */
   readonly redact: Redactor | undefined
+  /** Everything that was read is on disk. */
+  readonly synced: () => Now<void>
   /** Called with whether any caller waits: a process that awaits a run must not end while the run can still move. */
   readonly onWaiting: (waits: boolean) => void
   /** Whether a run that is not in the store is about to be. */
@@ -65,7 +67,7 @@ interface Listening {
 }
 
 export class Subscriptions {
-  readonly #store: Pick<Store, 'errorOf' | 'synced'>
+  readonly #store: Pick<Store, 'errorOf'>
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, EndWaiter[]>()
@@ -81,7 +83,7 @@ export class Subscriptions {
     () =>
       andThen(this.#reader.ends(this.#outcomes), (ends) => {
         if (ends.size > 0)
-          return andThen(this.#store.synced(), () => {
+          return andThen(this.#options.synced(), () => {
             for (const [run, end] of ends) this.ended(run, end)
           })
       }),
@@ -90,7 +92,7 @@ export class Subscriptions {
     },
   )
 
-  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf' | 'synced'>, options: SubscriptionOptions) {
+  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: SubscriptionOptions) {
     this.#store = store
     this.#reader = store.reader
     this.#parts = store.parts
@@ -127,7 +129,7 @@ export class Subscriptions {
       if (row === undefined && !this.#options.isHeld(run)) this.#failed(unknownRun(run), [run])
       else if (typeof row?.ended === 'number')
         return andThen(this.#reader.end(run), (end) =>
-          end === undefined ? undefined : andThen(this.#store.synced(), () => this.ended(run, end)),
+          end === undefined ? undefined : andThen(this.#options.synced(), () => this.ended(run, end)),
         )
     }
     return andThen(this.#reader.run(run), look)
