@@ -92,7 +92,7 @@ const roles: Record<string, () => void | Promise<void>> = {
   /** Archives what has ended, in chunks of so many entries; says each chunk. */
   archive() {
     const store = new SqliteStore({ file, durability: 'relaxed', ...quiet })
-    const archiver = new Archiver(store.db, { entries: Number(args[0]) }, 1)
+    const archiver = new Archiver(store.db, { entries: Number(args[0]) }, { chunks: 1 })
     const next = (): void => {
       const isMore = archiver.some(Number.MAX_SAFE_INTEGER)
       say(isMore ? 'a chunk' : 'archived')

@@ -196,7 +196,7 @@ test('K1: after every chunk that is moved, every question has the answer that it
       const store = open(inFolder())
       const acts = await play(store, plan)
       const before = answers(store, acts)
-      const archiver = new Archiver(store.db, { entries, span: 20 }, 1)
+      const archiver = new Archiver(store.db, { entries, span: 20 }, { chunks: 1 })
       while (archiver.some(forEver)) expect(answers(store, acts)).toEqual(before)
       // all but the run that has not ended
       expect(store.db.prepare("SELECT id FROM activation WHERE id GLOB 'act_*'").all()).toEqual([{ id: 'act_last' }])
@@ -277,6 +277,33 @@ test('K1: a page of all runs has what long and sparse runs hold of it, wherever 
   for (const from of [0, 1, 9_999, 10_000, 10_001, 25_000, 30_000])
     for (const size of [1, 900])
       expect(reader.page(from, size).events).toEqual(whole.events.filter(({ id }) => id > from).slice(0, size))
+})
+
+test('K1: one go moves a bounded number of characters, of one run or of many, and the rest has its turn later', async () => {
+  const store = open(inFolder())
+  const process = new StoreProcess(store)
+  const content = 'many words '.repeat(1_000)
+  const runs = Array.from({ length: 30 }, (_, i) => run(`r${i}`))
+  for (const [i, id] of runs.entries()) {
+    const entries = i === 0 ? 200 : 5
+    await process.commit((draft) => {
+      draft.begin(id)
+      for (let seq = 1; seq <= entries; seq++) draft.log(root(id), seq, stepped(`s${seq}`, content))
+    })
+    await process.commit((draft) => draft.holds(id).end(id, entries + 1, { at: i }))
+  }
+  await process.begin(run('newest'))
+  const feeds = runs.map((id) => store.reader.feed(id, 0))
+  const left = (): number => (store.db.prepare('SELECT sum(length(body)) AS n FROM log').get() as { n: number }).n
+  const moved: number[] = []
+  for (let isMore = true; isMore;) {
+    const before = left()
+    isMore = store.archive(Date.now())
+    moved.push(before - left())
+  }
+  expect(left()).toBeLessThan(1_000)
+  expect(Math.max(...moved)).toBeLessThan(600_000)
+  expect(runs.map((id) => store.reader.feed(id, 0))).toEqual(feeds)
 })
 
 test('K1: archived runs are removed with their chunks; what others have in common with them stays', async () => {

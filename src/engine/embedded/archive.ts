@@ -43,9 +43,12 @@ interface ChunkSize {
   /** Positions from its first entry to its last one: a page of all runs finds the chunks that it needs by it. */
   readonly span: number
 }
-const chunkSize: ChunkSize = { entries: 1_000, characters: 1_000_000, span: 10_000 }
-/** So many chunks are moved at once, of about so many entries together as one may hold: others have their turn then. */
-const chunksAtOnce = 20
+const chunkSize: ChunkSize = { entries: 1_000, characters: 500_000, span: 10_000 }
+/**
+ * How much is moved at once, while the event loop waits: chunks are begun until they have so many entries or characters
+ * together, or are so many. With a last one that is full this takes less than 10 ms.
+ */
+const atOnce = { entries: 1_000, characters: 100_000, chunks: 20 }
 /** So many characters of unpacked chunks are kept: as much as the chunks around one position hold, mostly. */
 const keptCharacters = 8_000_000
 
@@ -249,13 +252,13 @@ export class Archiver {
   readonly #db: DatabaseSync
   readonly #sql: Record<keyof typeof moving, StatementSync>
   readonly #size: ChunkSize
-  readonly #chunksAtOnce: number
+  readonly #most: typeof atOnce
 
   /** With smaller steps than by default, for tests. */
-  constructor(db: DatabaseSync, size: Partial<ChunkSize> = {}, atOnce = chunksAtOnce) {
-    this.#chunksAtOnce = atOnce
+  constructor(db: DatabaseSync, size: Partial<ChunkSize> = {}, most: Partial<typeof atOnce> = {}) {
     this.#db = db
     this.#size = { ...chunkSize, ...size }
+    this.#most = { ...atOnce, ...most }
     this.#sql = prepared(db, moving)
     for (const name of ['next', 'nextNear'] as const) this.#sql[name].setReturnArrays(true)
   }
@@ -269,14 +272,18 @@ export class Archiver {
     this.#sql.begin.run()
     try {
       let isMore = true
+      const most = this.#most
+      let [entries, characters] = [0, 0]
       for (
-        let entries = 0, chunks = 0;
-        isMore && entries < this.#size.entries && chunks < this.#chunksAtOnce;
+        let chunks = 0;
+        isMore && chunks < most.chunks && entries < most.entries && characters < most.characters;
         chunks++
       ) {
         const run = this.#candidate(endedBefore)
-        if (run === undefined) isMore = false
-        else entries += this.#move(run)
+        const moved = run === undefined ? [] : this.#move(run)
+        isMore = run !== undefined
+        entries += moved.length
+        for (const [, , , , body] of moved) characters += body.length
       }
       this.#sql.commit.run()
       return isMore
@@ -293,8 +300,8 @@ export class Archiver {
     return (this.#sql.candidate.get(endedBefore, busy) as { id: RunId } | undefined)?.id
   }
 
-  /** Moves the next chunk of a run. Returns how many entries are in it. */
-  #move(run: RunId): number {
+  /** Moves the next chunk of a run. Returns the entries in it. */
+  #move(run: RunId): readonly EntryRow[] {
     const entries = this.#nextEntries(run)
     const range = subtreeRange(rootActivation(run))
     if (entries.length > 0) {
@@ -318,23 +325,29 @@ export class Archiver {
       this.#sql.insert.run(entries[0]![0], entries.at(-1)![0], run, packed)
     }
     if (this.#sql.isLeft.get(...range) === undefined) this.#sql.markRun.run(run)
-    return entries.length
+    return entries
   }
 
   #nextEntries(run: RunId): readonly EntryRow[] {
     const range = subtreeRange(rootActivation(run))
     const { last } = this.#sql.lastArchived.get(run) as { last: number | null }
-    const { entries: most, characters: mostCharacters, span } = this.#size
+    const { entries: most, span } = this.#size
     // what is near is found without a look at all that is left of the run
-    const near =
-      last === null ? [] : (this.#sql.nextNear.all(last, last + span, ...range, most) as unknown as EntryRow[])
-    const next = near.length > 0 ? near : (this.#sql.next.all(...range, most) as unknown as EntryRow[])
+    const near = last === null ? [] : this.#fitting(this.#sql.nextNear.iterate(last, last + span, ...range, most))
+    return near.length > 0 ? near : this.#fitting(this.#sql.next.iterate(...range, most))
+  }
+
+  /** Of these entries, those that fit into one chunk; no others are read. At least one. */
+  #fitting(rows: Iterable<unknown>): readonly EntryRow[] {
+    const fitting: EntryRow[] = []
     let characters = 0
-    const end = next.findIndex(([position, , , , body], i) => {
-      characters += body.length
-      return i > 0 && (characters > mostCharacters || position - next[0]![0] >= span)
-    })
-    return end < 0 ? next : next.slice(0, end)
+    for (const entry of rows as Iterable<EntryRow>) {
+      characters += entry[4].length
+      const isFull = characters > this.#size.characters || entry[0] - (fitting[0] ?? entry)[0] >= this.#size.span
+      if (fitting.length > 0 && isFull) break
+      fitting.push(entry)
+    }
+    return fitting
   }
 }
 
