@@ -189,17 +189,19 @@ export interface WorkerPolicy extends WorkerDelegation {
   readonly grant: LeaderGrant
 }
 
-/** The policies of each definition by worker; a definition does not change. */
-const policies = new WeakMap<Delegation, Map<string, WorkerPolicy>>()
+/**
+ * The policies of each definition, by the exception that it makes for a worker; undefined: none. Not by name: a team may
+ * have ever new workers, and a definition lives as long as its process.
+ */
+const policies = new WeakMap<Delegation, Map<WorkerDelegation | undefined, WorkerPolicy>>()
 
 /** The policy for delegations to one worker. */
 export function policyFor(given: Delegation, worker: string): WorkerPolicy {
+  const mine = own(given.workers, worker)
   let known = policies.get(given)
-  if (known === undefined) policies.set(given, (known = new Map<string, WorkerPolicy>()))
-  let policy = known.get(worker)
-  if (policy === undefined) {
-    known.set(worker, (policy = { ...optionsFor(given, worker), grant: grantIn(given, worker) }))
-  }
+  if (known === undefined) policies.set(given, (known = new Map<WorkerDelegation | undefined, WorkerPolicy>()))
+  let policy = known.get(mine)
+  if (policy === undefined) known.set(mine, (policy = { ...optionsFor(given, worker), grant: grantIn(given, worker) }))
   return policy
 }
 
