@@ -67,6 +67,8 @@ interface Lane {
   /** In the order in which they came. */
   readonly queue: ChurnSet<QueuedCall>
   callOff: (() => void) | undefined
+  /** Calls are let go just now. */
+  letsGo: boolean
   /** When its last call ended. */
   restsSince: number
 }
@@ -112,7 +114,7 @@ export class Governor {
 
   /**
    * Asks for leave. Where it does not wait, the call is under way from now on; otherwise `go` says when, once, unless
-   * its pass was ended before.
+   * its pass was ended before. `go` may end passes and ask for others; it must not throw.
    */
   pass(model: string, go: () => void): Pass {
     const lane = this.#lane(model)
@@ -149,6 +151,7 @@ export class Governor {
         throttle: undefined,
         queue: new ChurnSet(),
         callOff: undefined,
+        letsGo: false,
         restsSince: 0,
       }
       this.#lanes.set(model, made)
@@ -210,15 +213,20 @@ export class Governor {
     return true
   }
 
-  /** Lets the calls go whose turn it is. */
+  /** Lets the calls go whose turn it is. Those that end at once, or ask for more, are seen to by the loop that let them go. */
   #next(lane: Lane): void {
-    if (lane.queue.size > 0)
-      for (const turn of lane.queue) {
-        if (!this.#isFree(lane)) break
-        lane.queue.delete(turn)
-        this.#leaves(lane, turn)
-        turn.go()
+    if (lane.letsGo) return
+    lane.letsGo = true
+    try {
+      while (lane.queue.size > 0 && this.#isFree(lane)) {
+        const [turn] = lane.queue as Iterable<QueuedCall>
+        lane.queue.delete(turn!)
+        this.#leaves(lane, turn!)
+        turn!.go()
       }
+    } finally {
+      lane.letsGo = false
+    }
     if (lane.underWay === 0 && lane.queue.size === 0) {
       if (lane.throttle === undefined) this.#lanes.delete(lane.model)
       else lane.restsSince = this.#clock.now()

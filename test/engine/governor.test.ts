@@ -311,3 +311,52 @@ test('all users of one clock share one governor', () => {
   expect(governorOf()).toBe(governorOf())
   expect(governorOf(clock)).not.toBe(governorOf())
 })
+
+describe('what calls do as they are let go', () => {
+  /** A governor whose model takes so many calls, none of them before `open`. */
+  function limited(limit: number) {
+    const clock = manualClock()
+    const governor = new Governor(clock)
+    const first = range(1, 2 * limit).map(() => governor.pass(model, () => {}))
+    first.pop()!.end('refused', 1_000)
+    for (const pass of first) pass.end('other')
+    expect(limitOf(governor)).toBe(limit)
+    return { governor, open: () => clock.advance(1_000) }
+  }
+
+  test('K6: those that end at once let the next ones go, however many wait', () => {
+    const { governor, open } = limited(1)
+    const went: number[] = []
+    for (const n of range(1, 20_000)) {
+      const pass = governor.pass(model, () => {
+        went.push(n)
+        pass.end('other')
+      })
+    }
+    expect(went).toEqual([])
+    open()
+    expect(went).toEqual(range(1, 20_000))
+    expect(governor.state()).toMatchObject([{ underWay: 0, waiting: 0 }])
+  })
+
+  test('K6: one that asks for another call and ends earlier ones lets every other go once', () => {
+    const { governor, open } = limited(20)
+    const went: number[] = []
+    const passes = new Map<number, ReturnType<Governor['pass']>>()
+    const ask = (n: number): void =>
+      void passes.set(
+        n,
+        governor.pass(model, () => {
+          went.push(n)
+          if (n > 20) passes.get(n)!.end('other')
+          if (n !== 20) return
+          ask(41)
+          for (const each of range(1, 20)) passes.get(each)!.end('other')
+        }),
+      )
+    for (const n of range(1, 40)) ask(n)
+    open()
+    expect(went).toEqual(range(1, 41))
+    expect(governor.state()).toMatchObject([{ underWay: 0, waiting: 0 }])
+  })
+})
