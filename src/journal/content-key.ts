@@ -39,7 +39,7 @@ export const writtenKey = (value: string, scheme = plainScheme): string => `${sc
 export function withoutPlainDigests(event: JournalEvent): JournalEvent {
   if (!('op' in event)) return event
   const { contentKey, ...others } = event as { readonly contentKey?: string } & JournalEvent
-  let rest = (contentKey?.startsWith(`${plainScheme}:`) === true ? others : event) as JournalEvent
+  let rest: JournalEvent = contentKey?.startsWith(`${plainScheme}:`) === true ? others : event
   if (rest.type === 'tool.called' || rest.type === 'worker.started') {
     const { inputHash: _inputHash, ...unhashed } = rest
     rest = unhashed

@@ -33,7 +33,7 @@ const withSynced = (store: Store, synced: () => Now<void>): Store =>
     get(target, name) {
       if (name === 'synced') return synced
       const member: unknown = Reflect.get(target, name)
-      return typeof member === 'function' ? member.bind(target) : member
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })
 
@@ -60,7 +60,7 @@ export const syncCases: readonly StorePlay[] = failures.flatMap(([what, fail]) =
       const pays: Orchestration = {
         name: 'pays',
         version: '1',
-        run: async (ctx, input) => completed(await step(ctx, 'pay', () => left.push(String(input)))),
+        run: async (ctx, input) => completed(await step(ctx, 'pay', () => left.push(input as string))),
       }
       const registry: Registry = { onMissingVersion: 'move', find: (name) => (name === 'pays' ? pays : undefined) }
       const engine = new HostEngine(
