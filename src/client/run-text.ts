@@ -1,12 +1,14 @@
 /**
  * The text of a run for a reader over HTTP: deltas while it is written, and the rest once it is recorded.
  *
- * Owns: which agents are read, and giving each recorded answer once. Does not own: the stream (remote-run.ts); the same
- * text for a reader in code (../runtime/feed/run-text.ts), which also knows what middlewares make of results.
+ * Owns: which agents are read, and giving each recorded answer once. Does not own: the stream (remote-run.ts), what was
+ * seen of an answer (../core/seen-text.ts); the same text for a reader in code (../runtime/feed/run-text.ts), which also
+ * knows what middlewares make of results.
  * Holds: the state of one reader; it may be fed over several connections.
  */
 import type { ActivationId, Json } from '../core/index.ts'
 // not through the door: the client needs nothing else of it
+import { SeenText } from '../core/seen-text.ts'
 import { streamPartOf } from '../core/stream-part.ts'
 import type { FeedMessage, PartMessage } from '../server/wire.ts'
 
@@ -36,8 +38,8 @@ interface TextSpeaker {
   readonly holds: boolean
   /** Calls of its model in flight: what middlewares may still change of their answers. */
   readonly asked: Map<string, readonly string[]>
-  /** The deltas of an answer that is not recorded yet. */
-  seen: { readonly attempt: string; readonly text: string; readonly isCut: boolean } | undefined
+  /** The deltas of answers that are not recorded yet. */
+  readonly seen: SeenText
   /** A recorded answer that a middleware may still change. */
   held: string | undefined
   last: string | undefined
@@ -63,18 +65,11 @@ export class RunTextReader {
   }
 
   #part(message: PartMessage): string {
-    const { activation, address, attempt: nth, offset } = message
+    const { activation, address, attempt, offset } = message
     const part = streamPartOf(message)
     const speaker = this.#speakers.get(activation)
     if (part.type !== 'text.delta' || speaker?.wanted !== true) return ''
-    const { text } = part
-    const attempt = `${address} ${nth}`
-    // after the death of a process attempts are counted anew
-    const isSame = speaker.seen?.attempt === attempt && offset !== 0
-    const seen = isSame ? speaker.seen! : { attempt, text: '', isCut: false }
-    const isCut = seen.isCut || (offset !== undefined && offset !== seen.text.length)
-    speaker.seen = isCut ? { ...seen, isCut } : { ...seen, text: seen.text + text }
-    return isCut ? '' : text
+    return speaker.seen.show({ address, attempt: String(attempt), text: part.text, offset })
   }
 
   #event({ activation, event }: RunEvent): string {
@@ -102,7 +97,7 @@ export class RunTextReader {
       path,
       holds,
       asked: new Map(),
-      seen: undefined,
+      seen: new SeenText(),
       held: undefined,
       last: undefined,
       handedOn: false,
@@ -135,6 +130,7 @@ export class RunTextReader {
         if (event.purpose === undefined) speaker.asked.set(event.address, event.changeable ?? [])
         return ''
       case 'step.settled': {
+        speaker.seen.ended(event.address, event.outcome.status === 'completed')
         const changeable = speaker.asked.get(event.address)
         speaker.asked.delete(event.address)
         if (changeable === undefined || event.outcome.status !== 'completed') return ''
@@ -163,10 +159,7 @@ export class RunTextReader {
 
   /** What the reader has not had of a recorded text. */
   #give(speaker: TextSpeaker, text: string): string {
-    const seen = speaker.seen?.text ?? ''
-    speaker.seen = undefined
     speaker.last = text
-    const at = text.indexOf(seen)
-    return at < 0 ? text : text.slice(at + seen.length)
+    return speaker.seen.restOf(text)
   }
 }

@@ -160,6 +160,7 @@ export {
   type Redactor,
   type Shape,
 } from './redact.ts'
+export { SeenText } from './seen-text.ts'
 export {
   sentPart,
   streamPartOf,

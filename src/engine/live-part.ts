@@ -144,12 +144,13 @@ function join(block: ShownBlock): number {
   return length
 }
 
-/** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */
+/** Joins two deltas of one block, of which the second follows the first; undefined if they are not. */
 export function mergeParts<P extends LivePart>(last: P, next: P): P | undefined {
   if (last.activation !== next.activation || last.address !== next.address) return undefined
   if (last.epoch !== next.epoch || last.attempt !== next.attempt) return undefined
   const [a, b] = [last.part, next.part]
   if (!isDelta(a) || !isDelta(b) || a.type !== b.type || a.id !== b.id) return undefined
+  if (last.offset !== undefined && next.offset !== last.offset + a.text.length) return undefined
   return { ...last, part: { ...a, text: a.text + b.text } }
 }
 

@@ -28,7 +28,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['@noble/hashes'],
     clock: ['.'],
     // the client in a browser reads parts, and needs nothing else
-    doors: ['index.ts', 'stream-part.ts'],
+    doors: ['index.ts', 'stream-part.ts', 'seen-text.ts'],
   },
   journal: { owns: 'what happened: events, codec and upcasters, the journal port, views', imports: ['core'] },
   engine: {

@@ -65,6 +65,22 @@ const roles: Record<string, () => void | Promise<void>> = {
     await engine.start({ run: 'held' as RunId, agent: 'holder', version: '1', input: null })
   },
 
+  /** Drives a run whose only step says two words and never ends. */
+  async speak() {
+    const engine = createEmbeddedEngine({ file, ...quiet })
+    engine.drive(
+      registry({
+        speaker: (ctx) =>
+          step(ctx, 'say', ({ emit }) => {
+            for (const text of ['old ', 'words ']) emit({ type: 'text.delta', id: '0', text })
+            say('speaking')
+            return new Promise<never>(() => undefined)
+          }),
+      }),
+    )
+    await engine.start({ run: 'spoken' as RunId, agent: 'speaker', version: '1', input: null })
+  },
+
   /** Drives a run whose only step blocks the event loop for so many milliseconds, with a lease of so many. */
   async block() {
     const [blockMs, leaseMs] = args.map(Number) as [number, number]

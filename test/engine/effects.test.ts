@@ -214,6 +214,28 @@ describe('a timeout', () => {
     expect(ends).toMatchObject([{ attempts: 2, outcome: { output: 'second' } }])
   })
 
+  test('K9: an attempt that was told to stop, or is over, shows nothing more, and has no text so far', async () => {
+    const { effects, clock, calls, parts, step } = stage()
+    const op = step({ timeoutMs: 100, retry: { ...noJitter, attempts: 2, backoffMs: 10 } })
+    const say = (nth: number, text: string): void => calls[nth]!.emit({ type: 'text.delta', id: '0', text })
+    effects.release(op)
+    say(0, 'a')
+    expect(effects.shownBy(op)?.text.deltas()).toHaveLength(1)
+    clock.advance(100)
+    // it does not listen
+    say(0, 'b')
+    expect(effects.shownBy(op)).toBeUndefined()
+    clock.advance(2_000)
+    clock.advance(10)
+    say(1, 'A')
+    say(0, 'c')
+    say(1, 'B')
+    calls[1]!.end('AB')
+    await settled()
+    say(1, 'C')
+    expect(parts.map(({ attempt, part }) => `${attempt}${(part as { text: string }).text}`)).toEqual(['1a', '2A', '2B'])
+  })
+
   test('is over with the attempt', async () => {
     const { effects, clock, calls, ends, step } = stage()
     effects.release(step({ timeoutMs: 1_000 }))

@@ -57,6 +57,13 @@ describe('the queue of a reader', () => {
     ])
   })
 
+  test('keeps a delta apart that does not follow the one before it: one was missed, or the attempt begins again', () => {
+    const said = (offset: number | undefined, t: string): LivePart => text(t, offset === undefined ? {} : { offset })
+    expect(mergeParts(said(0, 'ab'), said(2, 'c'))).toEqual(said(0, 'abc'))
+    expect(mergeParts(said(undefined, 'ab'), said(undefined, 'c'))).toEqual(said(undefined, 'abc'))
+    for (const offset of [0, 3]) expect(mergeParts(said(0, 'ab'), said(offset, 'c'))).toBeUndefined()
+  })
+
   test('keeps its bytes below the bound and says how many parts it left out', async () => {
     const queue = queueOf(4_000)
     for (let i = 0; i < 1_000; i++) queue.push({ ...text(''), part: { type: 'progress', i } })

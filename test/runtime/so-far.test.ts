@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { agent, type Agent } from '../../src/agent/index.ts'
-import type { ModelFunction } from '../../src/model/index.ts'
-import type { PartsOptions, Run, RunPart, Runtime } from '../../src/runtime/index.ts'
+import type { Run, RunPart, Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
+import { lineOf, model, partsOf, stop, text, textOf, thought, type Piece, type Stop } from './speech.ts'
 
 let folder = ''
 const open: Runtime[] = []
@@ -19,42 +19,6 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-interface Piece {
-  readonly type: 'text.delta' | 'reasoning.delta'
-  readonly id: string
-  readonly text: string
-}
-const text = (of: string, id = '0'): Piece => ({ type: 'text.delta', id, text: of })
-const thought = (of: string): Piece => ({ type: 'reasoning.delta', id: 'r', text: of })
-
-/** A place in a script where the model waits until the test lets it go on. */
-interface Stop {
-  readonly reached: Promise<void>
-  readonly goOn: () => void
-  readonly pass: () => Promise<void>
-}
-function stop(): Stop {
-  const [reached, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  return {
-    reached: reached.promise,
-    goOn: () => left.resolve(),
-    pass: () => {
-      reached.resolve()
-      return left.promise
-    },
-  }
-}
-
-const model =
-  (script: readonly (Piece | Stop)[], answer: string): ModelFunction =>
-  async ({ emit }) => {
-    for (const each of script) {
-      if ('pass' in each) await each.pass()
-      else emit?.({ ...each })
-    }
-    return answer
-  }
-
 const poet = (script: readonly (Piece | Stop)[], answer: string): Agent =>
   agent({ name: 'poet', description: 'Writes verse.', model: model(script, answer) })
 
@@ -62,22 +26,6 @@ async function begun(root: Agent, store?: string): Promise<Run> {
   const runtime = await runtimeUnderTest({ agents: [root], ...(store === undefined ? {} : { store }) })
   open.push(runtime)
   return (await runtime.start(root, 'go')) as Run
-}
-
-async function textOf(run: Run, options?: PartsOptions): Promise<string> {
-  let all = ''
-  for await (const piece of run.text(options)) all += piece
-  return all
-}
-
-/** The deltas that a reader of parts has, each with its offset. */
-const lineOf = ({ part, offset, attempt }: RunPart): string[] =>
-  'text' in part && 'id' in part ? [`${attempt} ${part.type} ${part.id} ${offset} ${JSON.stringify(part.text)}`] : []
-
-async function partsOf(run: Run, options?: PartsOptions): Promise<string[]> {
-  const lines: string[] = []
-  for await (const part of run.parts(options)) lines.push(...lineOf(part))
-  return lines
 }
 
 describe('text() in the middle of a call', () => {

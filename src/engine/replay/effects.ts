@@ -169,6 +169,7 @@ class StepAttempt implements StepIO {
   readonly now: number
   declare readonly traceparent: string
   declare readonly signal: AbortSignal
+  /** Shows a part, unless the attempt is over or was told to stop. */
   readonly emit: (part: Json) => void
   /** The text that it has shown, if any. */
   #shown: ShownText | undefined
@@ -178,7 +179,10 @@ class StepAttempt implements StepIO {
     this.epoch = host.epochOf(flight.op)
     this.attempt = attempt
     this.now = host.clock.now()
+    const { abort } = flight
     const emit = (part: Json): void => {
+      // it was told to stop, or has ended: the next attempt may be under way
+      if (abort.aborted || flight.io !== this) return
       if (!isDelta(part)) return host.part(flight.op, attempt, part)
       const shown = (this.#shown ??= new ShownText())
       const block = shown.blockOf(part)
@@ -253,10 +257,11 @@ export class Effects {
     return this.#flights.has(op.effectKey)
   }
 
-  /** The attempt of an effect that is under way, and the text that it has shown so far. */
+  /** The attempt of an effect that is under way and was not told to stop, and the text that it has shown so far. */
   shownBy(op: Operation): { readonly attempt: number; readonly text: ShownText } | undefined {
-    const io = this.#flights.get(op.effectKey)?.io
-    return io?.shown === undefined ? undefined : { attempt: io.attempt, text: io.shown }
+    const flight = this.#flights.get(op.effectKey)
+    if (flight?.io?.shown === undefined || flight.abort.aborted) return undefined
+    return { attempt: flight.io.attempt, text: flight.io.shown }
   }
 
   /** Lets a step out, or joins the one that is out under the same key. */

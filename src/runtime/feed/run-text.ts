@@ -1,11 +1,11 @@
 /**
  * The text of a run: deltas while it is written, if this process receives them, and the rest once it is recorded.
  *
- * Owns: returning each recorded answer once and complete, after the deltas already seen. Does not own: the filter
- * (part-origin.ts), which events are text (journal/views/transcript.ts).
+ * Owns: returning each recorded answer once and complete, after the deltas already seen. Does not own: what was seen of
+ * an answer (core/seen-text.ts), the filter (part-origin.ts), which events are text (journal/views/transcript.ts).
  * Holds: K9: late, slow and remote readers receive the same text as any other, only at another time.
  */
-import { streamPartOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { SeenText, streamPartOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Engine, LivePart } from '../../engine/index.ts'
 import {
   newTranscriptFold,
@@ -66,18 +66,10 @@ export function textOf(
   }
 }
 
-/** The deltas seen of an answer that is not recorded yet. */
-interface Seen {
-  readonly attempt: string
-  readonly text: string
-  /** The reader was too slow or missed a delta: the rest comes once it is recorded. */
-  readonly isCut: boolean
-}
-
 class TextBuilder {
   readonly #origins: PartOrigins
   readonly #spoken: TranscriptFold
-  readonly #seen = new Map<ActivationId, Seen>()
+  readonly #seen = new Map<ActivationId, SeenText>()
   /** The last text of each activation. */
   readonly #last = new Map<ActivationId, string>()
 
@@ -88,38 +80,34 @@ class TextBuilder {
 
   /** `hasRoom`: the reader keeps up, so it receives deltas. */
   take(item: FeedItem, hasRoom: boolean): readonly string[] {
-    return item.type === 'part' ? this.#part(item.part, hasRoom) : this.#event(item.event)
+    return item.type === 'part' ? [this.#part(item.part, hasRoom)] : this.#event(item.event)
   }
 
-  /** The text of a failed attempt is followed by that of the next attempt. */
-  #part(live: LivePart, hasRoom: boolean): readonly string[] {
-    const { activation, address, epoch, attempt: nth, offset } = live
+  #part(live: LivePart, hasRoom: boolean): string {
+    const { activation, address, epoch, attempt, offset } = live
     const part = streamPartOf(live)
-    if (part.type !== 'text.delta' || !this.#origins.isWanted(activation)) return []
-    const attempt = `${address} ${epoch} ${nth}`
-    const before = this.#seen.get(activation)
-    const seen = before?.attempt === attempt ? before : { attempt, text: '', isCut: false }
-    const hasMissed = offset !== undefined && offset !== seen.text.length
-    const isCut = seen.isCut || !hasRoom || hasMissed
-    this.#seen.set(activation, isCut ? { ...seen, isCut } : { ...seen, text: seen.text + part.text })
-    return isCut ? [] : [part.text]
+    if (part.type !== 'text.delta' || !this.#origins.isWanted(activation)) return ''
+    let seen = this.#seen.get(activation)
+    if (seen === undefined) this.#seen.set(activation, (seen = new SeenText()))
+    return seen.show({ address, attempt: `${epoch} ${attempt}`, text: part.text, offset }, hasRoom)
   }
 
   #event(recorded: Recorded): readonly string[] {
+    const { activation, event } = recorded
+    if (event.type === 'step.settled')
+      this.#seen.get(activation)?.ended(event.address, event.outcome.status === 'completed')
     const change = this.#origins.note(recorded)
     const words = change === undefined ? [] : transcribeChange(this.#spoken, recorded, change)
-    return words.flatMap((each) => (this.#origins.isWanted(each.activation) ? this.#said(each) : []))
+    const texts = words.flatMap((each) => (this.#origins.isWanted(each.activation) ? this.#said(each) : []))
+    if (event.type === 'activation.settled') this.#seen.delete(activation)
+    return texts
   }
 
   #said(said: Spoken): readonly string[] {
     const text = wordsIn(said)
     if (text === undefined || (said.type === 'ended' && text === this.#last.get(said.activation))) return []
-    const seen = this.#seen.get(said.activation)?.text ?? ''
-    this.#seen.delete(said.activation)
     this.#last.set(said.activation, text)
-    // the part that the reader missed before it began, or at the end
-    const at = text.indexOf(seen)
-    return at === -1 ? [text] : [text.slice(at + seen.length)]
+    return [this.#seen.get(said.activation)?.restOf(text) ?? text]
   }
 }
 

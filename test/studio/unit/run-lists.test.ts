@@ -139,6 +139,9 @@ describe('streamed text', () => {
     texts.add([piece('first', 0)])
     texts.add([piece('second', 0, { attempt: 2 })])
     expect(textOf(texts)).toBe('second')
+    // after a pause the attempt of the same number begins again
+    texts.add([piece('thi', 0, { attempt: 2 }), piece('rd', 3, { attempt: 2 })])
+    expect(textOf(texts)).toBe('third')
     expect(texts.keep(() => true)).toBe(false)
     expect(texts.keep(() => false)).toBe(true)
     expect(texts.of('act_a')).toEqual([])

@@ -70,8 +70,9 @@ export class LiveTexts {
       if (delta === undefined) continue
       const key = `${message.activation} ${message.address} ${delta.kind}`
       const known = this.#texts.get(key)
-      // another attempt says it anew
-      const text = known === undefined || known.attempt !== message.attempt ? new LiveText(message, delta.kind) : known
+      // another attempt says it anew; after a pause or the death of a process it has the number of the one before
+      const isSame = known?.attempt === message.attempt && message.offset !== 0
+      const text = isSame ? known : new LiveText(message, delta.kind)
       if (text !== known) this.#texts.set(key, text)
       text.append(delta.text, message.offset)
       changed = true
