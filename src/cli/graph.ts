@@ -5,7 +5,7 @@
  * Owns: the levels, the line of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text
  * (planGraph of the journal), the team's other facts (team-summary.ts). Pure: a function of the view and the time.
  */
-import { cut, visibleLine } from '../core/index.ts'
+import { cut, visibleLine, wrapped } from '../core/index.ts'
 import type { TaskStatus } from '../core/index.ts'
 import type { TaskView, TeamView } from '../runtime/index.ts'
 import { teamSummary } from './team-summary.ts'
@@ -39,20 +39,20 @@ export function graphLines(
     ...row.flatMap((place) => [
       taskLine(place, team, widths, now, style),
       ...details(place.task, membersOf.get(place.task.task) ?? []).flatMap((each) =>
-        wrapped(each, columns, indentOf(place) + 2).map((line) => style('dim', line)),
+        indented(each, columns, indentOf(place) + 2).map((line) => style('dim', line)),
       ),
     ]),
   ])
   const { route, reasons } = team.plan
-  const [title = '', ...more] = wrapped(`${shown(team.agent)}  ${route}: ${reasons.map(shown).join('; ')}`, columns, 0)
-  const name = cut(shown(team.agent), columns)
+  const [title = '', ...more] = indented(`${shown(team.agent)}  ${route}: ${reasons.map(shown).join('; ')}`, columns, 0)
+  const name = title.startsWith(shown(team.agent)) ? shown(team.agent) : title
   return [
     `${style('bold', name)}${title.slice(name.length)}`,
     ...more,
-    ...wrapped(summary(team, now), columns, 0),
+    ...indented(summary(team, now), columns, 0),
     '',
     ...drawn,
-    ...teamSummary(team).flatMap((line, i) => [...(i === 0 ? [''] : []), ...wrapped(line, columns, 0)]),
+    ...teamSummary(team).flatMap((line, i) => [...(i === 0 ? [''] : []), ...indented(line, columns, 0)]),
   ]
 }
 
@@ -237,19 +237,6 @@ function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: n
   return `${state}: ${parts.join(', ')}; up to ${concurrency} at once; ${duration((endedAt ?? now) - startedAt)}`
 }
 
-/** Wraps a text between words; lines after the first are indented by two more columns. */
-function wrapped(text: string, columns: number, indent: number): readonly string[] {
-  const lines: string[] = []
-  let line = ' '.repeat(indent)
-  let isEmpty = true
-  for (const word of text.split(' ')) {
-    if (!isEmpty && line.length + 1 + word.length > columns) {
-      lines.push(line)
-      line = ' '.repeat(indent + 2)
-      isEmpty = true
-    }
-    line += isEmpty ? word : ` ${word}`
-    isEmpty = false
-  }
-  return [...lines, line].map((each) => cut(each, columns))
-}
+/** A text in lines between words; those after the first are indented by two more columns. */
+const indented = (text: string, columns: number, indent: number): readonly string[] =>
+  wrapped(text, columns, ' '.repeat(indent), ' '.repeat(indent + 2)).map((line) => line.trimEnd())

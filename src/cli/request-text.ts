@@ -13,18 +13,27 @@ import {
   visibleJson,
   visibleLine,
   wrapped,
-  type Failure,
   type Json,
   shellWord,
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 import { reeve } from './invocation.ts'
+import type { Terminal } from './terminal.ts'
 
 /** Limits: characters of a value on one line, characters of an argument to approve, its lines, number of arguments. */
 const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
 
 const truncated = (text: string, characters: number, where: string): string =>
   text.length <= characters ? text : `${beginning(text, characters)}… (${text.length} characters${where})`
+
+/**
+ * A line as a command prints it: on a terminal in as many as it needs; elsewhere it stays one, for the program that
+ * reads it.
+ */
+export const printedLines = (
+  text: string,
+  { isLive, columns }: Pick<Terminal, 'isLive' | 'columns'>,
+): readonly string[] => (isLive ? wrapped(text, columns) : [text])
 
 /** A value on one line; a long one is cut, with its length. */
 export const preview = (value: unknown, where = '', characters: number = most.brief): string =>
@@ -150,10 +159,11 @@ function textLines(text: string, columns: number, all: string): readonly string[
   ]
 }
 
-/** A question other than an approval: its text, and the command or call that answers it. */
+/** A question other than an approval: its text, and last the command or call that answers it. */
 export function questionLines(
   { kind, id, run, body }: RunWaiting['questions'][number],
   where: string,
+  columns = 100,
 ): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
@@ -163,13 +173,14 @@ export function questionLines(
     diverged: `Settle it with: ${settleCommand('diverged', id, where)}`,
   }[kind]
   return [
-    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
+    ...wrapped(
+      `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
+      columns,
+    ),
     `  ${answer}`,
   ]
 }
 
 /** The commands for a run that was set aside. */
-export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
-  ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
-  `  retry: ${reeve} resume ${shellWord(run)}${where}    (or end it without its code: ${reeve} cancel ${shellWord(run)}${where})`,
-]
+export const setAsideCommands = (run: string, where: string): string =>
+  `retry: ${reeve} resume ${shellWord(run)}${where}    (or end it without its code: ${reeve} cancel ${shellWord(run)}${where})`

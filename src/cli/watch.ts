@@ -6,7 +6,7 @@
  */
 import { describeOutcome, messageOf, ReeveError, visibleLine, shellWord } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
-import { approvalLines, questionLines, setAsideLines } from './request-text.ts'
+import { approvalLines, questionLines, setAsideCommands } from './request-text.ts'
 import { aborted, currentUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
@@ -168,7 +168,8 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     say(`The run is taken over. Hand it back to continue:\n  ${reeve} handback ${shellWord(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
-    for (const line of setAsideLines(state.failure, run.id, where)) say(line)
+    if (state.failure.hint !== undefined) say(`  ${visibleLine(state.failure.hint)}`)
+    say(`  ${setAsideCommands(run.id, where)}`)
   } else if (lacksCode(state))
     say(
       elsewhere
@@ -185,7 +186,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
       for (const { id } of state.waiting)
         say(`  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`)
     }
-    for (const question of others) for (const line of questionLines(question, where)) say(line)
+    for (const question of others) for (const line of questionLines(question, where, terminal.columns)) say(line)
     if (!elsewhere && state.questions.length > 0)
       say(`${state.waiting.length > 0 ? '' : 'Then resume it:\n'}  ${reeve} resume ${shellWord(run.id)}${where}`)
   }

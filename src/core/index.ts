@@ -76,6 +76,7 @@ export { andThen, caught, detached, oneAtATime, promised, type Now } from './now
 export {
   bar,
   beginning,
+  beginningIn,
   columnsOfText,
   cut,
   visible,

@@ -120,22 +120,43 @@ const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x
 export const columnsOfText = (text: string): number =>
   [...text].reduce((columns, character) => columns + columnsOf(character), 0)
 
-/**
- * A line in as many as a screen of so many columns needs; those after the first stand behind the bar. `before`: what
- * the first one begins with. No character is broken, and none is wider than counted.
- */
-export function wrapped(line: string, columns: number, before = ''): readonly string[] {
-  const lines: string[] = []
-  let [shown, begin] = ['', before]
-  let left = Math.max(20, columns - columnsOfText(before))
-  for (const character of line) {
-    left -= columnsOf(character)
-    if (left < 0) {
-      lines.push(begin + shown)
-      ;[shown, begin] = ['', bar]
-      left = Math.max(20, columns - columnsOfText(bar)) - columnsOf(character)
-    }
-    shown += character
+/** What a line is never broken in: an escape, a character with its marks. */
+const piece = /(?:\\u[0-9a-f]{4}|\\.|.)\p{M}{0,2}/gsu
+
+/** The longest beginning of a text of one line that takes no more than so many columns. */
+export function beginningIn(columns: number, text: string): string {
+  let [left, end] = [columns, 0]
+  for (const [each] of text.matchAll(piece)) {
+    left -= columnsOfText(each)
+    if (left < 0) break
+    end += each.length
   }
-  return [...lines, begin + shown]
+  return text.slice(0, end)
+}
+
+/**
+ * A line in as many as a screen of so many columns needs; those after the first begin with `after`, by default the bar.
+ * `before`: what the first one begins with. It is broken after a space; a word is broken only where it is longer than a
+ * line. No character is left out or broken, and none is wider than counted.
+ */
+export function wrapped(line: string, columns: number, before = '', after = bar): readonly string[] {
+  const lines: string[] = []
+  const room = Math.max(20, columns - columnsOfText(after))
+  let [rest, begin] = [line, before]
+  let head = beginningIn(Math.max(20, columns - columnsOfText(before)), rest)
+  while (head.length < rest.length) {
+    const end = breakOf(rest, head, room)
+    lines.push(begin + rest.slice(0, end))
+    ;[rest, begin] = [rest.slice(end), after]
+    head = beginningIn(room, rest)
+  }
+  return [...lines, begin + rest]
+}
+
+/** Where a text is broken of which `head` fits a line: before the word at its end, if that fits the next line. */
+function breakOf(text: string, head: string, room: number): number {
+  const from = head.lastIndexOf(' ') + 1
+  const to = text.indexOf(' ', head.length)
+  const last = text.slice(from, to < 0 ? undefined : to)
+  return from > 0 && beginningIn(room, last) === last ? from : head.length
 }

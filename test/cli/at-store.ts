@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { main } from '../../src/cli/program.ts'
-import { fakeTerminal } from './fake-terminal.ts'
+import { fakeTerminal, type FakeTerminal } from './fake-terminal.ts'
 
 let folder = ''
 beforeEach(async () => {
@@ -15,11 +15,17 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 /** The store of this test. */
 export const storeHere = (): string => join(folder, 'x.db')
 
+interface Called {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
 /** Calls a command. */
-export async function reeve(
-  ...args: string[]
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const terminal = fakeTerminal()
+export const reeve = (...args: string[]): Promise<Called> => reeveOn(fakeTerminal(), ...args)
+
+/** Calls a command on this terminal. */
+export async function reeveOn(terminal: FakeTerminal, ...args: string[]): Promise<Called> {
   const code = await main(['--store', storeHere(), ...args], {
     terminal,
     cwd: folder,

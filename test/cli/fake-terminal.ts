@@ -7,13 +7,13 @@ export interface FakeTerminal extends Terminal {
 }
 
 /** Not live and without anybody to ask, unless it is told. `answers` are given one by one. */
-export function fakeTerminal({ isLive = false, answers = [] as string[] } = {}): FakeTerminal {
+export function fakeTerminal({ isLive = false, columns = 100, answers = [] as string[] } = {}): FakeTerminal {
   let written = ''
   let notes = ''
   return {
     isLive,
     canAsk: answers.length > 0,
-    columns: 100,
+    columns,
     rows: 30,
     line: (text = '') => (written += `${text}\n`),
     note: (text) => (notes += `${text}\n`),

@@ -1,6 +1,16 @@
 /** What somebody wrote, as it is shown to somebody else. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cut, visible, visibleJson, visibleLine, visibleLines } from '../../src/core/index.ts'
+import {
+  bar,
+  columnsOfText,
+  cut,
+  visible,
+  visibleJson,
+  visibleLine,
+  visibleLines,
+  wrapped,
+} from '../../src/core/index.ts'
 
 describe('nothing that is shown moves a cursor, hides, turns writing round or passes for another character', () => {
   test.each([
@@ -67,4 +77,49 @@ test('nothing is cut without saying how much', () => {
   expect(cut('x'.repeat(100), 100)).toBe('x'.repeat(100))
   expect(cut('x'.repeat(101), 20)).toBe(`${'x'.repeat(15)}…+86`)
   expect(cut('🙂'.repeat(20), 11)).toBe('🙂🙂🙂…+34')
+})
+
+describe('a line that is longer than the screen', () => {
+  test('is broken between words', () => {
+    expect(wrapped('  reason: the price has changed since it was approved', 30)).toEqual([
+      '  reason: the price has ',
+      '    │ changed since it was ',
+      '    │ approved',
+    ])
+    expect(wrapped('first line behind the bar', 26, bar)).toEqual(['    │ first line behind ', '    │ the bar'])
+  })
+
+  test('is broken within a word that is longer than a line, where it stands', () => {
+    expect(wrapped(`see ${'x'.repeat(40)} there`, 26)).toEqual([
+      `see ${'x'.repeat(22)}`,
+      `    │ ${'x'.repeat(18)} `,
+      '    │ there',
+    ])
+  })
+
+  test('wide characters count as two columns; no escape and no letter with its marks is broken', () => {
+    expect(wrapped('送金送金送金 送金送金 🙂🙂🙂🙂🙂', 26)).toEqual(['送金送金送金 送金送金 ', '    │ 🙂🙂🙂🙂🙂'])
+    expect(wrapped(`${'x'.repeat(18)}${visible('\u200b')}y`, 22)).toEqual(['x'.repeat(18), String.raw`    │ \u200by`])
+    expect(wrapped(`${'x'.repeat(21)}e\u0301y`, 22)).toEqual(['x'.repeat(21), '    │ e\u0301y'])
+  })
+
+  test('every character is there once, no line is too wide, and no word is broken that fits a line', () => {
+    const word = fc.string({ unit: fc.constantFrom('a', 'b', '送', '🙂', '\u200b', 'e\u0301', '-'), maxLength: 60 })
+    const text = fc.array(fc.oneof(word, fc.constant('')), { maxLength: 30 }).map((words) => visible(words.join(' ')))
+    fc.assert(
+      fc.property(text, fc.integer({ min: 26, max: 90 }), fc.constantFrom('', bar), (line, columns, before) => {
+        const lines = wrapped(line, columns, before)
+        const parts = lines.map((each, i) => each.slice((i === 0 ? before : bar).length))
+        expect(parts.join('')).toBe(line)
+        for (const each of lines) expect(columnsOfText(each)).toBeLessThanOrEqual(columns)
+        let at = 0
+        for (const part of parts.slice(0, -1)) {
+          at += part.length
+          if (line[at - 1] === ' ' || line[at] === ' ') continue
+          const word = line.slice(line.lastIndexOf(' ', at - 1) + 1).split(' ')[0]!
+          expect(columnsOfText(word)).toBeGreaterThan(columns - columnsOfText(bar) - 5)
+        }
+      }),
+    )
+  })
 })

@@ -7,7 +7,7 @@ import { isObject, shellWord, visible, type Json } from '../../core/index.ts'
 import type { Question } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { answerCommand, preview, settleCommand } from '../request-text.ts'
+import { answerCommand, preview, printedLines, settleCommand } from '../request-text.ts'
 import { driveCommand } from '../next-command.ts'
 import { isExpired } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
@@ -42,7 +42,9 @@ export function questions(
       const { run, kind, activation, address } = question
       const expired = isExpired(question, now) ? await driveCommand({ context, runtime, place, run }) : undefined
       const call = kind === 'in-doubt' ? callAt(await runtime.handle(run).journal(), activation, address) : undefined
-      for (const line of linesOf(question, whereOf(options), { expired, call })) terminal.line(line)
+      const { text, command } = entryOf(question, whereOf(options), { expired, call })
+      for (const line of text.flatMap((each) => printedLines(each, terminal))) terminal.line(line)
+      terminal.line(`  ${command}`)
     }
     if (open.length === filter.limit) terminal.note(`There may be more: --limit ${filter.limit * 2}`)
     return exits.done
@@ -55,12 +57,12 @@ interface QuestionContext {
   readonly call: RecordedCall | undefined
 }
 
-/** Who asks, what, until when and what happens then, and the command that answers, or drives an expired one. */
-function linesOf(
+/** Who asks, what, until when and what happens then; and the command that answers, or drives an expired one. */
+function entryOf(
   { id, kind, run, address, askedAt, until, body }: Question,
   where: string,
   { expired, call }: QuestionContext,
-): readonly string[] {
+): { readonly text: readonly string[]; readonly command: string } {
   const content: { readonly [name: string]: Json } = isObject(body) ? body : {}
   const { path, tool, input, question, reason, onTimeout } = content
   const who = Array.isArray(path) ? ` ${visible(path.join('/'))}` : ''
@@ -86,9 +88,8 @@ function linesOf(
       : expired === undefined
         ? `until ${timeText(until)}, then ${timeout}`
         : `expired ${timeText(until)}: ${timeout} when the run is driven`
-  return [
-    `${visible(id)}  ${kind}  ${run}${who}: ${what}`,
-    `  asked ${timeText(askedAt)}, ${deadline}`,
-    `  ${expired ?? command}`,
-  ]
+  return {
+    text: [`${visible(id)}  ${kind}  ${run}${who}: ${what}`, `  asked ${timeText(askedAt)}, ${deadline}`],
+    command: expired ?? command,
+  }
 }

@@ -14,8 +14,9 @@ import {
   answerCommand,
   answeredText,
   argumentsLine,
-  setAsideLines,
   preview,
+  printedLines,
+  setAsideCommands,
   settleCommand,
   whoLines,
 } from '../request-text.ts'
@@ -61,11 +62,18 @@ export function show(context: CommandContext, id: string, { json = false, graph 
       return exits.done
     }
     const where = whereOf(options)
+    const say = (text: string): void => {
+      for (const line of printedLines(text, terminal)) terminal.line(line)
+    }
+    const sayAll = ({ text, command }: ShownEntry): void => {
+      for (const each of text) say(each)
+      if (command !== undefined) terminal.line(`  ${command}`)
+    }
     terminal.line(
       `${terminal.style('bold', view.run)}  ${view.status}${view.queued === undefined ? '' : ` behind ${view.queued.behind}`}  ${view.agent} ${view.version}`,
     )
-    terminal.line(`input: ${preview(inputOf(view))}`)
-    if (view.origin !== undefined) terminal.line(originText(view.origin))
+    say(`input: ${preview(inputOf(view))}`)
+    if (view.origin !== undefined) say(originText(view.origin))
     const now = Date.now()
     const questions = await runtime.questions({ run: id })
     // one read while the run ended may still list a question
@@ -82,42 +90,46 @@ export function show(context: CommandContext, id: string, { json = false, graph 
     for (const line of taskLines(view, where)) terminal.line(line)
     // an answer that the run has not read yet: still open in the journal, but no longer a pending question
     const pending = new Set(questions.map((each) => each.id))
-    for (const approval of view.approvals) terminal.line(approvalText(approval, where, pending.has(approval.id), now))
-    for (const interrupt of view.interrupts)
-      terminal.line(interruptText(interrupt, where, pending.has(interrupt.id), now))
+    for (const approval of view.approvals) sayAll(approvalEntry(approval, where, pending.has(approval.id), now))
+    for (const interrupt of view.interrupts) sayAll(interruptEntry(interrupt, where, pending.has(interrupt.id), now))
     for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
-      if (run === view.run && reason !== undefined)
-        for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
+      if (run === view.run && reason !== undefined) sayAll(stuckEntry(reason, failure, run, where))
     const events = await run.journal()
-    for (const doubt of view.doubts) for (const line of doubtLines(doubt, questions, events, where)) terminal.line(line)
-    for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) terminal.line(line)
+    for (const doubt of view.doubts) sayAll(doubtEntry(doubt, questions, events, where))
+    for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) say(line)
     if (!isDriven) terminal.line(await undrivenLine({ context, runtime, place, run: id, agent: view.agent }))
-    if (view.takeover !== undefined) terminal.line(takeoverText(view.takeover, view.run, where))
+    if (view.takeover !== undefined) sayAll(takeoverEntry(view.takeover, view.run, where))
     else if (view.pause !== undefined)
-      terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${visibleLine(view.pause.reason)}`}`)
+      say(`paused${view.pause.reason === undefined ? '' : `: ${visibleLine(view.pause.reason)}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
     const { results } = view.outcome ?? {}
     if (results?.partial === true)
       terminal.line(
         `partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`,
       )
-    if (view.outcome?.status === 'completed') terminal.line(`output: ${preview(view.outcome.output)}`)
-    else if (view.outcome !== undefined) terminal.line(visibleLine(describeOutcome(view.outcome)))
-    if (view.outcome?.status === 'bailed') terminal.line(`text: ${preview(view.outcome.text)}`)
+    if (view.outcome?.status === 'completed') say(`output: ${preview(view.outcome.output)}`)
+    else if (view.outcome !== undefined) say(visibleLine(describeOutcome(view.outcome)))
+    if (view.outcome?.status === 'bailed') say(`text: ${preview(view.outcome.text)}`)
     return exits.done
   })
+}
+
+/** What is said of one thing, and the command for it, which stays on one line: it is copied. */
+interface ShownEntry {
+  readonly text: readonly string[]
+  readonly command?: string
 }
 
 const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string =>
   `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`
 
 /** What is in doubt or has diverged: the call with its arguments, and the command that settles it. */
-function doubtLines(
+function doubtEntry(
   { kind, activation, address, doneIn, madeBy }: RunView['doubts'][number],
   questions: readonly Question[],
   events: readonly Recorded[],
   where: string,
-): string[] {
+): ShownEntry {
   const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
   const call = kind === 'in-doubt' ? callAt(events, activation, address) : undefined
   const what = call === undefined ? visible(address) : callText(call)
@@ -125,19 +137,26 @@ function doubtLines(
     (each) => each.kind === kind && each.activation === activation && each.address === address,
   )
   const line = `${kind}: ${what}${by === undefined ? '' : ` (${by} did or began it)`}`
-  if (question === undefined) return [`${line}: settled, not yet read by the run`]
-  return [`${line} (${question.id})`, `  ${settleCommand(kind, question.id, where)}`]
+  if (question === undefined) return { text: [`${line}: settled, not yet read by the run`] }
+  return { text: [`${line} (${question.id})`], command: settleCommand(kind, question.id, where) }
 }
 
 /** Why a run is stuck; for one that was set aside, the commands of the operator. */
-const stuckLines = (reason: string, failure: Failure | undefined, run: string, where: string): string[] => [
-  `stuck: ${visibleLine(reason)}`,
-  ...(failure === undefined ? [] : setAsideLines(failure, run, where)),
-]
+const stuckEntry = (reason: string, failure: Failure | undefined, run: string, where: string): ShownEntry => ({
+  text: [`stuck: ${visibleLine(reason)}`, ...(failure?.hint === undefined ? [] : [`  ${visibleLine(failure.hint)}`])],
+  ...(failure === undefined ? {} : { command: setAsideCommands(run, where) }),
+})
 
-function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, run: string, where: string): string {
+function takeoverEntry(
+  { by, reason, since }: NonNullable<RunView['takeover']>,
+  run: string,
+  where: string,
+): ShownEntry {
   const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
-  return `taken over by ${by === undefined ? 'a human' : visible(by)} since ${new Date(since).toISOString()}${why}\n  ${reeve} handback ${run}${where}`
+  return {
+    text: [`taken over by ${by === undefined ? 'a human' : visible(by)} since ${new Date(since).toISOString()}${why}`],
+    command: `${reeve} handback ${run}${where}`,
+  }
 }
 
 /** The plans of a run's teams. */
@@ -188,28 +207,37 @@ function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
   )
 }
 
-function approvalText(approval: ApprovalView, where: string, isPending: boolean, now: number): string {
+function approvalEntry(approval: ApprovalView, where: string, isPending: boolean, now: number): ShownEntry {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${visible(tool)} with ${argumentsLine(approval.input)}`
   if (!open)
-    return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
-  if (!isPending) return `${id} ${call}: decided, not yet read by the run`
+    return {
+      text: [`${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`],
+    }
+  if (!isPending) return { text: [`${id} ${call}: decided, not yet read by the run`] }
   if (isExpired(approval, now))
-    return `${id} ${call}: ${expiredText(approval.until)}, continues with ${preview(approval.onTimeout)} when the run is driven`
-  const who = whoLines(approval).map((line) => `\n  ${line}`)
-  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  ${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`
+    return {
+      text: [
+        `${id} ${call}: ${expiredText(approval.until)}, continues with ${preview(approval.onTimeout)} when the run is driven`,
+      ],
+    }
+  return {
+    text: [`asks: ${call}`, `  ${risk} risk: ${visibleLine(reason)}`, ...whoLines(approval).map((line) => `  ${line}`)],
+    command: `${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`,
+  }
 }
 
 /** A deadline that has passed. */
 const expiredText = (until: number | undefined): string => `expired ${timeText(until ?? 0)}`
 
-function interruptText(interrupt: InterruptView, where: string, isPending: boolean, now: number): string {
+function interruptEntry(interrupt: InterruptView, where: string, isPending: boolean, now: number): ShownEntry {
   const { id, question, open, outcome } = interrupt
-  if (!open) return `${id} ${preview(question)}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`
-  if (!isPending) return `${id} ${preview(question)}: answered, not yet read by the run`
+  const asked = `${id} ${preview(question)}`
+  if (!open) return { text: [`${asked}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`] }
+  if (!isPending) return { text: [`${asked}: answered, not yet read by the run`] }
   if (isExpired(interrupt, now))
-    return `${id} ${preview(question)}: ${expiredText(interrupt.until)}, counts as not answered when the run is driven`
-  return `asks (${id}): ${preview(question)}\n  ${answerCommand(id, where)}`
+    return { text: [`${asked}: ${expiredText(interrupt.until)}, counts as not answered when the run is driven`] }
+  return { text: [`asks (${id}): ${preview(question)}`], command: answerCommand(id, where) }
 }
 
 /** The instructions or input of the run, without the other fields of its edge. */

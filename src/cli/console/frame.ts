@@ -5,7 +5,15 @@
  * Owns: the layout in so many columns and rows. Does not own: keys and state (session.ts), how a request or a tree reads
  * (request-text.ts, tree.ts). Pure. No line is wider than the screen; wide characters count as two columns.
  */
-import { columnsOfText, describeOutcome, totalUsage, visible, visibleLine, wrapped } from '../../core/index.ts'
+import {
+  beginningIn,
+  columnsOfText,
+  describeOutcome,
+  totalUsage,
+  visible,
+  visibleLine,
+  wrapped,
+} from '../../core/index.ts'
 import type { Approval, Question, RunSummary, RunView } from '../../runtime/index.ts'
 import { approvalLines, preview, questionLines } from '../request-text.ts'
 import type { Style } from '../terminal.ts'
@@ -80,8 +88,7 @@ function runKeys({ view, requests, selected, hasList }: RunFrame): string {
 
 /** A line that fits: what is cut ends in `…`. */
 export function clip(text: string, columns: number): string {
-  if (wrapped(text, columns).length === 1) return text
-  return `${wrapped(text, columns - 1)[0]!}…`
+  return columnsOfText(text) <= columns ? text : `${beginningIn(columns - 1, text)}…`
 }
 
 /** The name of an entry. */
@@ -108,7 +115,7 @@ function entryLine(entry: ListEntry, isChosen: boolean, { now, columns }: FrameS
     const { kind, run, askedAt } = entry.question
     // what is asked is cut first: requests that read the same differ in their run
     const of = `  ${kind}  ${visible(run)}  ${duration(now - askedAt)}`
-    return line(`${clip(`${mark} ? ${askedText(entry)}`, columns - columnsOfText(of))}${of}`, 'yellow')
+    return line(`${clip(`${mark} ? ${askedText(entry)}`, Math.max(20, columns - columnsOfText(of)))}${of}`, 'yellow')
   }
   const { run, status, agent, createdAt, reason } = entry.run
   const why = reason === undefined ? '' : `  ${visibleLine(reason)}`
@@ -177,14 +184,14 @@ function requestLines(request: ListEntry, columns: number): readonly string[] {
   if (request.type === 'run') return []
   const { approval, question } = request
   if (approval !== undefined) return approvalLines(approval, columns)
-  const [said, how] = questionLines(question, '')
+  const lines = questionLines(question, '', columns)
   const keys = {
     interrupt: 'e answers it',
     'in-doubt': 'y: it happened; n: it did not, and is done now',
-    diverged: how!.trim(),
+    diverged: lines.at(-1)!.trim(),
     approval: '',
   }[question.kind]
-  return [said!, `  ${keys}`].flatMap((each) => wrapped(each, columns))
+  return [...lines.slice(0, -1), ...wrapped(`  ${keys}`, columns)]
 }
 
 const line = (text: string, style?: Style): FrameLine => (style === undefined ? { text } : { text, style })
