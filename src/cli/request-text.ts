@@ -51,6 +51,17 @@ export function argumentsLine(input: Json): string {
   return fields.length === 0 ? 'no arguments' : [...shown, ...more].join(', ')
 }
 
+/** A moment as people read it. */
+export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
+
+/** What becomes of a question that nobody answers in time. */
+export const timeoutText = (onTimeout: Json | undefined): string =>
+  onTimeout === undefined ? 'it counts as not answered' : `it continues with ${preview(onTimeout)}`
+
+/** What becomes of a question whose deadline has passed. */
+export const expiredText = (until: number | undefined, onTimeout: Json | undefined): string =>
+  `expired ${timeText(until ?? 0)}: ${timeoutText(onTimeout)} when the run is driven`
+
 /** How an interrupt ended. */
 export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
   outcome.status === 'completed'

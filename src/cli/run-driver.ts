@@ -1,7 +1,7 @@
 /**
  * Run drivers: whether a run needs a process that drives it, and whether one may be there.
  *
- * Owns: both answers. Does not own: the command that drives a run (next-command.ts), who holds which run (engine).
+ * Owns: these answers. Does not own: the command that drives a run (next-command.ts), who holds which run (engine).
  * Holds: a process that may be alive counts as one that drives, so that no run is said to be left that is not.
  */
 import type { RunSummary, Runtime } from '../runtime/index.ts'
@@ -21,6 +21,10 @@ export function needsDriver({ status, waitsFor }: RunSummary, now: number): bool
   if (status === 'running' || status === 'pausing') return true
   return status === 'waiting' && (waitsFor === undefined || isExpired(waitsFor.oldest, now))
 }
+
+/** The same of a run with these open questions: one whose deadline has passed may stand behind others. */
+export const isLeft = (run: RunSummary, questions: readonly { readonly until?: number }[], now: number): boolean =>
+  needsDriver(run, now) || questions.some((each) => isExpired(each, now))
 
 /** Whether the deadline of a question has passed: it closes as soon as a process drives its run. */
 export const isExpired = ({ until }: { readonly until?: number }, now: number): boolean =>

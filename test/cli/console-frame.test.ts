@@ -86,15 +86,21 @@ describe('every screen fits', () => {
       const footers = [{ message: hostile }, { message: '', prompt: { label: hostile, text: hostile } }]
       for (const footer of footers) {
         for (const selected of [0, entries.length - 1]) {
-          const frame = listFrame({ entries, selected, hasMore: true }, size, footer)
+          const frame = listFrame({ entries, selected, hasMore: true, isDriven: true }, size, footer)
           mustFit(frame, columns, rows)
           expect(frame.lines.filter(({ text }) => text.startsWith('>'))).toHaveLength('prompt' in footer ? 2 : 1)
         }
         for (const run of runs) {
           const view = await run.view()
+          const left = { undriven: `no process drives it: ${hostile}` }
           const requests = entries.filter((each) => each.type === 'question' && each.question.run === run.id)
           for (const scroll of [0, 3, 1_000])
-            mustFit(runFrame({ view, requests, selected: 0, scroll, hasList: true }, size, footer), columns, rows)
+            for (const more of [{}, left])
+              mustFit(
+                runFrame({ view, requests, selected: 0, scroll, hasList: true, ...more }, size, footer),
+                columns,
+                rows,
+              )
         }
       }
     }
@@ -166,7 +172,7 @@ describe('every screen fits', () => {
     await run.until('waiting')
     const size = { columns: 80, rows: 24, now: Date.now() }
     const entries: ListEntry[] = (await runtime.questions()).map((question) => ({ type: 'question', question }))
-    const list = listFrame({ entries, selected: 0, hasMore: false }, size, { message: '' })
+    const list = listFrame({ entries, selected: 0, hasMore: false, isDriven: true }, size, { message: '' })
     expect(list.isWhole).toBe(false)
     expect(list.lines[1]!.text).toMatch(/… {2}interrupt {2}run_asks {2}\S+s$/)
     const keysOf = async (requests: readonly ListEntry[]): Promise<string> =>
@@ -177,13 +183,18 @@ describe('every screen fits', () => {
     expect(await keysOf([{ type: 'question', question, approval }])).toBe(
       'q leave  a approve  r reject  e edit  s send back  p pause  c cancel  Esc list',
     )
+    // a deadline that has passed: nothing is decided any more
+    const expired = { ...question, until: size.now - 1 }
+    expect(await keysOf([{ type: 'question', question: expired, approval }])).toBe(
+      'q leave  p pause  c cancel  Esc list',
+    )
     expect(await keysOf([])).toBe('q leave  p pause  c cancel  Esc list')
   })
 
   test('what is typed ends at the cursor; arguments of a megabyte are typed on without a wait', () => {
     const text = `${'漢字abc '.repeat(200_000)}the end`
     const { lines } = listFrame(
-      { entries: [], selected: 0, hasMore: false },
+      { entries: [], selected: 0, hasMore: false, isDriven: true },
       { columns: 24, rows: 10, now: 0 },
       { message: '', prompt: { label: 'Edit', text } },
     )
@@ -193,7 +204,7 @@ describe('every screen fits', () => {
   test('a message of several lines is shown, with the command in it', async () => {
     const message = `✓ Approved apr_${'0'.repeat(20)}. If no worker is running: reeve resume run_${'1'.repeat(20)} --store x.db`
     const { lines } = listFrame(
-      { entries: [], selected: 0, hasMore: false },
+      { entries: [], selected: 0, hasMore: false, isDriven: true },
       { columns: 80, rows: 24, now: 0 },
       { message },
     )
@@ -203,7 +214,7 @@ describe('every screen fits', () => {
   test('a run without mail and questions shows its tree; an empty list says so', async () => {
     await using runtime = await createRuntime({ agents: [asks] })
     const empty = listFrame(
-      { entries: [], selected: 0, hasMore: false },
+      { entries: [], selected: 0, hasMore: false, isDriven: true },
       { columns: 80, rows: 24, now: 0 },
       { message: '' },
     )

@@ -350,6 +350,7 @@ test('a store that is away for a moment does not end the watch', async () => {
     interrupted: stop.signal,
     editor: undefined,
     where: '',
+    undrivenLine: () => Promise.resolve('no process drives it: reeve resume'),
   })
   const shown = session.show()
   await expect.poll(() => last).toContain('1 waiting')
@@ -394,6 +395,7 @@ describe('two approvers at once', () => {
       interrupted: new AbortController().signal,
       editor: undefined,
       where: '',
+      undrivenLine: () => Promise.resolve('no process drives it: reeve resume'),
     })
     const shown = session.show()
     await expect

@@ -56,6 +56,19 @@ async function reeve(
   return { code, out: terminal.written, err: terminal.notes }
 }
 
+/** What `reeve watch` shows once this is on its screen. */
+async function watched(text: string, ...args: string[]): Promise<string> {
+  let shown = ''
+  const screen = { draw: (lines: readonly string[]) => void (shown = lines.join('\n')), leave: () => undefined }
+  const terminal = { ...fakeTerminal({ isLive: true, answers: [''] }), takeScreen: () => screen }
+  const left = new AbortController()
+  const ended = main(['watch', ...args], { terminal, cwd: folder, interrupted: left.signal, version: '1.2.3' })
+  await vi.waitFor(() => expect(shown).toContain(text), { timeout: 20_000 })
+  left.abort()
+  await ended
+  return shown
+}
+
 test('a killed run is shown as left, with the command; resume drives it and sends nothing; a doubt is settled', async () => {
   await team('reeve.config.ts', "execute: () => process.kill(process.pid, 'SIGKILL')")
   expect(program('reeve.config.ts', 'await run.outcome()').signal).toBe('SIGKILL')
@@ -68,6 +81,9 @@ test('a killed run is shown as left, with the command; resume drives it and send
   const left = (await reeve('show', 'p1')).out
   expect(left).toMatch(/· boss .*\n└─ · clerk .* pay\nrunning: d1 \(clerk\)\n/)
   expect(left).toContain(undriven)
+  const screen = await watched(undriven.trim(), 'p1')
+  expect(screen).toMatch(/· boss .*\n└─ · clerk /)
+  expect(await watched('no process drives it')).toMatch(/running {2}boss {2}p1 {2}\S+ {2}no process drives it/)
   expect(left).not.toContain('reeve stop')
 
   const resumed = await reeve('resume', 'p1')
@@ -107,10 +123,15 @@ test('an expired approval is marked, without a command to approve; without a con
   expect(out).toMatch(/, expired 20\S+Z: it continues with "reject" when the run is driven\n {2}reeve resume p1/)
   expect(out).not.toContain('reeve approve')
   const shown = (await reeve('show', 'p1')).out
-  expect(shown).toMatch(/apr_\w+ pay with usd: 5: expired 20\S+Z, continues with "reject" when the run is driven\n/)
+  expect(shown).toMatch(/apr_\w+ pay with usd: 5: expired 20\S+Z: it continues with "reject" when the run is driven\n/)
   expect(shown).toContain(`no process drives it: run your program again, or ${command}`)
   expect(shown).not.toContain('reeve approve')
   expect((await reeve('runs', '--why')).out).toMatch(/, expired 20\S+Z\n.*no process drives it: /)
+  const screen = await watched('expired 20', 'p1')
+  expect(screen).toMatch(/expired 20\S+Z: it continues with "reject" when the run is driven\n/)
+  expect(screen).toContain(`no process drives it: run your program again, or ${command}`)
+  expect(screen).not.toContain('a approve')
+  expect(await watched('expired')).toMatch(/boss › clerk asks to run pay .* approval expired {2}p1 /)
   const [id] = /apr_\w+/.exec(out)!
   const late = await reeve('approve', id)
   expect(late).toMatchObject({ code: 2, out: '' })

@@ -7,12 +7,19 @@ import { isObject, shellWord, visible, type Json } from '../../core/index.ts'
 import type { Question } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { answerCommand, preview, printedLines, settleCommand } from '../request-text.ts'
+import {
+  answerCommand,
+  expiredText,
+  preview,
+  printedLines,
+  settleCommand,
+  timeoutText,
+  timeText,
+} from '../request-text.ts'
 import { driveCommand } from '../next-command.ts'
 import { isExpired } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
 import { callAt, callText, type RecordedCall } from '../tool-calls.ts'
-import { timeText } from './runs.ts'
 import { reeve } from '../invocation.ts'
 
 /** Lists open questions. */
@@ -74,7 +81,6 @@ function entryOf(
         : call === undefined
           ? visible(address)
           : callText(call)
-  const timeout = onTimeout === undefined ? 'it counts as not answered' : `it continues with ${preview(onTimeout)}`
   const word = shellWord(id)
   const command = {
     approval: `${reeve} approve ${word}${where}`,
@@ -86,8 +92,8 @@ function entryOf(
     until === undefined
       ? 'no deadline'
       : expired === undefined
-        ? `until ${timeText(until)}, then ${timeout}`
-        : `expired ${timeText(until)}: ${timeout} when the run is driven`
+        ? `until ${timeText(until)}, then ${timeoutText(onTimeout)}`
+        : expiredText(until, onTimeout)
   return {
     text: [`${visible(id)}  ${kind}  ${run}${who}: ${what}`, `  asked ${timeText(askedAt)}, ${deadline}`],
     command: expired ?? command,

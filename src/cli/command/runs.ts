@@ -16,6 +16,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { undrivenLine } from '../next-command.ts'
 import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
+import { timeText } from '../request-text.ts'
 import { withRuns } from '../store.ts'
 import type { Style } from '../terminal.ts'
 import { duration } from '../tree.ts'
@@ -110,9 +111,6 @@ function costText({ usage: used }: RunSummary): string {
   if (used.usd === undefined) return used.unpriced === undefined ? 'cost unknown' : 'no price known'
   return `${used.unpriced === undefined ? '' : 'at least '}$${used.usd.toFixed(4)}`
 }
-
-/** A moment as people read it. */
-export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
 
 function pageOf(given: RunsOptions): RunFilter {
   const { limit, status, after } = given

@@ -14,6 +14,7 @@ import {
   answerCommand,
   answeredText,
   argumentsLine,
+  expiredText,
   preview,
   printedLines,
   setAsideCommands,
@@ -24,12 +25,11 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { undrivenLine } from '../next-command.ts'
-import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
+import { isExpired, isLeft, mayBeDriven } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import { callAt, callText, failedCallLines } from '../tool-calls.ts'
 import { treeLines } from '../tree.ts'
-import { timeText } from './runs.ts'
 import {
   planGraph,
   type ApprovalView,
@@ -77,10 +77,8 @@ export function show(context: CommandContext, id: string, { json = false, graph 
     const now = Date.now()
     const questions = await runtime.questions({ run: id })
     // one read while the run ended may still list a question
-    const isLeft =
-      view.outcome === undefined &&
-      (needsDriver(await run.summary(), now) || questions.some((each) => isExpired(each, now)))
-    const isDriven = !isLeft || (await mayBeDriven(runtime))
+    const isDriven =
+      view.outcome !== undefined || !isLeft(await run.summary(), questions, now) || (await mayBeDriven(runtime))
     const { columns, style } = terminal
     for (const line of treeLines(view, { now, columns, style, isDriven })) terminal.line(line)
     for (const line of view.outcome === undefined
@@ -215,28 +213,19 @@ function approvalEntry(approval: ApprovalView, where: string, isPending: boolean
       text: [`${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`],
     }
   if (!isPending) return { text: [`${id} ${call}: decided, not yet read by the run`] }
-  if (isExpired(approval, now))
-    return {
-      text: [
-        `${id} ${call}: ${expiredText(approval.until)}, continues with ${preview(approval.onTimeout)} when the run is driven`,
-      ],
-    }
+  if (isExpired(approval, now)) return { text: [`${id} ${call}: ${expiredText(approval.until, approval.onTimeout)}`] }
   return {
     text: [`asks: ${call}`, `  ${risk} risk: ${visibleLine(reason)}`, ...whoLines(approval).map((line) => `  ${line}`)],
     command: `${reeve} approve ${shellWord(id)}${where}    (or: ${reeve} reject ${shellWord(id)}${where})`,
   }
 }
 
-/** A deadline that has passed. */
-const expiredText = (until: number | undefined): string => `expired ${timeText(until ?? 0)}`
-
 function interruptEntry(interrupt: InterruptView, where: string, isPending: boolean, now: number): ShownEntry {
   const { id, question, open, outcome } = interrupt
   const asked = `${id} ${preview(question)}`
   if (!open) return { text: [`${asked}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`] }
   if (!isPending) return { text: [`${asked}: answered, not yet read by the run`] }
-  if (isExpired(interrupt, now))
-    return { text: [`${asked}: ${expiredText(interrupt.until)}, counts as not answered when the run is driven`] }
+  if (isExpired(interrupt, now)) return { text: [`${asked}: ${expiredText(interrupt.until, undefined)}`] }
   return { text: [`asks (${id}): ${preview(question)}`], command: answerCommand(id, where) }
 }
 

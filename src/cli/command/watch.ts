@@ -9,11 +9,13 @@ import { ConsoleSession } from '../console/session.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { eventLines } from '../event-lines.ts'
 import { exitOf, exits, type Exit } from '../exit.ts'
+import { undrivenLine } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 
 /** Watches until its user leaves; without a terminal, until the run has ended. */
-export function watch({ terminal, options, cwd, interrupted }: CommandContext, run: string | undefined): Promise<Exit> {
-  return withRuns(options, cwd, async (runtime) => {
+export function watch(context: CommandContext, run: string | undefined): Promise<Exit> {
+  const { terminal, options, cwd, interrupted } = context
+  return withRuns(options, cwd, async (runtime, place) => {
     // an unknown run is an error here, and not on the screen
     if (run !== undefined) await runtime.handle(run).view()
     const { VISUAL: visual, EDITOR: editor = visual } = process.env
@@ -23,6 +25,7 @@ export function watch({ terminal, options, cwd, interrupted }: CommandContext, r
         interrupted,
         editor: editor === '' ? undefined : editor,
         where: whereOf(options),
+        undrivenLine: (of, agent) => undrivenLine({ context, runtime, place, run: of, agent }),
       }).show()
     const write = (text: string): void => terminal.line(text)
     return run === undefined

@@ -9,13 +9,15 @@ import {
   beginningIn,
   columnsOfText,
   describeOutcome,
+  isObject,
   totalUsage,
   visible,
   visibleLine,
   wrapped,
 } from '../../core/index.ts'
 import type { Approval, Question, RunSummary, RunView } from '../../runtime/index.ts'
-import { approvalLines, preview, questionLines } from '../request-text.ts'
+import { approvalLines, expiredText, preview, questionLines } from '../request-text.ts'
+import { isExpired, needsDriver } from '../run-driver.ts'
 import type { Style } from '../terminal.ts'
 import { duration, treeLines } from '../tree.ts'
 
@@ -44,6 +46,8 @@ export interface ListFrame {
   readonly selected: number
   /** There are more runs than are listed. */
   readonly hasMore: boolean
+  /** A process may drive runs of this store. */
+  readonly isDriven: boolean
 }
 
 /** One run, and the request that is chosen. */
@@ -55,6 +59,8 @@ export interface RunFrame {
   readonly scroll: number
   /** There is a list to go back to. */
   readonly hasList: boolean
+  /** Of a run that would continue if a process drove it: that none does, and the command. */
+  readonly undriven?: string
 }
 
 /** The last two lines: what was last said, or what is being typed; and the keys. */
@@ -73,9 +79,9 @@ export interface Frame {
 const listKeys = 'q leave  ↑↓ PgUp PgDn choose  Enter open'
 
 /** The keys that do something now. The way out is first: a narrow screen cuts the end. */
-function runKeys({ view, requests, selected, hasList }: RunFrame): string {
+function runKeys({ view, requests, selected, hasList }: RunFrame, now: number): string {
   const entry = requests[selected]
-  const kind = entry?.type === 'question' ? entry.question.kind : undefined
+  const kind = entry?.type === 'question' && !isExpired(entry.question, now) ? entry.question.kind : undefined
   const decide = { approval: 'a approve  r reject  e edit  s send back', interrupt: 'e answer', 'in-doubt': 'y  n' }
   return [
     'q leave',
@@ -95,7 +101,7 @@ export function clip(text: string, columns: number): string {
 export const entryId = (entry: ListEntry): string => (entry.type === 'run' ? entry.run.run : entry.question.id)
 
 /** The screen with the list. */
-export function listFrame({ entries, selected, hasMore }: ListFrame, size: FrameSize, footer: Footer): Frame {
+export function listFrame({ entries, selected, hasMore, isDriven }: ListFrame, size: FrameSize, footer: Footer): Frame {
   const waiting = entries.filter(({ type }) => type === 'question').length
   const runs = `${entries.length - waiting}${hasMore ? ' newest' : ''} open run${entries.length - waiting === 1 ? '' : 's'}`
   const head = [
@@ -105,22 +111,25 @@ export function listFrame({ entries, selected, hasMore }: ListFrame, size: Frame
   const foot = footLines(footer, listKeys, size)
   const room = Math.max(1, size.rows - head.length - foot.length)
   const first = Math.max(0, Math.min(selected - room + 1, entries.length - room))
-  const shown = entries.slice(first, first + room).map((entry, i) => entryLine(entry, first + i === selected, size))
+  const shown = entries
+    .slice(first, first + room)
+    .map((entry, i) => entryLine(entry, first + i === selected, isDriven, size))
   return { lines: fitted([...head, ...shown], foot, size), isWhole: false, scroll: 0 }
 }
 
-function entryLine(entry: ListEntry, isChosen: boolean, { now, columns }: FrameSize): FrameLine {
+function entryLine(entry: ListEntry, isChosen: boolean, isDriven: boolean, { now, columns }: FrameSize): FrameLine {
   const mark = isChosen ? '>' : ' '
   if (entry.type === 'question') {
     const { kind, run, askedAt } = entry.question
     // what is asked is cut first: requests that read the same differ in their run
-    const of = `  ${kind}  ${visible(run)}  ${duration(now - askedAt)}`
+    const of = `  ${kind}${isExpired(entry.question, now) ? ' expired' : ''}  ${visible(run)}  ${duration(now - askedAt)}`
     return line(`${clip(`${mark} ? ${askedText(entry)}`, Math.max(20, columns - columnsOfText(of)))}${of}`, 'yellow')
   }
   const { run, status, agent, createdAt, reason } = entry.run
   const why = reason === undefined ? '' : `  ${visibleLine(reason)}`
+  const left = isDriven || !needsDriver(entry.run, now) ? '' : '  no process drives it'
   return line(
-    `${mark} ${status.padEnd(8)} ${visible(agent)}  ${visible(run)}  ${duration(now - createdAt)}${why}`,
+    `${mark} ${status.padEnd(8)} ${visible(agent)}  ${visible(run)}  ${duration(now - createdAt)}${left}${why}`,
     status === 'stuck' ? 'red' : undefined,
   )
 }
@@ -135,18 +144,19 @@ function askedText({ approval, question }: Extract<ListEntry, { type: 'question'
 
 /** The screen with one run. */
 export function runFrame(run: RunFrame, size: FrameSize, footer: Footer): Frame {
-  const { view, requests, selected, scroll } = run
+  const { view, requests, selected, scroll, undriven } = run
   const { columns, rows, now } = size
   const request = requests[selected]
-  const foot = footLines(footer, runKeys(run), size)
-  const body = Math.max(0, rows - foot.length - 1)
-  const wanted = request === undefined ? [] : requestLines(request, columns)
+  const foot = footLines(footer, runKeys(run, size.now), size)
+  const left = undriven === undefined ? [] : wrapped(visibleLine(undriven), columns)
+  const body = Math.max(0, rows - foot.length - 1 - left.length)
+  const wanted = request === undefined ? [] : requestLines(request, columns, now)
   const space = Math.max(0, Math.min(wanted.length, body - 1, Math.max(Math.ceil(body * 0.6), body - 8)))
   const rest = body - space - (space > 0 ? 1 : 0)
   const mails = Math.max(0, Math.min(4, rest - 3))
   const mail = mails === 0 ? [] : mailLines(view).slice(-mails)
   const trees = rest - mail.length
-  const tree = treeLines(view, { now, columns, rows: trees }).slice(0, trees)
+  const tree = treeLines(view, { now, columns, rows: trees, isDriven: undriven === undefined }).slice(0, trees)
   const from = Math.max(0, Math.min(scroll, wanted.length - space))
   const end = from + space
   // a screen too low for any line of the request has not shown its end
@@ -155,6 +165,7 @@ export function runFrame(run: RunFrame, size: FrameSize, footer: Footer): Frame 
   const more = isWhole ? '' : `, ${wanted.length - end} more lines below: ↓`
   const lines = [
     line(headText(view), 'bold'),
+    ...left.map((each) => line(each, 'yellow')),
     ...tree.map((each) => line(each)),
     ...mail.map((each) => line(each, 'dim')),
     ...(space === 0 ? [] : [line(`── request${count}${more} ──`, 'yellow')]),
@@ -180,11 +191,15 @@ const mailLines = ({ teams }: RunView): readonly string[] =>
     ),
   )
 
-function requestLines(request: ListEntry, columns: number): readonly string[] {
+function requestLines(request: ListEntry, columns: number, now: number): readonly string[] {
   if (request.type === 'run') return []
   const { approval, question } = request
-  if (approval !== undefined) return approvalLines(approval, columns)
+  const { until, body } = question
+  const onTimeout = isObject(body) ? body['onTimeout'] : undefined
+  const expired = isExpired(question, now) ? wrapped(expiredText(until, onTimeout), columns) : []
+  if (approval !== undefined) return [...expired, ...approvalLines(approval, columns)]
   const lines = questionLines(question, '', columns)
+  if (expired.length > 0) return [...expired, ...lines.slice(0, -1)]
   const keys = {
     interrupt: 'e answers it',
     'in-doubt': 'y: it happened; n: it did not, and is done now',

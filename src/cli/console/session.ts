@@ -18,6 +18,7 @@ import { exitOf, exits, type Exit } from '../exit.ts'
 import type { FullScreen, Terminal } from '../terminal.ts'
 import { entryId, listFrame, runFrame, type Frame, type ListEntry } from './frame.ts'
 import { reeve } from '../invocation.ts'
+import { isLeft, mayBeDriven, needsDriver } from '../run-driver.ts'
 
 /** A request is decided no sooner than this after it took the place of another one. Milliseconds. */
 const settleMs = 400
@@ -35,6 +36,9 @@ interface TypedLine {
   text: string
   readonly done: (text: string) => Promise<void> | void
 }
+
+/** The line for a run that no process drives, with the command that does. */
+type UndrivenLine = (run: string, agent: string) => Promise<string>
 
 type Verb = Decision['decision']
 const verbs: Readonly<Record<Verb, string>> = {
@@ -54,6 +58,7 @@ export class ConsoleSession {
   readonly #hasList: boolean
   readonly #editor: string | undefined
   readonly #where: string
+  readonly #undrivenLine: UndrivenLine
   #screen: FullScreen | undefined
   #run: Run | undefined
   #view: RunView | undefined
@@ -61,6 +66,11 @@ export class ConsoleSession {
   #chosen: string | undefined
   #chosenAt = 0
   #hasMore = false
+  /** Whether a process may drive runs of this store, and when that was asked. */
+  #isDriven = true
+  #askedAt = -Infinity
+  /** What is said of the run where none does. */
+  #undriven: string | undefined
   #scroll = 0
   /** The end of the request is on the screen. */
   #isAtEnd = true
@@ -83,12 +93,14 @@ export class ConsoleSession {
       interrupted,
       editor,
       where,
+      undrivenLine,
     }: {
       readonly terminal: Terminal
       readonly interrupted: AbortSignal
       readonly editor: string | undefined
       /** Options to repeat in the commands that are shown: `--store …`. */
       readonly where: string
+      readonly undrivenLine: UndrivenLine
     },
   ) {
     this.#runtime = runtime
@@ -96,6 +108,7 @@ export class ConsoleSession {
     this.#interrupted = interrupted
     this.#editor = editor
     this.#where = where
+    this.#undrivenLine = undrivenLine
     this.#hasList = run === undefined
     this.#run = run === undefined ? undefined : runtime.handle(run)
   }
@@ -190,14 +203,33 @@ export class ConsoleSession {
     if (run === undefined) {
       const runs = await this.#runtime.runs({ status: open, limit: mostRuns + 1 })
       this.#hasMore = runs.length > mostRuns
+      const now = Date.now()
+      await this.#lookForDriver(runs.some((each) => needsDriver(each, now)))
       for (const each of runs.slice(0, mostRuns)) entries.push({ type: 'run', run: each })
-    } else this.#view = await run.view()
+    } else {
+      const view = await run.view()
+      // one read while the run ended may still list a question
+      await this.#lookForDriver(view.outcome === undefined && isLeft(await run.summary(), questions, Date.now()))
+      this.#undriven = this.#isDriven ? undefined : await this.#undrivenLine(run.id, view.agent)
+      this.#view = view
+    }
     const before = this.#chosen
     this.#entries = entries
     if (entries.some((entry) => entryId(entry) === before)) return
     if (before !== undefined && run !== undefined && this.#message === '')
       this.#message = `${visible(before)} is not open any more.`
     this.#choose(0)
+  }
+
+  /** Asks whether a process may drive runs, where one is needed. It takes counting, and is not asked at every change. */
+  async #lookForDriver(isNeeded: boolean): Promise<void> {
+    if (!isNeeded) {
+      this.#isDriven = true
+      this.#askedAt = -Infinity
+    } else if (stopwatch() - this.#askedAt >= tickMs) {
+      this.#askedAt = stopwatch()
+      this.#isDriven = await mayBeDriven(this.#runtime)
+    }
   }
 
   get #index(): number {
@@ -223,7 +255,16 @@ export class ConsoleSession {
     const footer = { message: this.#message, ...(this.#prompt === undefined ? {} : { prompt: this.#prompt }) }
     const frame: Frame =
       this.#run === undefined || this.#view === undefined
-        ? listFrame({ entries: this.#entries, selected: this.#index, hasMore: this.#hasMore }, size, footer)
+        ? listFrame(
+            {
+              entries: this.#entries,
+              selected: this.#index,
+              hasMore: this.#hasMore,
+              isDriven: this.#isDriven,
+            },
+            size,
+            footer,
+          )
         : runFrame(
             {
               view: this.#view,
@@ -231,6 +272,7 @@ export class ConsoleSession {
               selected: this.#index,
               scroll: this.#scroll,
               hasList: this.#hasList,
+              ...(this.#undriven === undefined ? {} : { undriven: this.#undriven }),
             },
             size,
             footer,
