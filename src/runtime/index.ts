@@ -80,7 +80,8 @@ export type { RunPart } from './feed/part-origin.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '../engine/index.ts'
 export type { FeedEvent, LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
-export { diffOf, isNotice, planGraph } from '../journal/index.ts'
+export { wholeFeed } from './feed/whole-feed.ts'
+export { delegationsOf, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,

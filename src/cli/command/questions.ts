@@ -4,7 +4,7 @@
  * Owns: the list. Does not own: the search (runtime), answering (the other commands).
  */
 import { isObject, shellWord, visible, type Json } from '../../core/index.ts'
-import type { Question } from '../../runtime/index.ts'
+import type { Question, Recorded } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import {
@@ -45,10 +45,16 @@ export function questions(
     }
     if (open.length === 0) terminal.line('Nothing is open.')
     const now = Date.now()
+    const journals = new Map<string, readonly Recorded[]>()
+    const journalOf = async (run: string): Promise<readonly Recorded[]> => {
+      const journal = journals.get(run) ?? (await runtime.handle(run).journal())
+      journals.set(run, journal)
+      return journal
+    }
     for (const question of open) {
       const { run, kind, activation, address } = question
       const expired = isExpired(question, now) ? await driveCommand({ context, runtime, place, run }) : undefined
-      const call = kind === 'in-doubt' ? callAt(await runtime.handle(run).journal(), activation, address) : undefined
+      const call = kind === 'in-doubt' ? callAt(await journalOf(run), activation, address) : undefined
       const { text, command } = entryOf(question, whereOf(options), { expired, call })
       for (const line of text.flatMap((each) => printedLines(each, terminal))) terminal.line(line)
       terminal.line(`  ${command}`)

@@ -25,6 +25,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { undrivenLine } from '../next-command.ts'
+import { readRun, type RunReading } from '../run-reading.ts'
 import { isExpired, isLeft, mayBeDriven } from '../run-driver.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
@@ -36,7 +37,6 @@ import {
   type InterruptView,
   type Question,
   type Recorded,
-  type Run,
   type RunView,
 } from '../../runtime/index.ts'
 import { reeve } from '../invocation.ts'
@@ -51,16 +51,13 @@ export interface ShowOptions {
 export function show(context: CommandContext, id: string, { json = false, graph }: ShowOptions): Promise<Exit> {
   const { terminal, options, cwd } = context
   return withRuns(options, cwd, async (runtime, place) => {
-    const run = runtime.handle(id)
-    const view = await run.view()
-    if (json) {
-      terminal.line(JSON.stringify(view))
+    if (json || graph !== undefined) {
+      const view = await runtime.handle(id).view()
+      if (json) terminal.line(JSON.stringify(view))
+      else showGraph(view, graph!, terminal)
       return exits.done
     }
-    if (graph !== undefined) {
-      showGraph(view, graph, terminal)
-      return exits.done
-    }
+    const { summary, view, delegations, events } = await readRun(runtime, id)
     const where = whereOf(options)
     const say = (text: string): void => {
       for (const line of printedLines(text, terminal)) terminal.line(line)
@@ -77,22 +74,18 @@ export function show(context: CommandContext, id: string, { json = false, graph 
     const now = Date.now()
     const questions = await runtime.questions({ run: id })
     // one read while the run ended may still list a question
-    const isDriven =
-      view.outcome !== undefined || !isLeft(await run.summary(), questions, now) || (await mayBeDriven(runtime))
+    const isDriven = view.outcome !== undefined || !isLeft(summary, questions, now) || (await mayBeDriven(runtime))
     const { columns, style } = terminal
     for (const line of treeLines(view, { now, columns, style, isDriven })) terminal.line(line)
-    for (const line of view.outcome === undefined
-      ? delegationLines(await run.delegations(), view.run, where, isDriven)
-      : [])
+    for (const line of view.outcome === undefined ? delegationLines(delegations, view.run, where, isDriven) : [])
       terminal.line(line)
     for (const line of taskLines(view, where)) terminal.line(line)
     // an answer that the run has not read yet: still open in the journal, but no longer a pending question
     const pending = new Set(questions.map((each) => each.id))
     for (const approval of view.approvals) sayAll(approvalEntry(approval, where, pending.has(approval.id), now))
     for (const interrupt of view.interrupts) sayAll(interruptEntry(interrupt, where, pending.has(interrupt.id), now))
-    for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
-      if (run === view.run && reason !== undefined) sayAll(stuckEntry(reason, failure, run, where))
-    const events = await run.journal()
+    if (summary.status === 'stuck' && summary.reason !== undefined)
+      sayAll(stuckEntry(summary.reason, summary.failure, summary.run, where))
     for (const doubt of view.doubts) sayAll(doubtEntry(doubt, questions, events, where))
     for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) say(line)
     if (!isDriven) terminal.line(await undrivenLine({ context, runtime, place, run: id, agent: view.agent }))
@@ -176,12 +169,7 @@ const openStates: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'
  * The open delegations with the command that stops each, by its label, or by its activation if labels repeat. Without
  * the command if no process would carry it out.
  */
-function delegationLines(
-  all: Awaited<ReturnType<Run['delegations']>>,
-  run: string,
-  where: string,
-  isDriven: boolean,
-): string[] {
+function delegationLines(all: RunReading['delegations'], run: string, where: string, isDriven: boolean): string[] {
   const open = all.filter(({ status }) => openStates.has(status))
   return open.map(({ label, worker, status, activation, callId }) => {
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1

@@ -11,7 +11,7 @@ import { childRunsIn, woven, type Recorded } from '../../journal/index.ts'
  * The feed of a run with those of its child runs. Reads all of them each time; the events of a child run come before
  * the event of its end.
  */
-export async function wholeFeed(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
+export async function wholeFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
   const feed = await engine.read(run)
   const children = new Map<RunId, readonly Recorded[]>()
   for (const open = [...childRunsIn(feed)]; open.length > 0;) {
