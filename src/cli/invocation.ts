@@ -28,7 +28,7 @@ export function invocation({ script = '', env }: StartedAs): string {
 }
 
 /**
- * A text of another room, which names commands as `reeve …`, with them as this caller types them. `commands`: the names
+ * A text that names commands as `reeve …`, help or one of another room, with them as this caller types them. `commands`: the names
  * that may follow, so that no other mention of the word is taken for one.
  */
 export function asTyped(text: string, commands: readonly string[], how = reeve): string {

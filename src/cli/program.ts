@@ -66,13 +66,11 @@ export async function main(
     return exit
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
-    return printError(
-      error,
-      terminal,
-      program.commands.map((command) => command.name()),
-    )
+    return printError(error, terminal, namesIn(program))
   }
 }
+
+const namesIn = ({ commands }: Command): readonly string[] => commands.map((command) => command.name())
 
 /** Prints an error. `commands`: their names, which its hint may mention. */
 function printError(error: unknown, terminal: Terminal, commands: readonly string[]): Exit {
@@ -121,7 +119,9 @@ const addRunFilter = (command: Command): Command =>
     .option('--min-usd <n>', 'that have cost at least so many US dollars, as far as that is known', amount)
 
 function buildProgram(version: string, terminal: Terminal, execute: Execute): Command {
-  const program = new Command('reeve')
+  // examples and descriptions name commands as `reeve …`
+  const typed = (text: string): string => asTyped(text, namesIn(program))
+  const program = new Command(reeve)
     .description(
       'Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.',
     )
@@ -137,7 +137,10 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
     .showHelpAfterError(`(${reeve} --help shows commands and examples)`)
-    .configureOutput({ writeOut: (text) => terminal.raw(text), writeErr: (text) => terminal.note(text.trimEnd()) })
+    .configureOutput({
+      writeOut: (text) => terminal.raw(typed(text)),
+      writeErr: (text) => terminal.note(typed(text.trimEnd())),
+    })
     .exitOverride()
   addProject(program, execute)
   addExecution(program, execute)

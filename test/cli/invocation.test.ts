@@ -1,4 +1,8 @@
 /** Commands that are printed are what the caller would type. */
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { asTyped, invocation } from '../../src/cli/invocation.ts'
 
@@ -32,3 +36,30 @@ test('a hint that names a command names it as the caller types it', () => {
     expect(typed(other)).toBe(other)
   expect(asTyped('reeve runs', ['runs'], 'reeve')).toBe('reeve runs')
 })
+
+test('help names commands as the caller types them: usage, examples and what lists an id', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reeve-invocation-'))
+  try {
+    const script = join(folder, 'reeve.js')
+    const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts')
+    await writeFile(script, `import(${JSON.stringify(main)})`)
+    const help = (env: Readonly<Record<string, string>>, ...args: string[]): string => {
+      const { npm_command: _, ...own } = process.env
+      const { stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', script, ...args], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...own, NO_COLOR: '1', ...env },
+      })
+      return stdout + stderr
+    }
+    for (const args of [['--help'], ['settle', '--help'], ['aprove']]) {
+      const typed = help(npm, ...args)
+      expect(typed).toContain('npx reeve ')
+      expect(typed).not.toMatch(/(?<!npx )reeve (?:\[|--help|approve|answer|questions|settle|demo|work)/)
+    }
+    expect(help({}, '--help')).toContain('  $ reeve approve')
+    expect(help({}, '--help')).not.toContain('npx')
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}, 60_000)
