@@ -36,6 +36,12 @@ export interface ListeningServer extends AsyncDisposable {
 const patience = 5_000
 
 /**
+ * Connections that may wait to be accepted: all readers connect again at once after a restart. Node's 511 is too few;
+ * the system allows at most its own limit (Linux: `net.core.somaxconn`, 4,096).
+ */
+const backlog = 4_096
+
+/**
  * Whether a request names one host. Its target may name another one than its header (RFC 9112, 3.2.2), and only one is
  * looked at.
  */
@@ -59,7 +65,7 @@ export async function listen(
         ? server.fetch(request, incoming.socket.remoteAddress)
         : new Response(null, { status: 400 }),
   }) as Server
-  node.listen(port, host)
+  node.listen({ port, host, backlog })
   try {
     await once(node, 'listening')
   } catch (thrown) {
