@@ -112,9 +112,10 @@ describe.each(wires)('$name', (wire) => {
     const file = store()
     let deaths = 0
     for (let output: Json | undefined; output === undefined;) {
-      const life = await mortal(file, teamOn(wire, deeds), 2)
+      // read while no process drives: the next one works from its first moment on
       const before = askedByKey(llm)
       const kept = await committedModelSteps(file)
+      const life = await mortal(file, teamOn(wire, deeds), 2)
       const end = await untilDeath(life, deeds)
       const committed = await committedModelSteps(file)
       for (const key of kept) expect(askedByKey(llm).get(key), key).toBe(before.get(key))
