@@ -190,6 +190,10 @@ describe.each(['pause', 'take over'] as const)('%s', (what) => {
     const runs = await begun()
     for (const { control } of runs)
       await (what === 'pause' ? control.pause({ by: 'olga' }) : control.takeOver({ by: 'olga', reason: 'I look.' }))
+    // a command is durable when it resolves; the process that drives the run has yet to read it
+    const isRead = async (run: Run): Promise<boolean> =>
+      (await run.journal()).some(({ event }) => event.type === 'run.pausing')
+    for (const run of runs) await expect.poll(() => isRead(run)).toBe(true)
     for (const of of ['chat', 'response', 'whole']) letGo(named(of))
     // useChat: the message is finished, and its metadata says why
     const shown = await chat
