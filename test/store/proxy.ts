@@ -22,6 +22,7 @@ export class Wire implements AsyncDisposable {
   #holds = (_: Buffer): boolean => false
   #closed = false
   #target: URL
+  readonly #awaited = new Map<string, () => void>()
   /** Connections are refused. */
   isDown = false
   readonly url: string
@@ -57,6 +58,7 @@ export class Wire implements AsyncDisposable {
     let muted = false
     let held = false
     client.on('data', (data) => {
+      for (const [text, resolve] of this.#awaited) if (data.includes(text)) resolve()
       muted ||= this.#mutes(data)
       held ||= this.#holds(data)
       if (held) pair.kept.push(data)
@@ -84,6 +86,11 @@ export class Wire implements AsyncDisposable {
   /** From now on what is asked is kept back on connections on which this is asked. */
   hold(text: string): void {
     this.#holds = (data) => data.includes(text)
+  }
+
+  /** Resolves when this is asked. */
+  asked(text: string): Promise<void> {
+    return new Promise((resolve) => this.#awaited.set(text, resolve))
   }
 
   /** Every connection of now is over for its client. The server hears of it, unless something was kept back for it. */
