@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LiveActivation, LiveRun, PartMessage } from '../../../src/server/wire.ts'
+import { UnreadTexts } from '../../../studio/src/pages/run/live-text.ts'
 import { RunStore } from '../../../studio/src/pages/run/run-store.ts'
 
 const call = { kind: 'model', address: 'turn/model', name: 'm', since: 1, failedAttempts: 0, inDoubt: false } as const
@@ -30,4 +31,30 @@ test('pieces that come twice count once, and those of a call that has ended not 
   expect(said(store)).toEqual([])
   store.take({ type: 'parts', parts: [piece(', late', 16)] })
   expect(said(store)).toEqual([])
+})
+
+test('a text whose call has ended is shown until the journal was read afterwards, or it is said anew', () => {
+  const store = new RunStore((draw) => draw())
+  const unread = new UnreadTexts()
+  const shown = (readAt: number): readonly string[] =>
+    unread
+      .shown(store.texts.of('act_a'), store.changes(), readAt)
+      .map(({ text, hasEnded }) => `${text.last}${hasEnded ? '' : '…'}`)
+  store.take({ type: 'snapshot', run: run([call]) })
+  store.take({ type: 'parts', parts: [piece('Once', 0)] })
+  const before = store.changes()
+  expect(shown(before)).toEqual(['Once…'])
+  store.take({ type: 'patch', patch: { activations: { act_a: view([]) } } })
+  // a reading that began before the end need not have it
+  expect(shown(before)).toEqual(['Once'])
+  expect(shown(before)).toEqual(['Once'])
+  expect(shown(store.changes())).toEqual([])
+  expect(shown(before)).toEqual([])
+  store.take({ type: 'patch', patch: { activations: { act_a: view([call]) } } })
+  store.take({ type: 'parts', parts: [piece('Twice', 0)] })
+  expect(shown(before)).toEqual(['Twice…'])
+  store.take({ type: 'snapshot', run: run([call]) })
+  expect(shown(before)).toEqual(['Twice'])
+  store.take({ type: 'parts', parts: [piece('Twice u', 0)] })
+  expect(shown(before)).toEqual(['Twice u…'])
 })

@@ -13,6 +13,7 @@ import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
 import { ValueView } from './overview.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
+import { UnreadTexts, type ShownText } from './live-text.ts'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
 import { usePolled } from '../../data/polled.ts'
 import { VirtualRows } from './virtual-rows.tsx'
@@ -57,20 +58,29 @@ export function Conversation() {
 }
 
 function Entries({ activation }: { readonly activation: string }) {
-  const { api, live, selection } = useRun()
+  const { api, store, live, selection } = useRun()
   const known = useRef<ConversationPage>(undefined)
-  const { data, error, reload } = usePolled<ConversationPage>(
+  const { data, error, reload } = usePolled<{ readonly page: ConversationPage; readonly readAt: number }>(
     async (signal) => {
-      known.current = await api.conversation(activation, known.current, signal)
-      return known.current
+      const readAt = store.changes()
+      const page = await api.conversation(activation, known.current, signal)
+      known.current = page
+      return { page, readAt }
     },
     live.head.position,
     activation,
   )
-  const texts = useLiveTexts(activation)
-  const streams = texts.map(({ address, kind }) => `${kind} ${address}`).join('|')
+  const [unread] = useState(() => new UnreadTexts())
+  const texts = unread.shown(useLiveTexts(activation), store.changes(), data?.readAt ?? 0)
+  const streams = texts.map(({ text: { address, kind } }) => `${kind} ${address}`).join('|')
   const rows = useMemo(
-    () => (data === undefined ? [] : conversationRows(data, texts)),
+    () =>
+      data === undefined
+        ? []
+        : conversationRows(
+            data.page,
+            texts.map(({ text }) => text),
+          ),
     // what they say is drawn by the row; here only which there are counts
     // oxlint-disable-next-line react-hooks/exhaustive-deps
     [data, streams],
@@ -102,7 +112,7 @@ function Entries({ activation }: { readonly activation: string }) {
 function Row(props: {
   readonly row: ConversationRow
   readonly isShown: boolean
-  readonly texts: ReturnType<typeof useLiveTexts>
+  readonly texts: readonly ShownText[]
 }) {
   const { row, isShown, texts } = props
   switch (row.type) {
@@ -120,14 +130,15 @@ function Row(props: {
         </article>
       )
     case 'live': {
-      const text = texts.find(({ address, kind }) => address === row.address && kind === row.kind)
+      const shown = texts.find(({ text: { address, kind } }) => address === row.address && kind === row.kind)
+      const now = shown?.hasEnded === true ? '' : ' now'
       return (
         <article className={`run-entry ${row.kind === 'text' ? 'assistant' : 'reasoning'}`}>
           <EntryHead
             icon={row.kind === 'text' ? 'agents' : 'more'}
-            word={row.kind === 'text' ? 'Says now' : 'Thinks now'}
+            word={`${row.kind === 'text' ? 'Says' : 'Thinks'}${now}`}
           />
-          {text && <StreamText text={text} />}
+          {shown && <StreamText {...shown} />}
         </article>
       )
     }

@@ -1,7 +1,7 @@
 /**
  * Live text: what models stream, kept as lines until their answers are in the journal.
  *
- * Owns: joining pieces in their order, which lines have changed. Does not own: the stream, drawing. No timers: who
+ * Owns: joining pieces in their order, which lines have changed, which ended texts are still to be shown. Does not own: the stream, drawing. No timers: who
  * draws asks once for each frame. Holds: a piece costs as much as it is long, whatever has come before.
  */
 import type { PartMessage } from '../../../../src/server/wire.ts'
@@ -97,6 +97,34 @@ export class LiveTexts {
 
   of(activation: string): readonly LiveText[] {
     return [...this.#texts.values()].filter((text) => text.activation === activation)
+  }
+}
+
+/** A streamed text as it is shown. `hasEnded`: its call has ended. */
+export interface ShownText {
+  readonly text: LiveText
+  readonly hasEnded: boolean
+}
+
+/**
+ * The streamed texts of one activation, beside what is read of its journal: one that has ended is shown until a reading
+ * that began afterwards is there.
+ */
+export class UnreadTexts {
+  #live: readonly LiveText[] = []
+  /** With the number of changes of the run after which it had ended. */
+  readonly #ended = new Map<LiveText, number>()
+
+  /** `live`: those under way, after so many `changes` of the run. `readAt`: the changes when the reading shown began. */
+  shown(live: readonly LiveText[], changes: number, readAt: number): readonly ShownText[] {
+    for (const text of this.#live) if (!live.includes(text)) this.#ended.set(text, changes)
+    this.#live = live
+    for (const [text, at] of this.#ended) {
+      const isSaidAnew = live.some(({ address, kind }) => address === text.address && kind === text.kind)
+      if (readAt >= at || isSaidAnew) this.#ended.delete(text)
+    }
+    const ended = [...this.#ended.keys()].map((text) => ({ text, hasEnded: true }))
+    return [...ended, ...live.map((text) => ({ text, hasEnded: false }))]
   }
 }
 

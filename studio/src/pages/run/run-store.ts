@@ -22,6 +22,7 @@ export class RunStore {
   readonly texts = new LiveTexts()
   #state: RunState = { connection: 'connecting' }
   #version = 0
+  #changes = 0
   readonly #listeners = new Set<() => void>()
   readonly #textListeners = new Set<() => void>()
   #awaitsFrame = false
@@ -36,6 +37,9 @@ export class RunStore {
   readonly state = (): RunState => this.#state
   /** Rises when a streamed text has changed. */
   readonly version = (): number => this.#version
+
+  /** How many snapshots and patches were taken in. */
+  readonly changes = (): number => this.#changes
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
@@ -55,6 +59,7 @@ export class RunStore {
       return
     }
     if (message.type === 'patch' && before === undefined) return
+    this.#changes++
     const run = message.type === 'snapshot' ? message.run : patched(before!, message.patch)
     // what streamed before a reconnect may have holes
     if (message.type === 'snapshot') this.texts.clear()

@@ -21,7 +21,7 @@ const Line = memo(function Line({ text }: { readonly text: string }) {
   )
 })
 
-export function StreamText({ text }: { readonly text: LiveText }) {
+export function StreamText({ text, hasEnded = false }: { readonly text: LiveText; readonly hasEnded?: boolean }) {
   const from = Math.max(0, text.lines.length - shownLines)
   return (
     <div className={`run-stream ${text.kind}`}>
@@ -32,7 +32,7 @@ export function StreamText({ text }: { readonly text: LiveText }) {
       ))}
       <div className="run-stream-line">
         <VisibleText>{text.last}</VisibleText>
-        <span className="run-caret" aria-hidden="true" />
+        {!hasEnded && <span className="run-caret" aria-hidden="true" />}
       </div>
     </div>
   )
