@@ -146,7 +146,7 @@ export async function visit(
   { name = 'ann', scheme = 'light', width = 1_280, height = 800 }: View & { readonly name?: string } = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height } })
-  context.setDefaultTimeout(8_000)
+  context.setDefaultTimeout(25_000)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', (message) => {

@@ -162,9 +162,7 @@ describe('what hostile models write is shown with its characters visible, and do
     await page.getByRole('link', { name: 'Answer' }).click()
     await page.getByRole('button', { name: 'Approve' }).click()
     await expect
-      .poll(() => page.evaluate(async (at) => (await fetch(at)).text(), `/api/questions?run=${runs.strangers}`), {
-        timeout: 8_000,
-      })
+      .poll(() => page.evaluate(async (at) => (await fetch(at)).text(), `/api/questions?run=${runs.strangers}`))
       .toBe('{"items":[]}')
     await page.goto(`${server.url}/runs/${runs.strangers}`)
     await there(page)

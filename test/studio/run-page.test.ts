@@ -37,7 +37,7 @@ const look = async (run: string, tab = '', name = 'ann'): Promise<Visit> => {
 const json = async <T>(page: Page, path: string): Promise<T> =>
   (await page.evaluate(async (at) => (await fetch(at)).json(), path)) as T
 const ended = (page: Page, run: string): Promise<{ readonly status: string; readonly outcome: object }> =>
-  json(page, `/api/runs/${run}/outcome?waitMs=8000`)
+  json(page, `/api/runs/${run}/outcome?waitMs=25000`)
 
 const tab = (page: Page, name: string): Promise<void> => page.getByRole('tab', { name }).click()
 const agentOf = (page: Page, name: string): Locator =>
@@ -47,7 +47,7 @@ const control = (page: Page, name: string): Locator =>
 const dialog = (page: Page): Locator => page.getByRole('dialog')
 const status = (page: Page): Locator => page.locator('.run-title .badge').first()
 const shows = async (place: Locator, text: string | RegExp): Promise<void> => {
-  await expect.poll(() => place.innerText(), { timeout: 8_000 }).toMatch(text)
+  await expect.poll(() => place.innerText()).toMatch(text)
 }
 
 describe('a run, live', () => {
@@ -103,7 +103,7 @@ describe('a run, live', () => {
     await server.open('writer')
     await shows(conversation, 'a new one is on its way')
     // the call has ended: the text is that of the journal, once
-    await expect.poll(() => page.locator('.run-caret').count(), { timeout: 8_000 }).toBe(0)
+    await expect.poll(() => page.locator('.run-caret').count()).toBe(0)
     expect((await conversation.innerText()).split('Dear Mia').length).toBe(2)
     await shows(status(page), 'Completed')
     await shows(budgets, /18,040 of 60,000 tokens/)
