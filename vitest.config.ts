@@ -2,6 +2,9 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname
 
+// Workers and the processes that tests start read the code compiled, and types stripped, once.
+process.env['NODE_COMPILE_CACHE'] ??= source('./node_modules/.cache/compiled')
+
 /** Needs PostgreSQL and minutes: `npm run test:postgres`. */
 export const onPostgres = ['test/postgres/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
 
