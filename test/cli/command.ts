@@ -11,11 +11,11 @@ export interface Ended {
   readonly err: string
 }
 
-/** Starts it; `seen` is called with everything it has written so far, at each piece. */
+/** Starts it; `seen` is called with everything it has written so far, at each piece of `out` or `err`. */
 export function begin(
   cwd: string,
   args: readonly string[],
-  seen: (out: string, child: ChildProcess) => void = () => {},
+  seen: (out: string, child: ChildProcess, err: string) => void = () => {},
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
@@ -26,8 +26,8 @@ export function begin(
     })
     let out = ''
     let err = ''
-    child.stdout.on('data', (piece: Buffer) => seen((out += piece.toString()), child))
-    child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+    child.stdout.on('data', (piece: Buffer) => seen((out += piece.toString()), child, err))
+    child.stderr.on('data', (piece: Buffer) => seen(out, child, (err += piece.toString())))
     child.on('error', reject)
     child.on('close', (code, signal) => resolve({ code, signal, out, err }))
   })

@@ -67,7 +67,7 @@ test('a change restarts it at the same address; a run that waits goes on with th
   const process = begin()
   const first = await clientOf(1)
   const run = await first.client.runs.start('asker', 'go')
-  await vi.waitFor(async () => expect((await first.client.questions.list()).items).toHaveLength(1))
+  await vi.waitFor(async () => expect((await first.client.questions.list()).items).toHaveLength(1), 25_000)
 
   await writeFile(join(folder, 'team.ts'), `${team('second')}export const broken = ((\n`)
   await saying(/team\.ts has changed/)

@@ -19,7 +19,7 @@ beforeEach(async () => {
   const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'index.ts'))
   await writeFile(
     join(folder, 'reeve.config.ts'),
-    `import { appendFileSync } from 'node:fs'
+    `import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as later } from 'node:timers/promises'
 import { agent, step } from ${source}
 const note = (text: string) => appendFileSync(new URL('./notes', import.meta.url), text + '\\n')
@@ -28,10 +28,10 @@ export const agents = [
   agent({ name: 'slow', description: 'Posts a letter.', run: async (ctx) => {
     await step(ctx, 'post', async () => {
       note('begun')
-      await later(1_000)
+      while (!existsSync(new URL('./may-post', import.meta.url))) await later(5)
       note('posted')
     }, { effect: 'once' })
-    await step(ctx, 'file', () => later(1_000))
+    await step(ctx, 'file', () => 'in the folder')
     return 'filed'
   } }),
 ]
@@ -73,6 +73,18 @@ function serve(...args: string[]): Promise<Serving> {
 
 const start = ({ url, headers }: Serving, runId: string): Promise<Response> =>
   fetch(`${url}/runs`, { method: 'POST', headers, body: JSON.stringify({ agent: 'slow', input: 'go', runId }) })
+/** Lets the letter go that its step has in hand. */
+const mayPost = (): Promise<void> => writeFile(join(folder, 'may-post'), '')
+/** Resolves when it takes no request any more. */
+const refuses = ({ url, headers }: Serving): Promise<void> =>
+  vi.waitFor(
+    () =>
+      fetch(url, { headers }).then(
+        () => Promise.reject(new Error('open')),
+        () => {},
+      ),
+    25_000,
+  )
 const notes = async (): Promise<string> => readFile(join(folder, 'notes'), 'utf8').catch(() => '')
 
 describe('it ends', () => {
@@ -90,8 +102,10 @@ describe('it ends', () => {
         for await (const { data } of stream) types.push((data as { readonly type: string }).type)
         return types
       })()
-      await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 10_000)
+      await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 25_000)
       first.child.kill(signal)
+      await refuses(first)
+      await mayPost()
       const ended = await first.ended
       expect({ code: ended.code, signal: ended.signal }).toEqual({ code, signal: null })
       expect(ended.err).toContain('The server stops')
@@ -101,7 +115,7 @@ describe('it ends', () => {
       await vi.waitFor(async () => {
         const answer = await fetch(`${second.url}/runs/r1/outcome`, { headers: second.headers })
         expect(await answer.json()).toMatchObject({ outcome: { status: 'completed', output: 'filed' } })
-      }, 20_000)
+      }, 25_000)
       expect(await notes()).toBe('begun\nposted\n')
     },
   )
@@ -109,14 +123,9 @@ describe('it ends', () => {
   test('a second signal does not wait for the step in hand', async () => {
     const first = await serve()
     await start(first, 'r1')
-    await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 10_000)
+    await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 25_000)
     first.child.kill('SIGINT')
-    await vi.waitFor(() =>
-      fetch(first.url, { headers: first.headers }).then(
-        () => Promise.reject(new Error('open')),
-        () => {},
-      ),
-    )
+    await refuses(first)
     first.child.kill('SIGINT')
     await first.ended
     // it was cut off: whether the letter was posted is a question
@@ -125,7 +134,7 @@ describe('it ends', () => {
     await vi.waitFor(async () => {
       const answer = await fetch(`${second.url}/questions`, { headers: second.headers })
       expect(await answer.json()).toMatchObject({ items: [{ kind: 'in-doubt', run: 'r1' }] })
-    }, 20_000)
+    }, 25_000)
   })
 })
 

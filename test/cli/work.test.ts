@@ -29,7 +29,7 @@ export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', imp
  * told the engine of.
  */
 const agents = `
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as later } from 'node:timers/promises'
 import { agent, step } from ${source('index.ts')}
 const note = (text: string) => appendFileSync(new URL('./notes', import.meta.url), text + '\\n')
@@ -37,7 +37,7 @@ export const agents = [
   agent({ name: 'worker', version: '7', description: 'Says where it works.', run: (ctx) => step(ctx, 'where', () => process.pid) }),
   agent({ name: 'slow', description: 'Posts a letter.', run: (ctx) => step(ctx, 'post', async () => {
     note('begun')
-    await later(Number(process.env['LETTER_MS'] ?? 1_000))
+    while (!existsSync(new URL('./may-post', import.meta.url))) await later(5)
     note('posted')
   }, { effect: 'once' }) }),
   agent({ name: 'sloppy', description: 'Awaits a timer of its own.', run: () => later(500) }),
@@ -59,19 +59,18 @@ interface Working {
   readonly child: ChildProcess
   readonly out: string
   readonly end: Promise<Ended>
+  /** Resolves when it says that it stops. */
+  readonly stops: Promise<void>
 }
 /** Resolves when it says what it drives. */
-function working(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Working> {
+function working(...args: readonly string[]): Promise<Working> {
   return new Promise((resolve, reject) => {
-    const end = begin(
-      folder,
-      ['work', ...args],
-      (out, child) => {
-        children.add(child)
-        if (out.includes('Ctrl-C')) resolve({ child, out, end })
-      },
-      env,
-    )
+    const stopping = Promise.withResolvers<void>()
+    const end = begin(folder, ['work', ...args], (out, child, err) => {
+      children.add(child)
+      if (err.includes('The worker stops')) stopping.resolve()
+      if (out.includes('Ctrl-C')) resolve({ child, out, end, stops: stopping.promise })
+    })
     end.then(({ err }) => reject(new Error(err)), reject)
   })
 }
@@ -108,19 +107,19 @@ describe.each([
 })
 
 describe('the end of a worker', () => {
-  async function posting(
-    env: Readonly<Record<string, string>> = {},
-  ): Promise<Working & { readonly runtime: Runtime; readonly run: Run }> {
+  async function posting(): Promise<Working & { readonly runtime: Runtime; readonly run: Run }> {
     await configured(store)
-    const worker = await working([], env)
+    const worker = await working()
     const runtime = await starter()
     const run = await runtime.start('slow', 'go')
-    await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 10_000)
+    await vi.waitFor(async () => expect(await notes()).toBe('begun\n'), 25_000)
     return { ...worker, runtime, run }
   }
   test('what must not be cut off ends first; the next worker goes on', async () => {
-    const { child, end, runtime, run } = await posting()
+    const { child, end, stops, runtime, run } = await posting()
     child.kill('SIGINT')
+    await stops
+    await writeFile(join(folder, 'may-post'), '')
     expect(await end).toMatchObject({ code: 130 })
     expect(await notes()).toBe('begun\nposted\n')
     await working()
@@ -129,9 +128,9 @@ describe('the end of a worker', () => {
     await runtime.close()
   })
   test('a second Ctrl-C stops the worker at once', async () => {
-    const { child, end, runtime } = await posting({ LETTER_MS: '60000' })
+    const { child, end, stops, runtime } = await posting()
     child.kill('SIGINT')
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await stops
     expect(child.exitCode).toBe(null)
     child.kill('SIGINT')
     expect(await end).toMatchObject({ code: 130 })
@@ -145,7 +144,7 @@ test('the config says where to work, not what else is in the folder; --store is 
   await mkdir(join(folder, '.reeve'))
   await createRuntime({ store: join(folder, '.reeve', 'reeve.db') }).then((runtime) => runtime.close())
   expect((await working()).out).toContain(join(folder, 'own.db'))
-  expect((await working(['--store', join('.reeve', 'reeve.db')])).out).toContain(join(folder, '.reeve', 'reeve.db'))
+  expect((await working('--store', join('.reeve', 'reeve.db'))).out).toContain(join(folder, '.reeve', 'reeve.db'))
 })
 
 describe('what cannot be driven', () => {

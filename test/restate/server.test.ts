@@ -70,7 +70,7 @@ describe('one server', () => {
       { name: 'probe.Steps', deployment: deployment!.id, metadata: {} },
     ])
     const id = await client.send('probe.Calls', 'wait', null)
-    await vi.waitFor(async () => expect(await statusOf(client, id)).toMatch(/running|suspended/))
+    await vi.waitFor(async () => expect(await statusOf(client, id)).toMatch(/running|suspended/), 25_000)
     expect(await client.reaches(first.uri)).toBe(true)
   })
 

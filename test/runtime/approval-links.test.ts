@@ -40,7 +40,7 @@ async function asking(
   const [approval] = await vi.waitUntil(async () => {
     const found = await by.approvals({ run: run.id })
     return found.length > 0 ? found : undefined
-  })
+  }, 25_000)
   const outcome = async (): Promise<Json> => (await run.outcome()) as unknown as Json
   return { id: approval!.id, run: run.id, outcome }
 }

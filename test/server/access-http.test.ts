@@ -36,7 +36,7 @@ async function withRun(tenant?: string): Promise<Serving & { readonly id: string
   const [approval] = await vi.waitUntil(async () => {
     const found = await all.runtime.approvals()
     return found.length > 0 ? found : undefined
-  })
+  }, 25_000)
   return { ...all, id: approval!.id }
 }
 

@@ -429,7 +429,7 @@ test('changes over all runs: the first message says to read everything, and what
     const named = new Set<string>()
     while (!named.has(`n${i}`)) for (const run of (await messages.next()).value?.runs ?? []) named.add(run)
     expect(before).toHaveLength(i)
-    await vi.waitUntil(async () => (await runtime.questions()).length > i)
+    await vi.waitUntil(async () => (await runtime.questions()).length > i, 25_000)
     left.abort()
     expect((await messages.next()).done).toBe(true)
   }

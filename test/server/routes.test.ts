@@ -266,7 +266,7 @@ test('questions come page by page, none twice and none left out while others are
   const { runtime, get, post } = await serving({ agents: [asker, payer] })
   for (const n of [1, 2, 3, 4, 5, 6]) {
     await runtime.start(n === 3 ? payer : asker, 'go', { runId: `r${n}` })
-    await vi.waitUntil(async () => (await runtime.questions()).length === n)
+    await vi.waitUntil(async () => (await runtime.questions()).length === n, 25_000)
   }
   const page = async (query: string): Promise<{ readonly runs: readonly string[]; readonly next?: string }> => {
     const answer = await get(`/questions?${query}`)
@@ -311,7 +311,7 @@ test('a caller who leaves while a command waits, and a server that closes, are n
     const init = { method: 'POST', headers: { Authorization: `Bearer ${server.token}` }, signal: left.signal }
     // it waits for a process that drives the run: there is none
     const answer = server.fetch(new Request('http://127.0.0.1/api/runs/r1/take-over', init))
-    await vi.waitUntil(() => begun.mock.calls.length > 0)
+    await vi.waitUntil(() => begun.mock.calls.length > 0, 25_000)
     if (leaves === 'caller') left.abort()
     else server.close()
     expect((await answer).status).toBe(503)
