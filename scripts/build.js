@@ -9,10 +9,12 @@
  * It builds beside `dist/` and swaps at the end, so a reader of `dist/` never sees half of it. With `--if-possible` (how
  * `postprepare` calls it, after `npm ci` in a checkout) a folder without its tools or a type error does not fail an
  * install: what can be emitted is emitted, and the errors are printed. It is no `prepare`: npm would ask everybody who
- * installs the packed file to allow a script that has nothing to do there.
+ * installs the packed file to allow a script that has nothing to do there. With `--if-changed` nothing is done where
+ * `dist/` is still what was built without an error of what is there now.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -36,6 +38,12 @@ for (const needed of [join(root, 'src', 'index.ts'), compiler]) {
   process.exit(lenient ? 0 : 1)
 }
 
+/** What `dist/` was built of, and what it was then. `npm ci` removes it. */
+const record = join(root, 'node_modules', '.cache', 'reeve-build')
+const sources = hashOfSources()
+if (process.argv.includes('--if-changed') && isBuilt()) process.exit(0)
+rmSync(record, { force: true })
+
 const next = join(root, `dist.${process.pid}`)
 const quietly = ['--logLevel', 'warn']
 /** @param {readonly string[]} args */
@@ -50,7 +58,49 @@ if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   renameSync(next, join(root, 'dist'))
 }
+// what has changed meanwhile was not built, or only in part
+if (Math.max(...statuses) === 0 && hashOfSources() === sources) {
+  mkdirSync(dirname(record), { recursive: true })
+  writeFileSync(record, `${sources} ${hashOfDist()}`)
+}
 process.exit(lenient ? 0 : Math.max(...statuses))
+
+function isBuilt() {
+  return existsSync(record) && readFileSync(record, 'utf8') === `${sources} ${hashOfDist()}`
+}
+
+/**
+ * The files of a folder, by their paths.
+ * @param {string} folder
+ */
+function filesIn(folder) {
+  const found = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : []
+  return found
+    .filter((each) => each.isFile())
+    .map((each) => join(each.parentPath, each.name))
+    .sort()
+}
+
+/** What is built, by what builds it. */
+function hashOfSources() {
+  const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/build.js']
+  const files = [
+    ...settings.map((name) => join(root, name)),
+    ...['src', 'studio'].flatMap((name) => filesIn(join(root, name))),
+  ]
+  const hash = createHash('sha256').update(process.version)
+  for (const file of files) hash.update(`\0${file}\0`).update(existsSync(file) ? readFileSync(file) : '')
+  return hash.digest('hex')
+}
+
+function hashOfDist() {
+  const hash = createHash('sha256')
+  for (const file of filesIn(join(root, 'dist'))) {
+    const { size, mtimeMs } = statSync(file)
+    hash.update(`\0${file} ${size} ${mtimeMs}`)
+  }
+  return hash.digest('hex')
+}
 
 /** Builds the code. Returns an exit code. */
 async function bundle() {

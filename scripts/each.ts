@@ -2,10 +2,11 @@
  * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts
  * checks|examples`.
  *
- * A check is any `check:*` script of `package.json`. An example runs in a fresh folder in which the packed Reeve is
- * installed, with nobody at the keyboard; a template is written, installed, tested and started from the packed one.
+ * A check is any `check:*` script of `package.json`; two run at once. An example runs in a fresh folder in which the
+ * packed Reeve is installed, with nobody at the keyboard; a template is written, installed, tested and started from the
+ * packed one.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -18,7 +19,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { templates } from '../src/cli/project.ts'
 import { freePort } from '../test/servers/place.ts'
@@ -39,7 +40,13 @@ const root = dirname(import.meta.dirname)
 const minutes = 5
 const empty = mkdtempSync(join(tmpdir(), 'reeve-each-'))
 
+/** Builds once what several need; returns an exit code. */
+const build = (): number | null =>
+  spawnSync(process.execPath, [join(root, 'scripts', 'build.js'), '--if-changed'], { stdio: 'inherit' }).status
+
 function checks(): Job[] {
+  // where it fails, the checks of what is built fail
+  build()
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
@@ -76,7 +83,11 @@ function installed(): string {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/.test(name)))
   const npm = (cwd: string, ...args: readonly string[]): string =>
     execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  const packed = npm(root, 'pack', '--silent', '--pack-destination', empty).trim().split('\n').at(-1)!
+  if (build() !== 0) throw new Error('what the examples use does not build')
+  const packed = npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', empty)
+    .trim()
+    .split('\n')
+    .at(-1)!
   npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(empty, packed))
   const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
     name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
@@ -109,23 +120,24 @@ async function startRestate(): Promise<NonNullable<typeof restate>> {
   }
 }
 
-function passes({ name, command, args }: Job): boolean {
+async function passes({ name, command, args }: Job): Promise<boolean> {
   const started = performance.now()
-  const { status, signal, stdout, stderr } = spawnSync(command, args, {
+  const child: ChildProcess = spawn(command, args, {
     cwd: empty,
     env: {
       ...process.env,
       ...restate?.env,
       ...(postgres && { DATABASE_URL: `${postgres.server}?schema=${postgres.schema}` }),
     },
-    encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: minutes * 60_000,
   })
+  let said = ''
+  for (const stream of [child.stdout!, child.stderr!]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+  const [status, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
-  if (status !== 0)
-    console.log(`${stdout}${stderr}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
+  if (status !== 0) console.log(`${said}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
   return status === 0
 }
 
@@ -136,7 +148,14 @@ if (kind === 'examples') {
   postgres = await freshPostgres()
   restate = await startRestate()
 }
-const results = kinds[kind]().map(passes)
+const jobs = kinds[kind]()
+const results: boolean[] = []
+// examples share their servers
+const atOnce = kind === 'checks' ? Math.min(2, availableParallelism()) : 1
+const works = async (): Promise<void> => {
+  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) results.push(await passes(job))
+}
+await Promise.all(Array.from({ length: atOnce }, works))
 await restate?.stop()
 await postgres?.dispose()
 rmSync(empty, { recursive: true, force: true })
