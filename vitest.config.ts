@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname
 
@@ -7,6 +8,19 @@ process.env['NODE_COMPILE_CACHE'] ??= source('./node_modules/.cache/compiled')
 
 /** Needs PostgreSQL and minutes: `npm run test:postgres`. */
 export const onPostgres = ['test/postgres/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
+
+/** Little text and much work: whole contracts on one engine, random trees. */
+const long = /\/(contract|fuzz)\/[^/]+$|contract\.test\.ts$/
+
+/** On a fresh clone files are sorted by their size: these would begin last, and each keep one processor alone. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return [true, false].flatMap((first) => sorted.filter(({ moduleId }) => long.test(moduleId) === first))
+  }
+}
+
+export const sequence = { sequencer: LongFirst }
 
 export default defineConfig({
   resolve: {
@@ -58,6 +72,7 @@ export default defineConfig({
     teardownTimeout: 5_000,
     // vitest's own patience is one second: on a machine that is busy with other tests that says nothing
     expect: { poll: { timeout: 25_000, interval: 5 } },
+    sequence,
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

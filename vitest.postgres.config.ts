@@ -7,12 +7,13 @@
  */
 import { configDefaults, defineConfig } from 'vitest/config'
 import { filesOn } from './test/postgres/suites.ts'
-import common, { onPostgres } from './vitest.config.ts'
+import common, { onPostgres, sequence } from './vitest.config.ts'
 
 const shared = { ...common.test, exclude: configDefaults.exclude, testTimeout: 30_000, hookTimeout: 30_000 }
 
 export default defineConfig({
   test: {
+    sequence,
     projects: [
       { resolve: common.resolve ?? {}, test: { ...shared, name: 'postgres', include: onPostgres } },
       {

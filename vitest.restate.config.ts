@@ -6,7 +6,7 @@
  */
 import { configDefaults, defineConfig } from 'vitest/config'
 import { filesOn } from './test/restate/suites.ts'
-import common from './vitest.config.ts'
+import common, { sequence } from './vitest.config.ts'
 
 const shared = {
   ...common.test,
@@ -18,6 +18,7 @@ const shared = {
 
 export default defineConfig({
   test: {
+    sequence,
     projects: [
       { resolve: common.resolve ?? {}, test: { ...shared, name: 'restate', include: ['test/restate/**/*.test.ts'] } },
       {
