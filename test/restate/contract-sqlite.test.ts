@@ -1,4 +1,4 @@
-/** The contract of the Engine port, on Restate: the same cases as on the embedded engine, over either store. */
+/** The contract of the Engine port, on Restate: the same cases as on the embedded engine, over a store in a file. */
 import { afterAll } from 'vitest'
 import { bindContract } from '../contract/bind.ts'
 import { restateServer } from './harness.ts'
@@ -7,4 +7,3 @@ import { onRestate } from './restate-bench.ts'
 afterAll(async () => (await restateServer()).dispose())
 
 bindContract('Restate engine', onRestate('sqlite'))
-bindContract('Restate engine', onRestate('postgres'))
