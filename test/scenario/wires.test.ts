@@ -115,7 +115,8 @@ describe.each(wires)('$name', (wire) => {
       // read while no process drives: the next one works from its first moment on
       const before = askedByKey(llm)
       const kept = await committedModelSteps(file)
-      const life = await mortal(file, teamOn(wire, deeds), 2)
+      // with two, on PostgreSQL, a process would not get beyond starting again what is there
+      const life = await mortal(file, teamOn(wire, deeds), 3)
       const end = await untilDeath(life, deeds)
       const committed = await committedModelSteps(file)
       for (const key of kept) expect(askedByKey(llm).get(key), key).toBe(before.get(key))

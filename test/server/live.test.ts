@@ -22,7 +22,7 @@ import type {
   PartMessage,
   SpanPage,
 } from '../../src/server/wire.ts'
-import { agentOf, humanSays, randomTree } from '../fuzz/trees.ts'
+import { agentOf, decisionOf, humanSays, randomTree } from '../fuzz/trees.ts'
 import { payer } from '../runtime/hand.ts'
 import { sentEvents, serving } from './serving.ts'
 
@@ -112,9 +112,12 @@ describe('K1: patches in order, laid over a snapshot, are the snapshot of the en
       () => (ended = true),
     )
     while (!ended) {
-      for (const question of await runtime.questions({ run: run.id }))
-        if (question.kind === 'interrupt')
-          await runtime.answer({ interruptId: question.id, value: humanSays }).catch(() => {})
+      for (const { kind, id, body } of await runtime.questions({ run: run.id }))
+        if (kind === 'interrupt') await runtime.answer({ interruptId: id, value: humanSays }).catch(() => {})
+        else if (kind === 'approval') {
+          const decision = decisionOf(randomTree(seed), (body as { path: readonly string[] }).path.at(-1)!)
+          await runtime.decide({ approvalId: id, decision, approver: 'ann' }).catch(() => {})
+        }
       await later(1)
     }
     const seen = await screen.until(isOver)
