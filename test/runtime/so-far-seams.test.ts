@@ -10,7 +10,7 @@ import type { ModelFunction } from '../../src/model/index.ts'
 import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
-import { model, partsOf, stop, text, textOf } from './speech.ts'
+import { model, partsOf, stop, text, textOf, type Stop } from './speech.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {
@@ -23,6 +23,17 @@ async function opened(root: Agent): Promise<Runtime> {
   return runtime
 }
 const begun = async (root: Agent): Promise<Run> => (await (await opened(root)).start(root, 'go')) as Run
+
+/** What two readers of a run have, of whom one begins at each stop. */
+async function earlyAndLate(run: Run, first: Stop, second: Stop): Promise<string[]> {
+  await first.reached
+  const early = textOf(run)
+  first.goOn()
+  await second.reached
+  const late = textOf(run)
+  second.goOn()
+  return Promise.all([early, late])
+}
 
 const poet = (speaks: ModelFunction, ...middleware: readonly MiddlewareHooks[]): Agent =>
   agent({ name: 'poet', description: 'Writes verse.', model: speaks, middleware })
@@ -177,25 +188,13 @@ test('a middleware that asks again: nothing of the rejected answer', async () =>
       },
     ),
   )
-  await first.reached
-  const early = textOf(run)
-  first.goOn()
-  await second.reached
-  const late = textOf(run)
-  second.goOn()
-  expect([await early, await late]).toEqual(['good new', 'good new'])
+  expect(await earlyAndLate(run, first, second)).toEqual(['good new', 'good new'])
 })
 
 test('a model that asks its provider again within one call: what it has shown of its answer is not said again', async () => {
   const [first, second] = [stop(), stop()]
   const run = await begun(poet(model([text('bad '), first, text('good '), second, text('end')], 'good end')))
-  await first.reached
-  const early = textOf(run)
-  first.goOn()
-  await second.reached
-  const late = textOf(run)
-  second.goOn()
-  expect([await early, await late]).toEqual(['bad good end', 'bad good end'])
+  expect(await earlyAndLate(run, first, second)).toEqual(['bad good end', 'bad good end'])
 })
 
 test('a leader that answers a worker in the background during its own turn: each of both texts once', async () => {
