@@ -6,6 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { agent, step as stepOf } from '../../src/index.ts'
+import { SqliteStore } from '../../src/engine/embedded/store.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { answer, ask, begin, errorOf, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
@@ -303,4 +304,47 @@ test('K5: what was written cannot be asked for once: it is synced anyway, and th
   } finally {
     DatabaseSync.prototype.prepare = prepare
   }
+})
+
+test('the log is put into the store whenever it is long, and begun anew', async () => {
+  const file = inFolder()
+  const engine = open(file)
+  const { store } = engine
+  if (!(store instanceof SqliteStore)) throw new Error('no store in a file')
+  store.log.checkpointPages = 20
+  const writes = 400
+  for (let i = 0; i < writes; i++) await engine.stream('ses_x').update('k', () => 'x'.repeat(6_000))
+  // each write is two pages at least
+  expect(fs.statSync(`${file}-wal`).size).toBeLessThan((writes * 2 * 4_096) / 5)
+  expect(fs.statSync(file).size).toBeGreaterThan(0)
+})
+
+test('K5: what another process has left in the log is written anew by the next one, before it tells or puts it into the store', async () => {
+  const file = inFolder()
+  const engine = open(file)
+  await begin(engine, 'r', 'quick')
+  const log = `${file}-wal`
+  const before = fs.readFileSync(log)
+  const written: string[] = []
+  const [write, sync] = [fs.writeSync, fs.fdatasyncSync]
+  Object.assign(fs, {
+    writeSync: (descriptor: number, bytes: Buffer, ...where: [number, number, number]) => {
+      const [from, length, at] = where
+      written.push(`${at}: ${bytes.compare(before, at, at + length, from, from + length)}, ${length}`)
+      return write(descriptor, bytes, ...where)
+    },
+    fdatasyncSync: (descriptor: number) => {
+      written.push(`sync ${String(fs.fstatSync(descriptor).ino === fs.statSync(log).ino)}`)
+      sync(descriptor)
+    },
+  })
+  syncBuiltinESMExports()
+  try {
+    open(file)
+  } finally {
+    Object.assign(fs, { writeSync: write, fdatasyncSync: sync })
+    syncBuiltinESMExports()
+  }
+  expect(written).toEqual(['0: 0, 32', 'sync true', `32: 0, ${before.length - 32}`, 'sync true'])
+  expect(fs.readFileSync(log).equals(before)).toBe(true)
 })

@@ -7,6 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { ReeveError } from '../../core/index.ts'
 import { isStore, storeError } from './schema.ts'
+import { rewriteLog } from './write-ahead-log.ts'
 
 /** How long another process's lock is waited for, in milliseconds. */
 const busyMs = 30_000
@@ -96,11 +97,13 @@ function openExisting(store: string): DatabaseSync {
         hint: 'Check the path. Nothing was created.',
       })
     db = new DatabaseSync(store)
-    db.exec(`PRAGMA busy_timeout=${busyMs}`)
+    db.exec(`PRAGMA busy_timeout=${busyMs}; PRAGMA wal_autocheckpoint=0`)
     if (!isStore(db))
       throw new ReeveError('store.foreign', `${store} is not a Reeve store`, {
         hint: 'Name another file. Nothing was changed.',
       })
+    // SQLite makes a checkpoint when the last connection is closed
+    rewriteLog(db, 'wait')
     return db
   } catch (thrown) {
     db?.close()

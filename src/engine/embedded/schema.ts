@@ -102,12 +102,6 @@ const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
 const walKeptBytes = 64 * 1024 * 1024
 
-/**
- * So many pages of 4 KiB the log has before they are put into the store, which waits for the disk on the event loop. Most of
- * them are the same few pages over and over, so a longer log is fewer writes and syncs, not more at once.
- */
-const checkpointPages = 4_000
-
 /** How a store is opened. */
 export interface OpenOptions {
   /** A path, or `:memory:`. */
@@ -127,14 +121,11 @@ export function openStore(options: OpenOptions): DatabaseSync {
   try {
     mustBeWritable(options.file)
     db = new DatabaseSync(options.file)
-    db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
+    // no checkpoint by SQLite: write-ahead-log.ts makes them
+    db.exec(`PRAGMA busy_timeout=${options.busyMs}; PRAGMA wal_autocheckpoint=0`)
     prepareSchema(db, options)
-    // NORMAL: a commit survives a killed process, and checkpoints are in order on disk; the rest is wal-sync.ts. The
-    // checkpoint puts on disk what a process has left that could not: the kernel has reported that failure already.
-    db.exec(
-      `PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};
-      PRAGMA journal_size_limit=${walKeptBytes}; PRAGMA wal_checkpoint(PASSIVE)`,
-    )
+    // NORMAL: a commit survives a killed process, and checkpoints are in order on disk; the rest is write-ahead-log.ts.
+    db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=${walKeptBytes}`)
     return db
   } catch (thrown) {
     db?.close()

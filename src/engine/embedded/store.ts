@@ -19,7 +19,7 @@ import { removeRun } from './remove.ts'
 import { isRefusal, openStore, storeError, type OpenOptions } from './schema.ts'
 import { shrink } from './maintenance.ts'
 import { SqliteBatchWriter } from './batch.ts'
-import { WalSync } from './wal-sync.ts'
+import { WriteAheadLog } from './write-ahead-log.ts'
 
 /** How a file is kept. Of what the host is told, it has to know these. */
 export interface SqliteOptions extends Pick<
@@ -69,9 +69,9 @@ export class SqliteStore implements Store {
   readonly #writer: SqliteBatchWriter
   readonly #archiver: Archiver
   readonly #archiveAfterMs: number
-  /** Undefined: nothing waits for the disk. */
-  readonly #sync: WalSync | undefined
-  readonly #isStrict: boolean
+  /** For tests and tools. */
+  readonly log: WriteAheadLog
+  readonly #durability: Durability
   readonly #identity: Identity
   readonly #redacted: RedactedStore
   readonly #clock: Clock
@@ -101,12 +101,12 @@ export class SqliteStore implements Store {
     this.#archiver = new Archiver(this.db)
     this.#archiveAfterMs = options.archiveAfterMs ?? hour
     try {
-      this.#sync = durability === 'relaxed' ? undefined : new WalSync(this.db, file, () => this.#identity.fileChanged)
+      this.log = new WriteAheadLog(this.db, file, () => this.#identity.fileChanged)
     } catch (thrown) {
       this.db.close()
       throw storeError(thrown, file)
     }
-    this.#isStrict = durability === 'strict'
+    this.#durability = durability
     this.lease = new SqliteLease(this.db, this.#clock, {
       file,
       leaseMs: options.leaseMs ?? 3_000,
@@ -123,22 +123,23 @@ export class SqliteStore implements Store {
    * any more counts as not written: it will not be read. Where commits are synced, that is looked at with each sync.
    */
   commit(batch: Batch): Now<BatchResult> {
-    if (this.#sync?.failed !== undefined) throw this.#sync.failed
+    if (this.log.failed !== undefined) throw this.log.failed
     let result: BatchResult
     try {
       result = this.#writer.apply(batch)
     } catch (thrown) {
       throw this.#identity.fileChanged ?? thrown
     }
-    const changed = this.#sync === undefined ? this.#identity.fileChanged : undefined
+    const changed = this.#durability === 'relaxed' ? this.#identity.fileChanged : undefined
     if (changed !== undefined) throw changed
     this.#identity.reached(result.position)
-    if (this.#isStrict) return andThen(this.synced(), () => result)
-    this.#sync?.soon()
+    this.log.wrote()
+    if (this.#durability === 'strict') return andThen(this.synced(), () => result)
+    if (this.#durability === 'full') this.log.soon()
     return result
   }
   synced(): Now<void> {
-    return this.#sync?.synced()
+    if (this.#durability !== 'relaxed') return this.log.synced()
   }
   /** One transaction for all of them: a claim each with its own `fsync` would be ten times as slow. */
   claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Claimed[] {
@@ -197,7 +198,7 @@ export class SqliteStore implements Store {
     return refusedBy(thrown, this.name, run)
   }
   changed(): ReeveError | undefined {
-    return this.#sync?.failed ?? this.#identity.changed
+    return this.log.failed ?? this.#identity.changed
   }
   mustHaveRules(): void {
     this.#redacted.mustHaveRules()
@@ -211,19 +212,24 @@ export class SqliteStore implements Store {
   }
   remove(run: RunId): void {
     removeRun(this.db, run)
+    this.log.wrote()
     this.#writer.forget()
   }
   archive(now: number): boolean {
-    return this.#archiver.some(now - this.#archiveAfterMs)
+    const isMore = this.#archiver.some(now - this.#archiveAfterMs)
+    this.log.wrote()
+    return isMore
   }
   shrink(): boolean {
-    return shrink(this.db)
+    const isMore = shrink(this.db)
+    this.log.wrote()
+    return isMore
   }
   leave(): void {
     // the answer of a file is never lost
   }
   async stop(): Promise<void> {
-    await this.#sync?.close()
+    await this.log.close()
     await this.lease.stop()
   }
   release(): void {

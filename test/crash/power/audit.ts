@@ -124,6 +124,8 @@ function lost(store: string, seen: readonly Seen[]): string[] {
       }
     }
     return known.filter((each) => !isThere(each)).map((each) => `lost: ${JSON.stringify(each).slice(0, 300)}`)
+  } catch (thrown) {
+    return [`the store is damaged: ${String(thrown)}`]
   } finally {
     db.close()
   }

@@ -1,20 +1,24 @@
 /**
  * A process whose disk is traced, or fails (shim.c). Arguments: the folder, the witness, and as JSON a list of parts, one
  * store each; `fault`: what is to fail, as the shim reads it. A copy of each store is left in `kept` as a killed process
- * leaves it. With `watch` it is another process that shows the feed of a store.
+ * leaves it. With `watch` it is another process that shows the feed of a store. A part that `goesOn` was left by another
+ * process: this one goes on with what the kernel has of it, on a disk that is well again.
  */
-import { appendFileSync, cpSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunId } from '../../../src/core/index.ts'
 import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import type { Durability } from '../../../src/engine/embedded/store.ts'
-import { Player, runs, watch } from './script.ts'
+import { Player, runs, seenIn, watch } from './script.ts'
 
 export interface Part {
   readonly name: string
   readonly fault?: string
   readonly durability?: Durability
   readonly isWatched?: boolean
+  /** It is left as it is when it has failed, as by a killed process: the store is not closed. */
+  readonly isKilled?: boolean
+  readonly goesOn?: boolean
 }
 
 const [disk, witness, what, kept] = process.argv.slice(2) as [string, string, string, string]
@@ -32,7 +36,7 @@ if (what === 'watch') {
     watch(engine, run as RunId, see, never)
   }
 } else {
-  for (const { name, fault, ...rest } of JSON.parse(what) as Part[]) {
+  for (const { name, fault, isKilled, goesOn, ...rest } of JSON.parse(what) as Part[]) {
     const folder = join(disk, name)
     mkdirSync(folder, { recursive: true })
     const arm = (): void => {
@@ -43,7 +47,8 @@ if (what === 'watch') {
         // the shim has heard it
       }
     }
-    const player = new Player({ store: join(folder, 'store.db'), witness, part: name, ...rest })
+    const before = goesOn === true ? seenIn(readFileSync(witness, 'utf8')).filter(({ part }) => part === name) : []
+    const player = new Player({ store: join(folder, 'store.db'), witness, part: name, ...rest }, before)
     arm()
     const late = setTimeout(() => {
       console.error(`${name} (${fault}) is not at an end`)
@@ -52,8 +57,8 @@ if (what === 'watch') {
     await player.play()
     clearTimeout(late)
     player.see({ saw: 'the end' })
-    cpSync(folder, join(kept, name), { recursive: true, filter: (path) => !path.endsWith('-shm') })
-    await player.close().catch(() => undefined)
+    if (goesOn !== true) cpSync(folder, join(kept, name), { recursive: true, filter: (path) => !path.endsWith('-shm') })
+    if (isKilled !== true) await player.close().catch(() => undefined)
   }
   process.exit(0)
 }

@@ -60,8 +60,14 @@ interface Traced {
 }
 
 let traces = 0
-/** A process on the traced disk. */
-async function traced(parts: readonly Part[], isWatchedFromElsewhere = false): Promise<Traced> {
+/** A process on the traced disk, and others after it. */
+async function traced(
+  parts: readonly Part[],
+  {
+    isWatchedFromElsewhere = false,
+    afterwards = [],
+  }: { isWatchedFromElsewhere?: boolean; afterwards?: readonly Part[] } = {},
+): Promise<Traced> {
   const place = join(folder, `trace${traces++}`)
   const [disk, witness, trace, kept] = ['disk', 'witness', 'trace', 'kept'].map((name) => join(place, name)) as [
     string,
@@ -92,6 +98,10 @@ async function traced(parts: readonly Part[], isWatchedFromElsewhere = false): P
     await gone
   }
   if (code !== 0) throw new Error(`a traced process has ended with ${code}`)
+  for (const part of afterwards) {
+    const [code] = (await once(run(disk, witness, JSON.stringify([part]), kept), 'exit')) as [number | null]
+    if (code !== 0) throw new Error(`a process that goes on with ${part.name} has ended with ${code}`)
+  }
   return { steps: [...stepsOf(readFileSync(trace))], kept }
 }
 
@@ -168,26 +178,43 @@ async function powerLoss(name: string, { steps }: Traced, reference: Reference):
 
 const errnos = { EIO: constants.errno.EIO, ENOSPC: constants.errno.ENOSPC }
 const batch = 20
+/** Whatever is done about a failed sync fails as well. */
+const often = 6
 
-/** One write or sync fails; then the process dies, or the power fails, too. */
+/**
+ * One write or sync fails, or several syncs; then the process dies, or the power fails, too; or another process goes on,
+ * and then the power fails: the kernel may have had what the disk had not.
+ */
 async function faults(what: 'write' | 'sync', count: number, reference: Reference): Promise<void> {
   for (const [name, errno] of Object.entries(errnos)) {
     const died = kindOf(`${name} at a ${what}, then the process dies`)
     const cut = kindOf(`${name} at a ${what}, then the power fails`)
+    const later = kindOf(`${name} at a ${what}, another process goes on, then the power fails`)
     const codes = new Map<string, number>()
     const nths = sampled(
       Array.from({ length: count }, (_, i) => i + 1),
       most,
     )
     for (let from = 0; from < nths.length; from += batch) {
-      const parts = nths
-        .slice(from, from + batch)
-        .map((nth): Part => ({ name: `${what}${nth}`, fault: `${what}:${nth}:${errno}`, durability }))
-      const { steps, kept } = await traced(parts)
+      const parts = nths.slice(from, from + batch).map((nth, i): Part => {
+        const times = what === 'sync' && i % 3 > 0 ? often : 1
+        return { name: `${what}${nth}`, fault: `${what}:${nth}:${errno}:${times}`, durability, isKilled: i % 2 === 0 }
+      })
+      const afterwards =
+        what === 'sync' ? parts.map((part): Part => ({ name: part.name, durability, goesOn: true })) : []
+      const { steps, kept } = await traced(parts, { afterwards })
       const disk = new Disk()
       const seen = new Map<string, Seen[]>(parts.map((part) => [part.name, []]))
-      const over: { part: string; files: Map<string, Buffer> }[] = []
-      for (const step of steps) {
+      const ends: string[] = []
+      const over: { kind: Kind; part: string; seen: Seen[]; files: Map<string, Buffer> }[] = []
+      const left = (kind: Kind, part: string, loss: 'none' | 'torn'): void => {
+        const files = [...disk.after(loss, dice)].filter(([path]) => path.includes(`/disk/${part}/`))
+        over.push({ kind, part, seen: [...seen.get(part)!], files: new Map(files) })
+      }
+      const moments = momentsAfter(steps, parts.length)
+      for (const [i, step] of steps.entries()) {
+        const part = afterwards[ends.length - parts.length]?.name
+        if (part !== undefined && moments.has(i)) for (const loss of ['none', 'torn'] as const) left(later, part, loss)
         disk.apply(step)
         if (step.what !== 'seen') continue
         for (const each of seenIn(step.bytes.toString())) {
@@ -195,19 +222,19 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
             codes.set(each.code, (codes.get(each.code) ?? 0) + 1)
             if (!each.code.startsWith('store.'))
               died.problems.push(`${each.part}: no clear error: ${each.code} ${each.message}`)
+            if (part !== undefined) later.problems.push(`${part}: ${each.code} ${each.message}`)
           }
           if (each.saw !== 'the end') seen.get(each.part)!.push(each)
-          else {
-            const files = [...disk.after('none', dice)].filter(([path]) => path.includes(`/disk/${each.part}/`))
-            over.push({ part: each.part, files: new Map(files) })
-          }
+          else if (ends.push(each.part) <= parts.length) left(cut, each.part, 'none')
         }
       }
-      for (const { part, files } of over) {
-        const left = join(kept, part)
-        const live = new Map(readdirSync(left).map((file) => [file, readFileSync(join(left, file))]))
-        note(died, part, await audit(folder, live, seen.get(part)!, reference))
-        note(cut, part, await audit(folder, files, seen.get(part)!, reference))
+      for (const { part, seen, kind, files } of over) {
+        if (kind === cut) {
+          const now = join(kept, part)
+          const live = new Map(readdirSync(now).map((file) => [file, readFileSync(join(now, file))]))
+          note(died, part, await audit(folder, live, seen, reference))
+        }
+        note(kind, part, await audit(folder, files, seen, reference))
       }
       rmSync(join(kept, '..'), { recursive: true, force: true })
     }
@@ -216,7 +243,21 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
     )
     tell(died)
     tell(cut)
+    if (what === 'sync') tell(later)
   }
+}
+
+/** When the power fails for who goes on, once these many have come to their end: about its first syncs, and some later ones. */
+function momentsAfter(steps: readonly Step[], ended: number): Set<number> {
+  const moments = new Set<number>()
+  let [ends, of] = [0, [] as number[]]
+  for (const [i, { what, bytes }] of steps.entries()) {
+    if (what === 'synced') of.push(i, i + 1)
+    if (what !== 'seen' || !bytes.includes('"the end"')) continue
+    if (++ends > ended) for (const at of [...of.slice(0, 6), ...sampled(of.slice(6), 2)]) moments.add(at)
+    of = []
+  }
+  return moments
 }
 
 const began = performance.now()
@@ -226,7 +267,7 @@ const reference = referenceOf(
 )
 const wants = (what: string): boolean => args.only === undefined || args.only === what
 if (wants('loss')) {
-  const watched = await traced([{ name: 'watched', durability, isWatched: true }], true)
+  const watched = await traced([{ name: 'watched', durability, isWatched: true }], { isWatchedFromElsewhere: true })
   const syncs = [
     await powerLoss('power loss, unwatched', undisturbed, reference),
     await powerLoss('power loss, watched', watched, reference),

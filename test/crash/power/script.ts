@@ -92,8 +92,7 @@ export class Player {
         ...(this.#play.durability && { durability: this.#play.durability }),
       })
       // so short a play would end before the first checkpoint
-      if (this.#engine.store instanceof SqliteStore)
-        this.#engine.store.db.exec(`PRAGMA wal_autocheckpoint=${checkpointPages}`)
+      if (this.#engine.store instanceof SqliteStore) this.#engine.store.log.checkpointPages = checkpointPages
       this.#engine.drive(everything(this.#reach, { hearer }))
       this.#runtime = await createRuntime({ engine: this.#engine, drive: false, agents: [team(this.#reach)] })
       await Promise.all([...runs.map((run) => this.#follow(run)), this.#post(), this.#count(), this.#operate()])

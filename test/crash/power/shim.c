@@ -6,9 +6,9 @@
  * POWER_DISK: the folder; POWER_WITNESS: the file; POWER_TRACE: the trace, which is appended to. Files that end in -shm
  * are memory and are passed through. A record is a line: what, an inode, an offset, a length, a path; then so many bytes
  * as the length says. A write is traced before it is done and a sync after: who has seen a write has seen its record.
- * Syncs are not passed on; they take POWER_SYNC_US microseconds. To open `<folder>/!<write|sync>:<n>:<errno>` lets the
- * n-th write or sync from then on fail; what a failed sync was to put on disk is lost unless it is written again, and
- * every descriptor that was open then is told once, as Linux does.
+ * Syncs are not passed on; they take POWER_SYNC_US microseconds. To open `<folder>/!<write|sync>:<n>:<errno>:<times>`
+ * lets the n-th write or sync from then on fail, and those after it, so many in all; what a failed sync was to put on
+ * disk is lost unless it is written again, and every descriptor that was open then is told once, as Linux does.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,9 @@ static const char *disk, *witness;
 static size_t disk_length;
 static int trace = -1;
 static useconds_t sync_us;
-static int write_in = 0, sync_in = 0, write_errno, sync_errno;
+/* In how many it fails, how often, and with what. */
+struct fault { int in, times, number; };
+static struct fault write_fault, sync_fault;
 
 static int (*real_open)(const char *, int, ...);
 static int (*real_close)(int);
@@ -80,11 +82,10 @@ static int opened(const char *path, int flags, mode_t mode) {
   const char *name = inside(path);
   if (name && name[0] == '!') {
     char what[8];
-    int n, number;
-    if (sscanf(name, "!%7[a-z]:%d:%d", what, &n, &number) == 3) {
+    struct fault fault;
+    if (sscanf(name, "!%7[a-z]:%d:%d:%d", what, &fault.in, &fault.number, &fault.times) == 4) {
       pthread_mutex_lock(&lock);
-      if (what[0] == 'w') write_in = n, write_errno = number;
-      else sync_in = n, sync_errno = number;
+      *(what[0] == 'w' ? &write_fault : &sync_fault) = fault;
       pthread_mutex_unlock(&lock);
     }
     errno = ENOENT;
@@ -118,20 +119,32 @@ int close(int fd) {
   return real_close(fd);
 }
 
-#define KIND(fd) ((fd) >= 0 && (fd) < LAST ? open_files[fd].kind : none)
+/* What a descriptor is of. Node closes some by a system call of its own, and the number is given out again. */
+static int kind_of(int fd) {
+  struct stat64 stat;
+  if (fd < 0 || fd >= LAST || !open_files[fd].kind) return none;
+  if (fstat64(fd, &stat) != 0 || stat.st_ino != open_files[fd].inode) open_files[fd].kind = none;
+  return open_files[fd].kind;
+}
+
+/* Whether it is due; under the lock. */
+static int due(struct fault *fault) {
+  if (fault->in > 1) return fault->in--, 0;
+  return fault->in == 1 && fault->times > 0 && fault->times--;
+}
 
 /* Whether this write fails. */
 static int fails(void) {
   pthread_mutex_lock(&lock);
-  int is_now = write_in > 0 && --write_in == 0;
+  int is_now = due(&write_fault);
   pthread_mutex_unlock(&lock);
-  if (is_now) errno = write_errno;
+  if (is_now) errno = write_fault.number;
   return is_now;
 }
 
 ssize_t write(int fd, const void *bytes, size_t length) {
   begin();
-  int kind = KIND(fd);
+  int kind = kind_of(fd);
   if (kind == disk_file) {
     if (fails()) return -1;
     record("write", open_files[fd].inode, lseek64(fd, 0, SEEK_CUR), bytes, length, 0);
@@ -142,7 +155,7 @@ ssize_t write(int fd, const void *bytes, size_t length) {
 
 static ssize_t pwritten(int fd, const void *bytes, size_t length, off64_t offset) {
   begin();
-  int kind = KIND(fd);
+  int kind = kind_of(fd);
   if (kind == disk_file) {
     if (fails()) return -1;
     record("write", open_files[fd].inode, offset, bytes, length, 0);
@@ -155,7 +168,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t offset) { ret
 
 static int cut(int fd, off64_t length) {
   begin();
-  if (KIND(fd) == disk_file) {
+  if (kind_of(fd) == disk_file) {
     if (fails()) return -1;
     record("cut", open_files[fd].inode, length, 0, 0, 0);
   }
@@ -168,12 +181,12 @@ static unsigned long syncs = 0;
 
 static int synced(int fd, int (*real)(int)) {
   begin();
-  int kind = KIND(fd);
+  int kind = kind_of(fd);
   if (kind != disk_file && kind != folder_file) return real(fd);
   unsigned long inode = open_files[fd].inode;
   pthread_mutex_lock(&lock);
   unsigned long number = ((unsigned long)getpid() << 20) + ++syncs;
-  int is_failing = sync_in > 0 && --sync_in == 0;
+  int is_failing = due(&sync_fault);
   if (is_failing)
     for (int i = 0; i < LAST; i++)
       if (open_files[i].kind && open_files[i].inode == inode) open_files[i].told = 0;
@@ -184,7 +197,7 @@ static int synced(int fd, int (*real)(int)) {
   if (sync_us) usleep(sync_us);
   if (!is_told) {
     if (is_failing) record("failed", inode, number, 0, 0, 0);
-    errno = sync_errno;
+    errno = sync_fault.number;
     return -1;
   }
   record("synced", inode, number, 0, 0, 0);
