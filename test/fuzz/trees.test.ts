@@ -20,7 +20,7 @@ test.each(Array.from({ length: count }, (_, i) => i + 1))(
 test('the seeds of this file have every kind of agent, of end and of effect among them', () => {
   const kindsOf = (tree: Tree): string[] => {
     if (tree.type === 'leaf') return [tree.end, ...(tree.steps > 0 ? [tree.effect] : [])]
-    const more = (['retries', 'memory', 'mail', 'apart'] as const).filter(
+    const more = (['retries', 'memory', 'mail', 'apart', 'background', 'hedges'] as const).filter(
       (name) => (tree as Readonly<Record<string, unknown>>)[name] === true,
     )
     return [tree.type, ...more, ...(tree.type === 'caller' && tree.asks !== false ? [tree.asks] : [])]
@@ -48,6 +48,8 @@ test('the seeds of this file have every kind of agent, of end and of effect amon
     'memory',
     'mail',
     'apart',
+    'background',
+    'hedges',
     'exit',
     'break',
     'read',

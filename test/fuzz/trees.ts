@@ -59,6 +59,10 @@ export type Tree =
       readonly memory: boolean
       /** Whether its workers are placed apart, each as a child run. */
       readonly apart: boolean
+      /** Whether its workers work in the background, where a model leads them. */
+      readonly background: boolean
+      /** Whether a slow delegation gets a second worker beside it. */
+      readonly hedges: boolean
       /** Who works in which turn, by the place among the workers. */
       readonly turns: readonly (readonly number[])[]
     }
@@ -78,6 +82,7 @@ export function randomTree(seed: number): Tree {
   // of their own: where workers are placed, and what is asked about, changes no tree
   const place = dice(seed * 6_007 + 5)
   const asking = dice(seed * 9_311 + 3)
+  const aside = dice(seed * 4_241 + 9)
   const below = (limit: number): number => Math.floor(roll() * limit)
   const pick = <T>(...list: readonly T[]): T => list[below(list.length)]!
   let made = 0
@@ -113,15 +118,18 @@ export function randomTree(seed: number): Tree {
         const turns = Array.from({ length: 1 + below(3) }, () =>
           Array.from({ length: 1 + below(3) }, () => below(workers.length)),
         )
+        const [brain, retries, memory] = [pick<'code' | 'model'>('code', 'model'), roll() < 0.5, roll() < 0.3]
         return {
           type,
           name,
           workers,
-          brain: pick('code', 'model'),
+          brain,
           turns,
-          retries: roll() < 0.5,
-          memory: roll() < 0.3,
+          retries,
+          memory,
           apart: place() < 0.3,
+          background: aside() < 0.4,
+          hedges: aside() < 0.25 && !memory,
         }
       }
       case 'router':
@@ -168,17 +176,24 @@ export type Deed = (label: string, key: string) => void
 
 const saidBy = (name: string): string => `${name} is done`
 
-/** The last message that no tool wrote begins the turn: how often the model has called since. */
+/** What is said when work in the background has ended. */
+const ended = 'Ended since you were last asked'
+
+/**
+ * How often the model has called since its brief, the last message of a user that does not tell the end of work in the
+ * background.
+ */
 function callsSoFar(
-  messages: readonly { readonly role: string; readonly calls?: readonly unknown[] | undefined }[],
+  messages: readonly {
+    readonly role: string
+    readonly content?: unknown
+    readonly calls?: readonly unknown[] | undefined
+  }[],
 ): number {
-  let count = 0
-  for (const message of messages.toReversed()) {
-    if (message.role === 'tool') continue
-    if (message.role !== 'assistant' || (message.calls ?? []).length === 0) break
-    count++
-  }
-  return count
+  const brief = messages.findLastIndex(
+    ({ role, content }) => role === 'user' && !(typeof content === 'string' && content.startsWith(ended)),
+  )
+  return messages.slice(brief + 1).filter(({ role, calls }) => role === 'assistant' && (calls ?? []).length > 0).length
 }
 
 /** Where it works, without the run: in a fork it is the same. */
@@ -262,12 +277,15 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
       return loop({ name, description, agents: made(tree.members), maxIterations: tree.iterations })
     case 'supervisor': {
       const workers = made(tree.workers)
+      const own = {
+        ...(tree.apart ? { place: 'apart' as const } : undefined),
+        ...(tree.hedges ? { hedge: { afterMs: 2 } } : undefined),
+      }
       const delegation = {
         ...(tree.retries ? { retry: { ...again, when: () => true } } : undefined),
         ...(tree.memory ? { memory: 'continue' as const } : undefined),
-        ...(tree.apart
-          ? { workers: Object.fromEntries(workers.map((each) => [each.name, { place: 'apart' as const }])) }
-          : undefined),
+        ...(tree.background && tree.brain === 'model' ? { background: { workers: 'all' as const } } : undefined),
+        workers: Object.fromEntries(workers.map((each) => [each.name, own])),
       }
       const asked = tree.turns.map((turn) => turn.map((place) => workers[place]!.name))
       if (tree.brain === 'code')
@@ -344,8 +362,10 @@ export interface Expected {
   readonly end: End
   /** How often each step is done, under as many keys. */
   readonly deeds: ReadonlyMap<string, number>
-  /** How much mail is sent. */
-  readonly mails: number
+  /** How much mail is sent; undefined: a hedged worker, which is stopped anywhere, leads a team that writes. */
+  readonly mails: number | undefined
+  /** The leaves below hedged workers: how often these work depends on who is faster. */
+  readonly hedged: ReadonlySet<string>
 }
 
 /** What a human answers who is asked by a leaf. */
@@ -457,5 +477,12 @@ export function expectedOf(tree: Tree): Expected {
       }
     }
   }
-  return { end: end(tree), deeds, mails }
+  const ways = partsOf(tree).flatMap((each) => (each.type === 'supervisor' && each.hedges ? each.workers : []))
+  const hedged = ways.flatMap(partsOf)
+  return {
+    end: end(tree),
+    deeds,
+    mails: hedged.some((each) => each.type === 'team' && each.mail) ? undefined : mails,
+    hedged: new Set(hedged.map(({ name }) => name)),
+  }
 }

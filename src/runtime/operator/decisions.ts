@@ -349,22 +349,17 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
     throw new ReeveError('interrupt.invalid', 'by must be a name that is not empty')
   const question = await openQuestion(access, id, 'interrupt')
   if (question !== undefined) {
-    const result = await access.engine.post({
+    const posted = await access.engine.post({
       type: 'answer',
       activation: question.activation,
       address: question.address,
       outcome: by === undefined ? completed(value) : { status: 'completed', output: value, by },
     })
-    if (result === 'accepted') return
-    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, {
-      hint: 'The first answer wins.',
-    })
+    return accepted(`the interrupt "${id}"`, posted)
   }
   for (const run of await runsToSearch(access)) {
     if (!runView(await wholeFeed(access.engine, run)).interrupts.some((each) => each.id === id)) continue
-    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, {
-      hint: 'It was answered, or its agent has ended.',
-    })
+    throw notOpen(`the interrupt "${id}"`)
   }
   throw new ReeveError('interrupt.unknown', `unknown interrupt "${id}"`, {
     hint: 'List the open questions: reeve show <run>, or runtime.questions().',
@@ -376,7 +371,7 @@ export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement
   const { activation, address } = await mustBeOpen(access, given.id, 'in-doubt')
   const { happened, value, by } = given
   accepted(
-    given.id,
+    `"${given.id}"`,
     await access.engine.post({
       type: 'settle-doubt',
       activation,
@@ -393,7 +388,7 @@ export async function settleDivergence(access: DecisionAccess, given: Divergence
   const { activation, address } = await mustBeOpen(access, given.id, 'diverged')
   const { action, to, by } = given
   accepted(
-    given.id,
+    `"${given.id}"`,
     await access.engine.post({
       type: 'settle-divergence',
       activation,
@@ -454,9 +449,16 @@ async function mustBeOpen(access: DecisionAccess, id: string, kind: Question['ki
   })
 }
 
-function accepted(id: string, result: PostResult): void {
-  if (result !== 'accepted')
-    throw new ReeveError('interrupt.already-answered', `"${id}" is already settled`, {
+/** Throws unless this answer counts. `what`: what it answers. */
+function accepted(what: string, result: PostResult): void {
+  if (result === 'lost')
+    throw new ReeveError('interrupt.already-answered', `${what} was already answered`, {
       hint: 'The first answer wins.',
     })
+  if (result !== 'accepted') throw notOpen(what)
 }
+
+const notOpen = (what: string): ReeveError =>
+  new ReeveError('interrupt.already-answered', `${what} is not open any more`, {
+    hint: 'It was answered, or its agent has ended.',
+  })
