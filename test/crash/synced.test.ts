@@ -306,12 +306,15 @@ test('K5: what was written cannot be asked for once: it is synced anyway, and th
   }
 })
 
+function inFile({ store }: Opened): SqliteStore {
+  if (!(store instanceof SqliteStore)) throw new Error('no store in a file')
+  return store
+}
+
 test('the log is put into the store whenever it is long, and begun anew', async () => {
   const file = inFolder()
   const engine = open(file)
-  const { store } = engine
-  if (!(store instanceof SqliteStore)) throw new Error('no store in a file')
-  store.log.checkpointPages = 20
+  inFile(engine).log.checkpointPages = 20
   const writes = 400
   for (let i = 0; i < writes; i++) await engine.stream('ses_x').update('k', () => 'x'.repeat(6_000))
   // each write is two pages at least
@@ -347,4 +350,26 @@ test('K5: what another process has left in the log is written anew by the next o
   }
   expect(written).toEqual(['0: 0, 32', 'sync true', `32: 0, ${before.length - 32}`, 'sync true'])
   expect(fs.readFileSync(log).equals(before)).toBe(true)
+})
+
+test('K5: a log that the disk may not have is left as it is: by a store whose sync has failed, and by one that is not opened', async () => {
+  const file = inFolder()
+  const engine = driven(file)
+  await begin(engine, 'r', 'quick')
+  inFile(engine).db.exec('PRAGMA user_version=99')
+  const copy = inFolder()
+  for (const end of ['', '-wal']) fs.copyFileSync(`${file}${end}`, `${copy}${end}`)
+  const [before, log] = [fs.readFileSync(copy), fs.readFileSync(`${copy}-wal`)]
+  expect(() => open(copy)).toThrow(expect.objectContaining({ code: 'store.newer' }))
+  expect([fs.readFileSync(copy).equals(before), fs.readFileSync(`${copy}-wal`).equals(log)]).toEqual([true, true])
+
+  waiting = []
+  const asked = noted(engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'no' }))
+  asked.promise.catch(() => undefined)
+  begin(engine, 'other', 'quick').catch(() => undefined)
+  await until('a sync is under way', () => waiting?.length === 1)
+  release(failing('EIO'))
+  expect(await errorOf(() => asked.promise)).toMatchObject({ code: 'store.unsynced' })
+  await engine.close()
+  expect(fs.statSync(`${file}-wal`).size).toBeGreaterThanOrEqual(log.length)
 })

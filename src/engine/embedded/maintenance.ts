@@ -7,7 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { ReeveError } from '../../core/index.ts'
 import { isStore, storeError } from './schema.ts'
-import { rewriteLog } from './write-ahead-log.ts'
+import { closeWithoutCheckpoint, rewriteLogOf } from './write-ahead-log.ts'
 
 /** How long another process's lock is waited for, in milliseconds. */
 const busyMs = 30_000
@@ -60,6 +60,7 @@ export function compactStore(store: string): { readonly before: number; readonly
   const db = openExisting(store)
   try {
     const before = sizeOf(db)
+    // each commit is synced here: SQLite's own `synchronous=FULL`
     db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
     return { before, after: sizeOf(db) }
   } catch (thrown) {
@@ -97,16 +98,16 @@ function openExisting(store: string): DatabaseSync {
         hint: 'Check the path. Nothing was created.',
       })
     db = new DatabaseSync(store)
-    db.exec(`PRAGMA busy_timeout=${busyMs}; PRAGMA wal_autocheckpoint=0`)
+    db.exec(`PRAGMA busy_timeout=${busyMs}; PRAGMA wal_autocheckpoint=0; PRAGMA fullfsync=1`)
     if (!isStore(db))
       throw new ReeveError('store.foreign', `${store} is not a Reeve store`, {
         hint: 'Name another file. Nothing was changed.',
       })
     // SQLite makes a checkpoint when the last connection is closed
-    rewriteLog(db, 'wait')
+    rewriteLogOf(db)
     return db
   } catch (thrown) {
-    db?.close()
+    if (db !== undefined) closeWithoutCheckpoint(db)
     throw storeError(thrown, store)
   }
 }

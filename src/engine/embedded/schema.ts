@@ -13,6 +13,7 @@ import { eventStoreId, olderStore } from '../old-stores.ts'
 import { stateColumn } from '../run-search.ts'
 import { isListedRun } from './id-ranges.ts'
 import { describeOldRuns } from './old-runs.ts'
+import { closeWithoutCheckpoint } from './write-ahead-log.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
@@ -121,14 +122,15 @@ export function openStore(options: OpenOptions): DatabaseSync {
   try {
     mustBeWritable(options.file)
     db = new DatabaseSync(options.file)
-    // no checkpoint by SQLite: write-ahead-log.ts makes them
-    db.exec(`PRAGMA busy_timeout=${options.busyMs}; PRAGMA wal_autocheckpoint=0`)
+    // No checkpoint by SQLite: write-ahead-log.ts makes them. On macOS a sync is to reach the disk behind its cache, as
+    // those of Node do.
+    db.exec(`PRAGMA busy_timeout=${options.busyMs}; PRAGMA wal_autocheckpoint=0; PRAGMA fullfsync=1`)
     prepareSchema(db, options)
     // NORMAL: a commit survives a killed process, and checkpoints are in order on disk; the rest is write-ahead-log.ts.
     db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=${walKeptBytes}`)
     return db
   } catch (thrown) {
-    db?.close()
+    if (db !== undefined) closeWithoutCheckpoint(db)
     throw storeError(thrown, options.file)
   }
 }

@@ -19,7 +19,7 @@ import { removeRun } from './remove.ts'
 import { isRefusal, openStore, storeError, type OpenOptions } from './schema.ts'
 import { shrink } from './maintenance.ts'
 import { SqliteBatchWriter } from './batch.ts'
-import { WriteAheadLog } from './write-ahead-log.ts'
+import { closeWithoutCheckpoint, WriteAheadLog } from './write-ahead-log.ts'
 
 /** How a file is kept. Of what the host is told, it has to know these. */
 export interface SqliteOptions extends Pick<
@@ -91,6 +91,12 @@ export class SqliteStore implements Store {
     }
     this.name = file
     this.db = openStore(open)
+    try {
+      this.log = new WriteAheadLog(this.db, file, () => this.#identity.fileChanged)
+    } catch (thrown) {
+      closeWithoutCheckpoint(this.db)
+      throw storeError(thrown, file)
+    }
     this.#redacted = new RedactedStore(this.db, file, options.redact)
     const archive = new Archive(this.db)
     this.reader = new SqliteReader(this.db, archive)
@@ -100,12 +106,6 @@ export class SqliteStore implements Store {
     this.#writer = new SqliteBatchWriter(this.db, archive)
     this.#archiver = new Archiver(this.db)
     this.#archiveAfterMs = options.archiveAfterMs ?? hour
-    try {
-      this.log = new WriteAheadLog(this.db, file, () => this.#identity.fileChanged)
-    } catch (thrown) {
-      this.db.close()
-      throw storeError(thrown, file)
-    }
     this.#durability = durability
     this.lease = new SqliteLease(this.db, this.#clock, {
       file,
@@ -236,6 +236,7 @@ export class SqliteStore implements Store {
     this.lease.end()
   }
   close(): void {
-    this.db.close()
+    if (this.log.mayCheckpoint) this.db.close()
+    else closeWithoutCheckpoint(this.db)
   }
 }

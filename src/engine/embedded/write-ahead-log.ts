@@ -8,16 +8,26 @@
  * Owns: the log's second descriptor, one sync at a time, what is known to be on disk, checkpoints, what is done once a
  * sync has failed. Does not own: what waits for a sync (host/driver.ts).
  */
-import { closeSync, fdatasync, fdatasyncSync, fsync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  fsync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { messageOf, ReeveError, type Now } from '../../core/index.ts'
 
 /** How long a commit that nothing waits for stays in memory before it is synced. Milliseconds. */
 const lingerMs = 20
 
-/** After so many writes the length of the log is looked at. */
-const lookAfter = 16
+/** The length of the log is looked at with the first write, and then once in so many. */
+const writesPerLook = 16
 
 export class WriteAheadLog {
   /**
@@ -46,12 +56,10 @@ export class WriteAheadLog {
   #next: Promise<void> | undefined
   #later: ReturnType<typeof setTimeout> | undefined
   #failed: ReeveError | undefined
-  /** Whether the log was written anew: of syncs that failed before it was opened this process was not told. */
+  /** Whether the log was written anew: this process was not told of syncs that failed before it opened the log. */
   #isRewritten = false
-  #writes = 0
+  #writes = writesPerLook - 1
   readonly #frameBytes: number
-  readonly #frame = Buffer.alloc(frame.bytes)
-  readonly #header = Buffer.alloc(header.bytes)
 
   /** `lost`: why what is synced will not be read again, if so. Throws what SQLite or the disk says. */
   constructor(db: DatabaseSync, file: string, lost: () => ReeveError | undefined) {
@@ -59,15 +67,14 @@ export class WriteAheadLog {
     this.#file = file
     this.#lost = lost
     const path = logOf(db)
+    this.#frameBytes = frameBytesOf(db)
     this.#log = openSync(path, 'r+')
     try {
-      this.#rewrite('wait')
+      this.#rewrite(this.#log, 'wait')
     } catch (thrown) {
       closeSync(this.#log)
       throw thrown
     }
-    const { page_size: page } = db.prepare('PRAGMA page_size').get() as { page_size: number }
-    this.#frameBytes = frame.bytes + page
     this.#folder = openFolder(dirname(path))
     // Commits of other connections and changes by this one: it stays the same while nothing is written.
     this.#written = db.prepare('SELECT data_version, total_changes() AS own FROM pragma_data_version')
@@ -97,39 +104,37 @@ export class WriteAheadLog {
     }))
   }
 
+  /** Whether SQLite may put the log into the store when the last connection is closed. */
+  get mayCheckpoint(): boolean {
+    return this.#isRewritten && this.#failed === undefined
+  }
+
   /** False: another process writes. Throws what SQLite or the disk says. */
-  #rewrite(wait: 'wait' | 'at once'): boolean {
+  #rewrite(log: number, wait: 'wait' | 'at once'): boolean {
     try {
-      if (!this.#isRewritten) rewriteLog(this.#db, wait)
+      if (!this.#isRewritten) rewriteLog(this.#db, log, wait)
       return (this.#isRewritten = true)
     } catch (thrown) {
-      if ((((thrown as { errcode?: number }).errcode ?? 0) & 0xff) === busy) return false
+      if ((((thrown as { errcode?: number }).errcode ?? 0) & 0xff) === sqliteBusy) return false
       throw thrown
     }
   }
 
   /** Something was written. A log that has become long is put into the store, now and then. */
   wrote(): void {
-    if (++this.#writes < lookAfter) return
+    if (++this.#writes < writesPerLook) return
     this.#writes = 0
-    if (this.#failed !== undefined || this.#log === undefined) return
+    const log = this.#log
+    if (this.#failed !== undefined || log === undefined) return
     try {
+      if (!hasPage(log, this.checkpointPages - 1, this.#frameBytes)) return
       // pages that another process still reads are left for a later checkpoint
-      if (this.#isLong(this.#log) && this.#rewrite('at once')) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      if (this.#rewrite(log, 'at once')) this.#db.exec('PRAGMA wal_checkpoint(PASSIVE)')
     } catch (thrown) {
       // Any other failure leaves the log, which is whole, for a later checkpoint.
       const { errcode, syscall } = thrown as { errcode?: number; syscall?: string }
-      if (errcode === failedSync || syscall === 'fdatasync') this.#fail(this.#unsynced(thrown))
+      if (errcode === sqliteIoerrFsync || syscall === 'fdatasync') this.#fail(this.#unsynced(thrown))
     }
-  }
-
-  /** Whether the log has a page so far behind, and not one of before it was begun anew. */
-  #isLong(log: number): boolean {
-    const at = header.bytes + (this.checkpointPages - 1) * this.#frameBytes
-    if (readSync(log, this.#frame, 0, frame.bytes, at) < frame.bytes) return false
-    if (readSync(log, this.#header, 0, header.bytes, 0) < header.bytes) return false
-    const ofLog = this.#header.subarray(header.saltAt, header.saltAt + saltBytes)
-    return ofLog.equals(this.#frame.subarray(frame.saltAt, frame.saltAt + saltBytes))
   }
 
   /** Something was committed that nothing waits for: it is synced before long. */
@@ -170,18 +175,18 @@ export class WriteAheadLog {
   #fail(failed: ReeveError): ReeveError {
     if (this.#failed !== undefined) return this.#failed
     this.#failed = failed
-    // SQLite makes a checkpoint when the connection is closed, and removes the log.
+    // SQLite makes a checkpoint when a connection is closed that nobody closes, at the end of the process.
     try {
-      if (failed.code === 'store.unsynced') rewriteLog(this.#db, 'wait')
+      if (failed.code === 'store.unsynced') rewriteLog(this.#db, this.#log!, 'wait')
     } catch {
-      // the disk fails as before: SQLite is told of it, too, and makes none
+      // the disk fails as before
     }
     return failed
   }
 
   async #sync(): Promise<void> {
-    // A process that holds the lock lives: it was told of a failed sync, or has written the log anew itself.
-    this.#rewrite('at once')
+    // Another process may hold the lock for long: what it has written is shown without waiting for it.
+    this.#rewrite(this.#log!, 'at once')
     await done(fdatasync, this.#log!)
     const lost = this.#lost()
     if (lost !== undefined) throw lost
@@ -195,7 +200,6 @@ export class WriteAheadLog {
 
   /**
    * The kernel has dropped what it could not write and reports it once: another sync would succeed and mean nothing.
-   * Only who reads the file anew sees what of it is left.
    */
   #unsynced(thrown: unknown): ReeveError {
     return new ReeveError(
@@ -213,10 +217,9 @@ export class WriteAheadLog {
     clearTimeout(this.#later)
     await (this.#next ?? this.#syncing)?.catch(() => undefined)
     try {
-      // SQLite makes a checkpoint when the last connection is closed
-      if (this.#failed === undefined) this.#rewrite('wait')
+      if (this.#failed === undefined && this.#log !== undefined) this.#rewrite(this.#log, 'wait')
     } catch {
-      // the disk fails: SQLite is told of it, too, and makes none
+      // then the log stays as it is (`mayCheckpoint`)
     }
     for (const descriptor of [this.#log, this.#folder]) if (descriptor !== undefined) closeSync(descriptor)
     this.#log = this.#folder = undefined
@@ -227,53 +230,73 @@ export class WriteAheadLog {
  * Writes the log anew as it is read, and waits until it is on disk. After a failed sync the log is read from memory, and
  * the disk has an older part of it. A checkpoint then puts newer pages into the store, and after a power failure the
  * older log is played over them: the store is damaged. So a process does this before its first checkpoint. Changes
- * nothing that is read. Blocks. `wait`: for the lock, as long as the connection waits. Throws what SQLite or the disk
- * says.
+ * nothing that is read. Blocks. `log`: its descriptor; `wait`: for the lock, as long as the connection waits. Throws
+ * what SQLite or the disk says.
  */
-export function rewriteLog(db: DatabaseSync, wait: 'wait' | 'at once'): void {
+function rewriteLog(db: DatabaseSync, log: number, wait: 'wait' | 'at once'): void {
+  if (fstatSync(log).size === 0) return
+  const { timeout } = db.prepare('PRAGMA busy_timeout').get() as { timeout: number }
+  // under the lock of writers: no other process changes the log meanwhile
+  try {
+    if (wait === 'at once') db.exec('PRAGMA busy_timeout=0')
+    db.exec('BEGIN IMMEDIATE')
+  } finally {
+    if (wait === 'at once') db.exec(`PRAGMA busy_timeout=${timeout}`)
+  }
+  try {
+    // The header first: under that of the log before, pages of this one would end that log too early.
+    copyOnto(log, 0, header.bytes)
+    fdatasyncSync(log)
+    const end = endOf(log, frameBytesOf(db))
+    for (let at = header.bytes; at < end; at += pieceBytes) copyOnto(log, at, Math.min(pieceBytes, end - at))
+  } finally {
+    db.exec('ROLLBACK')
+  }
+  fdatasyncSync(log)
+}
+
+/** The same for a connection that is opened for one deed, before anything is done with it. */
+export function rewriteLogOf(db: DatabaseSync): void {
   const path = logOf(db)
-  if (path === '' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  if (!existsSync(path)) return
   const log = openSync(path, 'r+')
   try {
-    const { timeout } = db.prepare('PRAGMA busy_timeout').get() as { timeout: number }
-    // under the lock of writers: no other process changes the log meanwhile
-    try {
-      if (wait === 'at once') db.exec('PRAGMA busy_timeout=0')
-      db.exec('BEGIN IMMEDIATE')
-    } finally {
-      if (wait === 'at once') db.exec(`PRAGMA busy_timeout=${timeout}`)
-    }
-    try {
-      // The header first: under that of the log before, pages of this one would end that log too early.
-      if (copyOnto(log, 0, header.bytes) === 0) return
-      fdatasyncSync(log)
-      for (let at = header.bytes; copyOnto(log, at, pieceBytes) > 0; at += pieceBytes);
-    } finally {
-      db.exec('ROLLBACK')
-    }
-    fdatasyncSync(log)
+    rewriteLog(db, log, 'wait')
   } finally {
     closeSync(log)
   }
 }
 
+/**
+ * Closes a connection and leaves the log as it is, because the disk may not have it. SQLite makes a checkpoint when the
+ * last connection is closed, but not when that one only reads.
+ */
+export function closeWithoutCheckpoint(db: DatabaseSync): void {
+  let last: DatabaseSync | undefined
+  try {
+    last = new DatabaseSync(fileOf(db), { readOnly: true })
+    // a connection holds the file once it has read
+    last.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } catch {
+    // not a store, or not there
+  } finally {
+    db.close()
+    last?.close()
+  }
+}
+
 const pieceBytes = 1024 * 1024
 
-/** Returns how many bytes there were. */
-function copyOnto(file: number, at: number, length: number): number {
+function copyOnto(file: number, at: number, length: number): void {
   const piece = Buffer.alloc(length)
   const found = readSync(file, piece, 0, length, at)
   for (let done = 0; done < found;) done += writeSync(file, piece, done, found - done, at + done)
-  return found
 }
 
-/** Where SQLite has the log of a store: behind links, and without what makes a URI of a path. Empty: in memory. */
-function logOf(db: DatabaseSync): string {
-  const { path } = db.prepare("SELECT file AS path FROM pragma_database_list WHERE name = 'main'").get() as {
-    path: string
-  }
-  return path === '' ? '' : `${path}-wal`
-}
+/** Where SQLite has a store: behind links, and without what makes a URI of a path. Empty: in memory. */
+const fileOf = (db: DatabaseSync): string =>
+  (db.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as { file: string }).file
+const logOf = (db: DatabaseSync): string => `${fileOf(db)}-wal`
 
 /**
  * The headers of a log and of each page in it, and where in them the salt is: it changes when the log is begun anew
@@ -282,10 +305,33 @@ function logOf(db: DatabaseSync): string {
 const header = { bytes: 32, saltAt: 16 }
 const frame = { bytes: 24, saltAt: 8 }
 const saltBytes = 8
+const read = Buffer.alloc(header.bytes + frame.bytes)
 
-/** `SQLITE_IOERR_FSYNC` and `SQLITE_BUSY`. */
-const failedSync = 1034
-const busy = 5
+const frameBytesOf = (db: DatabaseSync): number =>
+  frame.bytes + (db.prepare('PRAGMA page_size').get() as { page_size: number }).page_size
+
+/** Whether the log has this page, counted from 0, and not one of before it was begun anew. */
+function hasPage(log: number, nth: number, frameBytes: number): boolean {
+  const at = header.bytes + nth * frameBytes
+  if (readSync(log, read, header.bytes, frame.bytes, at) < frame.bytes) return false
+  if (readSync(log, read, 0, header.bytes, 0) < header.bytes) return false
+  const from = header.bytes + frame.saltAt
+  return read.compare(read, from, from + saltBytes, header.saltAt, header.saltAt + saltBytes) === 0
+}
+
+/** Where the log ends; what follows is of before it was begun anew. */
+function endOf(log: number, frameBytes: number): number {
+  let [has, hasNot] = [0, Math.ceil(fstatSync(log).size / frameBytes)]
+  while (has < hasNot) {
+    const middle = (has + hasNot) >> 1
+    if (hasPage(log, middle, frameBytes)) has = middle + 1
+    else hasNot = middle
+  }
+  return header.bytes + has * frameBytes
+}
+
+const sqliteIoerrFsync = 1034
+const sqliteBusy = 5
 
 /** What file systems say that cannot sync a folder, as those of other machines. SQLite takes no notice of it either. */
 const hasNoFolderSync: ReadonlySet<string | undefined> = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS'])

@@ -6,6 +6,7 @@
  */
 import { appendFileSync, cpSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { RunId } from '../../../src/core/index.ts'
 import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import type { Durability } from '../../../src/engine/embedded/store.ts'
@@ -18,7 +19,23 @@ export interface Part {
   readonly isWatched?: boolean
   /** It is left as it is when it has failed, as by a killed process: the store is not closed. */
   readonly isKilled?: boolean
+  /** A reader looks at the store for some time, so that a checkpoint stops at what it sees. */
+  readonly isRead?: boolean
   readonly goesOn?: boolean
+}
+
+/** Reads one state of the store from when it has some runs until half of what happens has happened. */
+async function readFor(store: string, player: Player, played: Promise<void>): Promise<void> {
+  let isOver = false
+  void played.then(() => (isOver = true))
+  const until = async (count: number): Promise<void> => {
+    while (!isOver && player.seen.length < count) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await until(1)
+  if (isOver) return
+  using reader = new DatabaseSync(store, { readOnly: true })
+  reader.exec('BEGIN; SELECT count(*) FROM log')
+  await until(15)
 }
 
 const [disk, witness, what, kept] = process.argv.slice(2) as [string, string, string, string]
@@ -36,7 +53,7 @@ if (what === 'watch') {
     watch(engine, run as RunId, see, never)
   }
 } else {
-  for (const { name, fault, isKilled, goesOn, ...rest } of JSON.parse(what) as Part[]) {
+  for (const { name, fault, isKilled, isRead, goesOn, ...rest } of JSON.parse(what) as Part[]) {
     const folder = join(disk, name)
     mkdirSync(folder, { recursive: true })
     const arm = (): void => {
@@ -54,7 +71,9 @@ if (what === 'watch') {
       console.error(`${name} (${fault}) is not at an end`)
       process.exit(1)
     }, 30_000)
-    await player.play()
+    const played = player.play()
+    if (isRead === true) await readFor(join(folder, 'store.db'), player, played)
+    await played
     clearTimeout(late)
     player.see({ saw: 'the end' })
     if (goesOn !== true) cpSync(folder, join(kept, name), { recursive: true, filter: (path) => !path.endsWith('-shm') })

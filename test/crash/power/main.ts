@@ -198,7 +198,13 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
     for (let from = 0; from < nths.length; from += batch) {
       const parts = nths.slice(from, from + batch).map((nth, i): Part => {
         const times = what === 'sync' && i % 3 > 0 ? often : 1
-        return { name: `${what}${nth}`, fault: `${what}:${nth}:${errno}:${times}`, durability, isKilled: i % 2 === 0 }
+        return {
+          name: `${what}${nth}`,
+          fault: `${what}:${nth}:${errno}:${times}`,
+          durability,
+          isKilled: i % 2 === 0,
+          isRead: i % 4 > 1,
+        }
       })
       const afterwards =
         what === 'sync' ? parts.map((part): Part => ({ name: part.name, durability, goesOn: true })) : []
