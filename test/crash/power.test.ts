@@ -23,7 +23,7 @@ test('K5, K6: power losses, torn writes and failing disks lose nothing that was 
   if (why !== undefined) return skip(why)
   const campaign = new URL('./power/main.ts', import.meta.url).pathname
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', campaign, '--sample', `${sample}`])
-  expect(stdout).toContain('14 passed, 0 failed')
+  expect(stdout).toContain('15 passed, 0 failed')
 }, 300_000)
 
 test('the campaign finds what is lost: with a durability of `relaxed` it fails', async ({ skip }) => {

@@ -27,7 +27,10 @@ export interface Part {
 /** Reads one state of the store from when it has some runs until half of what happens has happened. */
 async function readFor(store: string, player: Player, played: Promise<void>): Promise<void> {
   let isOver = false
-  void played.then(() => (isOver = true))
+  played.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  )
   const until = async (count: number): Promise<void> => {
     while (!isOver && player.seen.length < count) await new Promise((resolve) => setImmediate(resolve))
   }

@@ -22,15 +22,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import type { Durability } from '../../../src/engine/embedded/store.ts'
 import { Dice } from '../kill/random.ts'
 import { audit, referenceOf, type Found, type Reference } from './audit.ts'
 import type { Part } from './child.ts'
 import { Disk, stepsOf, type Step } from './disk.ts'
-import { seenIn, type Seen } from './script.ts'
+import { partialKeys, partialStream, seenIn, type Seen } from './script.ts'
 
 const { values: args } = parseArgs({
   options: {
@@ -50,6 +51,7 @@ const folder = realpathSync(mkdtempSync(join(existsSync(memory) ? memory : tmpdi
 process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'cache')
 const shim = join(folder, 'shim.so')
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+const partialFile = fileURLToPath(new URL('./partial.ts', import.meta.url))
 const shimSource = join(import.meta.dirname, 'shim.c')
 execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', shim, shimSource, '-ldl', '-lpthread'])
 
@@ -60,14 +62,8 @@ interface Traced {
 }
 
 let traces = 0
-/** A process on the traced disk, and others after it. */
-async function traced(
-  parts: readonly Part[],
-  {
-    isWatchedFromElsewhere = false,
-    afterwards = [],
-  }: { isWatchedFromElsewhere?: boolean; afterwards?: readonly Part[] } = {},
-): Promise<Traced> {
+/** A new traced disk. */
+function tracedPlace(): Record<'disk' | 'witness' | 'trace' | 'kept', string> & { readonly env: NodeJS.ProcessEnv } {
   const place = join(folder, `trace${traces++}`)
   const [disk, witness, trace, kept] = ['disk', 'witness', 'trace', 'kept'].map((name) => join(place, name)) as [
     string,
@@ -86,6 +82,18 @@ async function traced(
     POWER_TRACE: trace,
     POWER_SYNC_US: '3000',
   }
+  return { disk, witness, trace, kept, env }
+}
+
+/** A process on the traced disk, and others after it. */
+async function traced(
+  parts: readonly Part[],
+  {
+    isWatchedFromElsewhere = false,
+    afterwards = [],
+  }: { isWatchedFromElsewhere?: boolean; afterwards?: readonly Part[] } = {},
+): Promise<Traced> {
+  const { disk, witness, trace, kept, env } = tracedPlace()
   const run = (...argv: string[]): ChildProcess =>
     fork(childFile, argv, { env, execArgv: ['--no-warnings'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const watcher = isWatchedFromElsewhere ? run(disk, witness, 'watch', parts[0]!.name) : undefined
@@ -253,6 +261,36 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
   }
 }
 
+/**
+ * The sync of the store's file fails after a checkpoint that stopped at what a reader saw; then the store is closed and
+ * the power fails.
+ */
+async function afterPartialCheckpoint(): Promise<void> {
+  const kind = kindOf('EIO at the sync of the store after a partial checkpoint, then the power fails')
+  const { disk, env, trace } = tracedPlace()
+  const child = fork(partialFile, [disk, 'partial', `sync:2:${constants.errno.EIO}:1`], {
+    env,
+    execArgv: ['--no-warnings'],
+  })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`a process with a partial checkpoint has ended with ${code}`)
+  const after = new Disk()
+  for (const step of stepsOf(readFileSync(trace))) after.apply(step)
+  const place = mkdtempSync(join(folder, 'after-'))
+  for (const [path, bytes] of after.after('none', dice)) writeFileSync(join(place, basename(path)), bytes)
+  const engine = createEmbeddedEngine({ file: join(place, 'store.db'), onWarning: () => undefined })
+  const stream = engine.stream(partialStream)
+  for (const [first, keys] of Object.entries(partialKeys))
+    for (const key of keys) {
+      kind.seen++
+      const found = await stream.get(key).catch(String)
+      if (found !== first.repeat(3_000)) kind.problems.push(`lost: ${key}: ${JSON.stringify(found).slice(0, 100)}`)
+    }
+  await engine.close()
+  kind.restarts++
+  tell(kind)
+}
+
 /** When the power fails for who goes on, once these many have come to their end: about its first syncs, and some later ones. */
 function momentsAfter(steps: readonly Step[], ended: number): Set<number> {
   const moments = new Set<number>()
@@ -283,7 +321,10 @@ if (wants('loss')) {
 const end = undisturbed.steps.findIndex(({ what, bytes }) => what === 'seen' && bytes.includes('"the end"'))
 const counted = (...what: Step['what'][]): number =>
   undisturbed.steps.slice(0, end).filter((step) => what.includes(step.what)).length
-if (wants('sync')) await faults('sync', counted('synced'), reference)
+if (wants('sync')) {
+  await faults('sync', counted('synced'), reference)
+  await afterPartialCheckpoint()
+}
 if (wants('write')) await faults('write', counted('write', 'cut'), reference)
 
 console.log(`seed ${seed} · durability ${durability} · ${((performance.now() - began) / 1_000).toFixed(1)} s`)

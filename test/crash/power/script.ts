@@ -39,6 +39,11 @@ const checkpointPages = 60
 const mail = 'm1'
 const stream = 'ses_outside'
 
+/** What partial.ts writes: all of it is synced and told. */
+export const partialStream = 'ses_partial'
+const keysOf = (first: string): string[] => Array.from({ length: 20 }, (_, i) => `${first}${i}`)
+export const partialKeys = { a: keysOf('a'), b: keysOf('b'), c: keysOf('c') } as const
+
 /** Waits for mail, and passes on what it says. */
 const hearer: Rule = async (ctx, reach) => {
   const heard = await ctx.next((arrival) => arrival.type === 'message')
