@@ -89,17 +89,24 @@ export class ShownText {
   #blocks: ShownBlock[] | undefined = []
   #kept = 0
 
-  /** The block that this piece belongs to: `length.total` is its offset, until the piece is added. */
-  blockOf(part: Delta): ShownBlock {
-    const last = this.#last
-    return last?.type === part.type && last.id === part.id ? last : this.#begin(part)
+  /** How long the texts of its type are. */
+  offsetOf(part: Delta): number {
+    return (this.#follows(part)?.length ?? this.#lengths.get(part.type))?.total ?? 0
   }
 
-  add(block: ShownBlock, text: string): void {
+  add(part: Delta): void {
+    const { text } = part
+    const block = this.#follows(part) ?? this.#begin(part)
     block.length.total += text.length
     if (this.#blocks === undefined) return
     block.tail += text
     if (block.tail.length >= joinedAt) this.#count(join(block))
+  }
+
+  /** The block that this piece is the next one of, if any. */
+  #follows({ type, id }: Delta): ShownBlock | undefined {
+    const last = this.#last
+    return last?.type === type && last.id === id ? last : undefined
   }
 
   #begin(part: Delta): ShownBlock {

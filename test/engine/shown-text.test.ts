@@ -9,9 +9,8 @@ const delta = (type: string, text: string, id = '0'): Json => ({ type: `${type}.
 function show(shown: ShownText, pieces: readonly Json[]): number[] {
   return pieces.map((piece) => {
     if (!isDelta(piece)) throw new Error('expected a delta')
-    const block = shown.blockOf(piece)
-    const offset = block.length.total
-    shown.add(block, piece.text)
+    const offset = shown.offsetOf(piece)
+    shown.add(piece)
     return offset
   })
 }

@@ -184,11 +184,9 @@ class StepAttempt implements StepIO {
       // it was told to stop, or has ended: the next attempt may be under way
       if (abort.aborted || flight.io !== this) return
       if (!isDelta(part)) return host.part(flight.op, attempt, part)
-      const shown = (this.#shown ??= new ShownText())
-      const block = shown.blockOf(part)
-      host.part(flight.op, attempt, part, block.length.total)
-      // afterwards: a listener that begins while it is shown hears it as the next piece
-      shown.add(block, part.text)
+      host.part(flight.op, attempt, part, this.#shown?.offsetOf(part) ?? 0)
+      // afterwards: the first piece is not held up, and a listener that begins meanwhile hears it as the next one
+      ;(this.#shown ??= new ShownText()).add(part)
     }
     this.emit = emit
     Object.defineProperty(this, attemptOf, { value: { host, flight } satisfies AttemptState })
