@@ -177,7 +177,7 @@ export type Deed = (label: string, key: string) => void
 const saidBy = (name: string): string => `${name} is done`
 
 /** What is said when work in the background has ended. */
-const ended = 'Ended since you were last asked'
+const endNote = 'Ended since you were last asked'
 
 /**
  * How often the model has called since its brief, the last message of a user that does not tell the end of work in the
@@ -191,7 +191,7 @@ function callsSoFar(
   }[],
 ): number {
   const brief = messages.findLastIndex(
-    ({ role, content }) => role === 'user' && !(typeof content === 'string' && content.startsWith(ended)),
+    ({ role, content }) => role === 'user' && !(typeof content === 'string' && content.startsWith(endNote)),
   )
   return messages.slice(brief + 1).filter(({ role, calls }) => role === 'assistant' && (calls ?? []).length > 0).length
 }
@@ -477,8 +477,9 @@ export function expectedOf(tree: Tree): Expected {
       }
     }
   }
-  const ways = partsOf(tree).flatMap((each) => (each.type === 'supervisor' && each.hedges ? each.workers : []))
-  const hedged = ways.flatMap(partsOf)
+  const hedged = partsOf(tree)
+    .flatMap((each) => (each.type === 'supervisor' && each.hedges ? each.workers : []))
+    .flatMap(partsOf)
   return {
     end: end(tree),
     deeds,

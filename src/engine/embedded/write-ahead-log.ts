@@ -235,14 +235,8 @@ export class WriteAheadLog {
  */
 function rewriteLog(db: DatabaseSync, log: number, wait: 'wait' | 'at once'): void {
   if (fstatSync(log).size === 0) return
-  const { timeout } = db.prepare('PRAGMA busy_timeout').get() as { timeout: number }
   // under the lock of writers: no other process changes the log meanwhile
-  try {
-    if (wait === 'at once') db.exec('PRAGMA busy_timeout=0')
-    db.exec('BEGIN IMMEDIATE')
-  } finally {
-    if (wait === 'at once') db.exec(`PRAGMA busy_timeout=${timeout}`)
-  }
+  beginWriting(db, wait)
   try {
     // The header first: under that of the log before, pages of this one would end that log too early.
     copyOnto(log, 0, header.bytes)
@@ -253,6 +247,17 @@ function rewriteLog(db: DatabaseSync, log: number, wait: 'wait' | 'at once'): vo
     db.exec('ROLLBACK')
   }
   fdatasyncSync(log)
+}
+
+function beginWriting(db: DatabaseSync, wait: 'wait' | 'at once'): void {
+  if (wait === 'wait') return db.exec('BEGIN IMMEDIATE')
+  const { timeout } = db.prepare('PRAGMA busy_timeout').get() as { timeout: number }
+  db.exec('PRAGMA busy_timeout=0')
+  try {
+    db.exec('BEGIN IMMEDIATE')
+  } finally {
+    db.exec(`PRAGMA busy_timeout=${timeout}`)
+  }
 }
 
 /** The same for a connection that is opened for one deed, before anything is done with it. */

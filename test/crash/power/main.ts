@@ -85,6 +85,11 @@ function tracedPlace(): Record<'disk' | 'witness' | 'trace' | 'kept', string> & 
   return { disk, witness, trace, kept, env }
 }
 
+async function exitOf(child: ChildProcess, who: string): Promise<void> {
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`${who} has ended with ${code}`)
+}
+
 /** A process on the traced disk, and others after it. */
 async function traced(
   parts: readonly Part[],
@@ -106,10 +111,8 @@ async function traced(
     await gone
   }
   if (code !== 0) throw new Error(`a traced process has ended with ${code}`)
-  for (const part of afterwards) {
-    const [code] = (await once(run(disk, witness, JSON.stringify([part]), kept), 'exit')) as [number | null]
-    if (code !== 0) throw new Error(`a process that goes on with ${part.name} has ended with ${code}`)
-  }
+  for (const part of afterwards)
+    await exitOf(run(disk, witness, JSON.stringify([part]), kept), `a process that goes on with ${part.name}`)
   return { steps: [...stepsOf(readFileSync(trace))], kept }
 }
 
@@ -220,10 +223,10 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
       const disk = new Disk()
       const seen = new Map<string, Seen[]>(parts.map((part) => [part.name, []]))
       const ends: string[] = []
-      const over: { kind: Kind; part: string; seen: Seen[]; files: Map<string, Buffer> }[] = []
+      const over: { kind: Kind; part: string; before: Seen[]; files: Map<string, Buffer> }[] = []
       const left = (kind: Kind, part: string, loss: 'none' | 'torn'): void => {
         const files = [...disk.after(loss, dice)].filter(([path]) => path.includes(`/disk/${part}/`))
-        over.push({ kind, part, seen: [...seen.get(part)!], files: new Map(files) })
+        over.push({ kind, part, before: [...seen.get(part)!], files: new Map(files) })
       }
       const moments = momentsAfter(steps, parts.length)
       for (const [i, step] of steps.entries()) {
@@ -242,13 +245,13 @@ async function faults(what: 'write' | 'sync', count: number, reference: Referenc
           else if (ends.push(each.part) <= parts.length) left(cut, each.part, 'none')
         }
       }
-      for (const { part, seen, kind, files } of over) {
+      for (const { part, before, kind, files } of over) {
         if (kind === cut) {
           const now = join(kept, part)
           const live = new Map(readdirSync(now).map((file) => [file, readFileSync(join(now, file))]))
-          note(died, part, await audit(folder, live, seen, reference))
+          note(died, part, await audit(folder, live, before, reference))
         }
-        note(kind, part, await audit(folder, files, seen, reference))
+        note(kind, part, await audit(folder, files, before, reference))
       }
       rmSync(join(kept, '..'), { recursive: true, force: true })
     }
@@ -272,8 +275,7 @@ async function afterPartialCheckpoint(): Promise<void> {
     env,
     execArgv: ['--no-warnings'],
   })
-  const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error(`a process with a partial checkpoint has ended with ${code}`)
+  await exitOf(child, 'a process with a partial checkpoint')
   const after = new Disk()
   for (const step of stepsOf(readFileSync(trace))) after.apply(step)
   const place = mkdtempSync(join(folder, 'after-'))
@@ -291,7 +293,7 @@ async function afterPartialCheckpoint(): Promise<void> {
   tell(kind)
 }
 
-/** When the power fails for who goes on, once these many have come to their end: about its first syncs, and some later ones. */
+/** When the power fails for a process that goes on, after so many have ended: about its first syncs, and at some later ones. */
 function momentsAfter(steps: readonly Step[], ended: number): Set<number> {
   const moments = new Set<number>()
   let [ends, of] = [0, [] as number[]]

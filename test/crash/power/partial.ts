@@ -1,6 +1,7 @@
 /**
  * A process in which a checkpoint stops at what a reader sees, and the sync of the store's file fails in the next one.
- * Arguments: the folder of the disk (shim.c), the name of the store's folder on it. When it ends, the store is closed.
+ * Arguments: the folder of the disk (shim.c), the name of the store's folder on it, the second sync as the shim is told
+ * of it: the log's is the first. When it ends, the store is closed.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,6 +26,7 @@ async function write(of: keyof typeof partialKeys): Promise<void> {
 }
 function checkpoint(): void {
   log.checkpointPages = 1
+  // it looks once in so many
   for (let i = 0; i < 16; i++) log.wrote()
 }
 
@@ -38,7 +40,6 @@ await write('b')
   checkpoint()
 }
 try {
-  // the log is synced first
   openSync(join(disk, `!${fault}`), 'r')
 } catch {
   // the shim has heard it
