@@ -71,6 +71,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   team?(): readonly string[]
   /** Its own tools, as its model is shown them. Only agents with a model have it. */
   tools?(): readonly ToolSpec[]
+  /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
+  undeclaredTools?(): readonly string[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */
   members?(): readonly Agent[]
   /** Whether one turn of its limit is kept for the last answer. Absent: it takes no turns of its own. */

@@ -125,6 +125,12 @@ export class ModelAgent extends DefinedAgent {
     return this.#parts.setup.tools.map(({ spec }) => spec)
   }
 
+  undeclaredTools(): readonly string[] {
+    return this.#parts.setup.tools.flatMap(({ name, work }) =>
+      work.kind === 'effect' && work.undeclared === true ? [name] : [],
+    )
+  }
+
   get definition(): ModelAgentDefinition {
     return this.#parts.definition
   }

@@ -9,7 +9,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathS
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, ReeveError } from '../core/index.ts'
-import { createRuntime, preparedModels } from '../runtime/index.ts'
+import { createRuntime, declareThem, preparedModels, undeclaredText, undeclaredTools } from '../runtime/index.ts'
 import { shownStore } from './context.ts'
 import { reeve } from './invocation.ts'
 import {
@@ -26,7 +26,17 @@ import {
 /** What a check found. `warn`: it works, or may not be needed. */
 export interface Finding {
   readonly check:
-    'node' | 'typescript' | 'reeve' | 'package' | 'packages' | 'config' | 'agents' | 'models' | 'store' | 'clock'
+    | 'node'
+    | 'typescript'
+    | 'reeve'
+    | 'package'
+    | 'packages'
+    | 'config'
+    | 'agents'
+    | 'tools'
+    | 'models'
+    | 'store'
+    | 'clock'
   readonly status: 'ok' | 'warn' | 'fail'
   readonly message: string
   /** What to do. */
@@ -199,6 +209,15 @@ async function* agentFindings({ agents }: ReeveConfig): AsyncGenerator<Finding> 
     yield failed('agents', thrown)
     return
   }
+  const undeclared = undeclaredTools(agents)
+  yield undeclared.length === 0
+    ? ok('tools', 'all tools declare an effect')
+    : {
+        check: 'tools',
+        status: 'warn',
+        message: `without an effect: ${undeclaredText(undeclared)}`,
+        hint: declareThem,
+      }
   const models = await preparedModels(agents)
   for (const { agent, model, failure } of models)
     if (failure !== undefined)

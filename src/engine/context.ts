@@ -67,8 +67,8 @@ export interface StepIO {
 }
 
 /**
- * When and how often a step is tried. The defaults are spec team R-10: 3 attempts, 1 s doubling up to 30 s, with
- * jitter.
+ * When and how often a step is tried that throws. The defaults are spec team R-10: 3 attempts, 1 s doubling up to 30 s,
+ * with jitter.
  */
 export interface RetryPolicy {
   readonly attempts?: number
@@ -79,7 +79,10 @@ export interface RetryPolicy {
 
 /** How a step is to be recorded and run. */
 export interface StepOptions<T = Json> {
-  /** Default `idempotent`. `once` is tried once, and is repeated only if an operator says so. */
+  /**
+   * `once` is tried once, and is repeated only if an operator says so. Default `idempotent`: repeated after a crash with
+   * the same `io.key`; if it throws, it is tried again only if `effect` or `retry` is given.
+   */
   readonly effect?: EffectClass
   /** Former names of this step. `[]` says: new, replaces nothing (K4). */
   readonly aliases?: readonly string[]
@@ -98,6 +101,7 @@ export interface StepOptions<T = Json> {
    * recorded, and not where redaction is on.
    */
   readonly equalBy?: Json
+  /** Default: one attempt, and with an `effect` other than `once` 3. */
   readonly retry?: RetryPolicy
   /**
    * Milliseconds for one attempt. Default: no limit, but for calls of models and tools, and for functions: theirs stand

@@ -1,6 +1,7 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { preparedModels, type PreparedModel } from './model-check.ts'
+export { declareThem, undeclaredText, undeclaredTools, type UndeclaredTools } from './undeclared-tools.ts'
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime } from './create-runtime.ts'
 export type { Runtime } from './runtime.ts'

@@ -20,6 +20,7 @@ import {
 import { defaultLimits, type Limits } from '../edge/index.ts'
 import {
   mustBeQuestionFilter,
+  warning,
   type Engine,
   type FeedEvent,
   type Question,
@@ -58,6 +59,7 @@ import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOp
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
+import { hintAtUndeclaredTools } from './undeclared-tools.ts'
 import { systemView, type SystemOptions, type SystemView } from './system.ts'
 import {
   chosenBy,
@@ -209,7 +211,10 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     engine ??= await (place === 'postgres'
       ? openPostgres(store!, embedded)
       : openEmbedded({ file: store ?? ':memory:', ...embedded }))
-    if (drive) await engine.drive(registry)
+    if (drive) {
+      hintAtUndeclaredTools(agents, embedded.onWarning ?? warning)
+      await engine.drive(registry)
+    }
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),

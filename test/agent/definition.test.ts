@@ -7,17 +7,42 @@ import { compileSchema } from '../../src/edge/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 
 describe('tools', () => {
-  test('say nothing: idempotent; sensitive: once, with an approval of high risk', () => {
+  test('K6: say nothing: once, as undeclared; sensitive: once, with an approval of high risk', () => {
     const plain = tool({ name: 'a', execute: () => 1 })
     expect(plain).toMatchObject({
-      work: { kind: 'effect', effect: 'idempotent' },
+      work: { kind: 'effect', effect: 'once', undeclared: true },
       approval: undefined,
       spec: { parameters: { type: 'object' } },
     })
+    // the same tool: its version does not change where its author only writes down what holds
+    expect(tool({ name: 'a', effect: 'once', execute: () => 1 }).version).toBe(plain.version)
     expect(tool({ name: 'a', sensitive: true, approval: false, execute: () => 1 })).toMatchObject({
       work: { effect: 'once' },
       approval: { risk: 'high' },
     })
+  })
+
+  test.each([
+    ['effect: read', { effect: 'read' }, 'read', false],
+    ['effect: once', { effect: 'once' }, 'once', false],
+    ['a retry of three attempts', { retry: { attempts: 3 } }, 'idempotent', false],
+    ['a retry that says how long to wait', { retry: { backoffMs: 10 } }, 'idempotent', false],
+    ['a retry of one attempt', { retry: { attempts: 1 } }, 'once', true],
+    ['sensitive, with a retry', { sensitive: true, retry: { attempts: 3 } }, 'once', false],
+  ] as const)('K6: what a tool declares by %s', (_what, options, effect, undeclared) => {
+    const { work } = tool({ name: 'a', ...options, execute: () => 1 })
+    expect(work).toMatchObject({ effect })
+    expect('undeclared' in work).toBe(undeclared)
+  })
+
+  test('an agent names its undeclared tools; orchestration tools have no effect of their own', () => {
+    const execute = () => 1
+    const tools = [
+      tool({ name: 'mail', execute }),
+      tool({ name: 'look', effect: 'read', execute }),
+      tool({ name: 'plan', run: () => Promise.resolve(1) }),
+    ]
+    expect(agent({ name: 'a', model: () => 'hi', tools }).undeclaredTools?.()).toEqual(['mail'])
   })
   test('everything that is wrong with one is said at once', () => {
     const define = (): unknown =>

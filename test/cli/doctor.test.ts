@@ -87,7 +87,7 @@ export const agents = [supervisor({ name: 'lead', workers: [writer, local], mode
     ]),
   )
   const shown = await reeve(folder, 'doctor')
-  expect(shown).toMatchObject({ code: 1, err: '3 of 11 checks failed.\n' })
+  expect(shown).toMatchObject({ code: 1, err: '3 of 12 checks failed.\n' })
   expect(shown.out).toMatch(/✗ models +agent "writer"[^\n]*\n +Set GROQ_API_KEY/)
 })
 
@@ -110,6 +110,24 @@ export const agents = [one, agent({ name: 'one', model: () => '2', version: '1',
     expect((await examined()).of('config')).toEqual([finding('warn', /no reeve\.config\.ts/, /reeve init/)])
     expect((await examined('--config', 'other.ts')).of('config')).toEqual([finding('fail', /config not found/)])
   })
+})
+
+test.each([
+  ["{ mail: tool({ name: 'mail', execute }), look: tool({ name: 'look', effect: 'read', execute }) }", 'warn'],
+  ["[tool({ name: 'look', effect: 'read', execute })]", 'ok'],
+])('tools without an effect are named by agent: %s', async (tools, status) => {
+  await config(`import { tool } from ${index}
+export const store = './own.db'
+const execute = () => 1
+const clerk = agent({ name: 'clerk', description: 'Mails.', model: () => 'hi', tools: ${tools} })
+export const agents = [supervisor({ name: 'lead', model: () => 'hi', workers: [clerk] })]`)
+  const { code, of } = await examined()
+  expect(code).toBe(0)
+  expect(of('tools')).toEqual([
+    status === 'ok'
+      ? finding('ok', /all tools declare an effect/)
+      : finding('warn', /without an effect: "mail" of agent "clerk"$/, /Declare effect/),
+  ])
 })
 
 describe('the store', () => {

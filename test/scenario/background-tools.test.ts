@@ -18,6 +18,7 @@ function slow(name: string, more: object = {}) {
   const made = tool({
     name,
     background: true,
+    effect: 'idempotent',
     retry: { attempts: 1 },
     ...more,
     execute: (_input: unknown, io: ToolIO) => {

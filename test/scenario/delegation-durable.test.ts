@@ -97,6 +97,7 @@ describe('one model agent', () => {
     const model = scripted(calls(['flaky', {}]), 'final')
     const flaky = tool({
       name: 'flaky',
+      effect: 'idempotent',
       execute: () => {
         if (++tries < 3) throw new Error('not yet')
         return 'ok'

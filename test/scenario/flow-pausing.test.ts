@@ -126,7 +126,7 @@ describe('at a boundary', () => {
     'collaboration 109: paused %s while a tool works beside a transfer: it follows and sees the result',
     async (_what, at, times) => {
       const held = hanging('looked')
-      const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
+      const look = tool({ name: 'look', effect: 'read', execute: (_input, { signal }) => held.work(signal) })
       const w = scripted('w answers')
       const root = router({
         name: 'lead',
@@ -171,7 +171,7 @@ describe('at a boundary', () => {
 
   test('collaboration 113: after-model within 50 ms: a slower tool of a worker is stopped and runs after resume', async () => {
     const held = hanging('looked')
-    const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
+    const look = tool({ name: 'look', effect: 'read', execute: (_input, { signal }) => held.work(signal) })
     const w = scripted(calls(['look', {}]), 'w answers')
     const root = router({
       name: 'lead',

@@ -129,6 +129,7 @@ describe('pause', () => {
     let aborts = 0
     const slow = tool({
       name: 'slow',
+      effect: 'read',
       execute: (_input, { signal }) =>
         ++attempts > 1
           ? 'done'

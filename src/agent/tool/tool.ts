@@ -4,7 +4,7 @@
  *
  * Owns: the definition, its defaults and checks, the adoption of AI SDK tools. Does not own: gating and running a call
  * (../approval/tool-gate.ts).
- * Holds: its part of K6: a tool is `idempotent` by default, a sensitive one `once`.
+ * Holds: its part of K6: only its author says that a tool may run twice. One that says nothing is `once`.
  */
 import type { RetryPolicy, StepIO } from '../../engine/index.ts'
 import {
@@ -130,10 +130,18 @@ export type ToolAction =
 export type ActionRule<I = unknown> =
   ToolAction | readonly ToolAction[] | ((output: Json, input: I) => ToolAction | readonly ToolAction[] | undefined)
 
+/**
+ * Whether a tool may run again for the same call, after a crash or a throw: `read` changes nothing, `idempotent` may be
+ * repeated with the same `io.key`, `once` is repeated only if an operator says so.
+ */
+export type ToolEffect = 'read' | 'idempotent' | 'once'
+
 /** One step. */
 export interface EffectWork {
   readonly kind: 'effect'
-  readonly effect: 'read' | 'idempotent' | 'once'
+  readonly effect: ToolEffect
+  /** Its author has not said what it is: it is taken for `once`. */
+  readonly undeclared?: true
   readonly timeoutMs: number | undefined
   readonly retry: RetryPolicy | undefined
   readonly execute: (input: unknown, io: ToolIO) => Json | Promise<Json>
@@ -194,10 +202,11 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
 /** A tool that is one effect. */
 export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
   /**
-   * How it behaves when it must run again after a crash: `read` changes nothing, `idempotent` (default) may be repeated
-   * with the same `io.key`, `once` (default if sensitive) is repeated only if a human says so.
+   * Whether it may run again for the same call, after a crash or a throw: `read` changes nothing, `idempotent` may be
+   * repeated with the same `io.key`, `once` is repeated only if an operator says so. Default `once`, and `idempotent`
+   * with a `retry` of more than one attempt.
    */
-  readonly effect?: 'read' | 'idempotent' | 'once'
+  readonly effect?: ToolEffect
   /** For one attempt. Default: no limit. */
   readonly timeoutMs?: number
   /** Default: 3 attempts in all, with backoff; `once` has one. */
@@ -249,9 +258,10 @@ const actionCheck = expects(
   isAction,
   '"return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function',
 )
+const effectCheck = choice('read', 'idempotent', 'once')
 const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
   ...commonChecks,
-  effect: choice('read', 'idempotent', 'once'),
+  effect: effectCheck,
   timeoutMs: number((given) => given > 0, 'more than 0'),
   retry: retryCheck,
   execute: unchecked,
@@ -306,13 +316,15 @@ export function tool(
   const approval = approvalRule(options.approval, sensitive)
   const input = schemaOf(options.input, options.parameters, where, problems)
   refuseProblems('tool.invalid', problems)
-  const effect = options.effect ?? (sensitive ? 'once' : 'idempotent')
+  const declared = declaredEffect(options)
+  const effect = declared ?? 'once'
   const work: Tool['work'] =
     typeof options.run === 'function'
       ? { kind: 'orchestration', run: options.run }
       : {
           kind: 'effect',
           effect,
+          ...(declared === undefined ? { undeclared: true as const } : undefined),
           timeoutMs: options.timeoutMs,
           retry: options.retry,
           execute: options.execute as EffectWork['execute'],
@@ -329,7 +341,7 @@ export function tool(
     ...(background ? { background: true as const } : undefined),
     version: versionOf(options.version, {
       parameters: input.json,
-      effect,
+      ...(work.kind === 'effect' ? { effect } : undefined),
       sensitive,
       ...(options.action === undefined || typeof options.action === 'function'
         ? undefined
@@ -339,6 +351,13 @@ export function tool(
     }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }
+}
+
+/** What the author of a tool has said of running it twice; undefined: nothing. */
+function declaredEffect({ effect, sensitive, retry }: Partial<AnyTool>): ToolEffect | undefined {
+  if (effect !== undefined) return effect
+  if (sensitive === true) return 'once'
+  return retry === undefined || retry.attempts === 1 ? undefined : 'idempotent'
 }
 
 /** A fixed action. The result of a function is checked when it is called. */
@@ -398,6 +417,8 @@ export interface AiSdkTool {
   readonly parameters?: unknown
   readonly execute?: unknown
   readonly needsApproval?: unknown
+  /** As the option of Reeve's tools, which the AI SDK does not have: `{ ...search, effect: 'read' }`. Default `once`. */
+  readonly effect?: unknown
   readonly [other: string]: unknown
 }
 
@@ -445,7 +466,7 @@ const isTool = (given: object): given is Tool => 'kind' in given && given.kind =
 const renamed = (given: Tool, name: string): Tool =>
   given.name === name ? given : { ...given, name, spec: { ...given.spec, name } }
 
-/** Adopts an AI SDK tool. It declares no effect, so it is `idempotent`. */
+/** Adopts an AI SDK tool. Its author cannot declare an effect in the AI SDK, so it has one only if it was added. */
 function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
   const { execute, needsApproval } = given
   if (typeof execute !== 'function') {
@@ -458,6 +479,7 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
     name,
     description: typeof given.description === 'string' ? given.description : '',
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
+    ...(given.effect === undefined ? undefined : { effect: given.effect as ToolEffect }),
     ...(needsApproval === undefined || needsApproval === false
       ? undefined
       : {

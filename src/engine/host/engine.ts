@@ -60,6 +60,7 @@ import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import { isLost, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
@@ -133,9 +134,6 @@ export const hostChecks: Checks<HostOptions> = {
 
 /** The default of `lossLimit`. */
 export const defaultLossLimit = 5
-/** Where warnings go by default. */
-export const warning = (code: string, message: string): void =>
-  process.emitWarning(message, { type: 'ReeveWarning', code })
 
 /** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
 function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redact' | 'redactEntry'> {

@@ -90,6 +90,16 @@ function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | und
   return options?.isFunction === true ? 'functionMs' : undefined
 }
 
+/**
+ * How often a step is tried that throws. Code that says neither `effect` nor `retry` has not said that it may be done
+ * twice.
+ */
+function attemptsOf({ effect, options = {} }: Operation): number {
+  const { effect: declared, retry } = options
+  if (effect === 'once' || (declared === undefined && retry === undefined)) return 1
+  return retry?.attempts ?? retryDefaults.attempts
+}
+
 /** Why an attempt is given up: what of which agent, and where a default is changed. */
 function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines | undefined): FailureError {
   const what = address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
@@ -551,13 +561,11 @@ export class Effects {
       codes[op.type] ?? 'agent.failed',
     )
     flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
-    const policy = op.options?.retry ?? {}
-    const limit = op.effect === 'once' ? 1 : (policy.attempts ?? retryDefaults.attempts)
-    if (!what.retryable || attempt >= limit) {
+    if (!what.retryable || attempt >= attemptsOf(op)) {
       const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
       return this.#end(flight, failed(told), attempt, reason === thrown ? {} : lost(op))
     }
-    this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
+    this.#again(flight, attempt, what, backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs))
   }
 
   /** An attempt is over: its text is not shown to new readers. */
