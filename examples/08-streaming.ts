@@ -16,6 +16,7 @@ const poet = agent({
 const shelf = tool({
   name: 'shelf',
   description: 'Looks for ravens in older verse.',
+  effect: 'read',
   execute: (_input, io) => {
     io.emit({ type: 'tool.progress', value: { percent: 50 } })
     io.emit({ looksIn: 'the attic' }) // a form of its own

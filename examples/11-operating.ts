@@ -10,7 +10,9 @@ const traveller = agent({
   run: async (ctx) => {
     for (const what of ['flight', 'hotel']) {
       await step(ctx.scope(what), 'book', () => void world.push(`${what} booked`))
-      ctx.onCancel(what, (undo) => step(undo, 'unbook', () => void world.push(`${what} given back`)))
+      ctx.onCancel(what, (undo) =>
+        step(undo, 'unbook', () => void world.push(`${what} given back`), { effect: 'idempotent' }),
+      )
     }
     await step(
       ctx,

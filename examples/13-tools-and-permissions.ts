@@ -11,7 +11,7 @@ const search = tool({
   name: 'search',
   description: 'Searches the archive.',
   input: z.object({ query: z.string() }),
-  effect: 'read', // changes nothing; 'idempotent' (default) may be repeated with the same io.key; 'once' may not
+  effect: 'read', // changes nothing; 'idempotent' may be repeated with the same io.key; 'once' (default) may not
   timeoutMs: 5_000,
   retry: { attempts: 2, backoffMs: 10 },
   execute: ({ query }, io) => {
@@ -25,6 +25,7 @@ const search = tool({
 const remove = tool({
   name: 'remove',
   input: z.object({ files: z.number() }),
+  effect: 'once',
   approval: { when: ({ files }) => files > 10, risk: 'high', reason: 'many files' }, // also: true, a function, or `sensitive: true`
   execute: ({ files }) => done.push(`removed ${files}`),
 })
@@ -36,6 +37,7 @@ const weather = aiSdkTool({
   inputSchema: z.object({ city: z.string() }),
   execute: ({ city }) => `sun in ${city}`,
 })
+const adopted = { weather: { ...weather, effect: 'read' } } // the AI SDK has no effect: without one it is 'once'
 // #endregion
 
 // #region orchestration
@@ -54,7 +56,7 @@ const readAll = tool({
 const librarian = agent({
   name: 'librarian',
   description: 'Knows the archive.',
-  tools: { search, remove, weather, read_all: readAll }, // a list of Reeve's tools, or a record of those and the AI SDK's
+  tools: { search, remove, ...adopted, read_all: readAll }, // a list of Reeve's tools, or a record of those and the AI SDK's
   model: ({ messages, tools }) => {
     if (messages.at(-1)?.role === 'tool') return `Tools: ${tools.map(({ name }) => name).join(', ')}`
     return {

@@ -10,6 +10,7 @@ const vault = new Map([['mail', 'hunter2-hunter2']])
 // #region secrets
 const login = tool({
   name: 'login',
+  effect: 'idempotent',
   execute: () => {
     const password = vault.get('mail')! // by reference: neither the model nor an argument contains it
     return { session: 'abc', echoed: `logged in with ${password}`, apiKey: 'k-123' }

@@ -63,6 +63,7 @@ const toRefunds = tool({
   name: 'to_refunds',
   description: 'Hands a customer who wants money back to refunds.',
   input: z.object({ why: z.string() }),
+  effect: 'read',
   execute: ({ why }) => `handed on: ${why}`,
   action: { transfer: 'refunds' },
 })

@@ -15,6 +15,7 @@ const read = tool({
 })
 const publish = tool({
   name: 'publish',
+  effect: 'once',
   input: z.object({ text: z.string() }),
   execute: ({ text }) => `published: ${text}`,
 })

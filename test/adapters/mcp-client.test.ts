@@ -198,6 +198,28 @@ test('a tool that has changed is not called before a person has approved this ca
   expect(await readFile(pins, 'utf8')).toContain('evil.example')
 })
 
+test.each([
+  [false, 'read'],
+  [true, 'once'],
+])('K6: a trusted hint belongs to the definition that was pinned (changed since: %s)', async (changes, effect) => {
+  const search = { annotations: { readOnlyHint: true }, call: () => text('found') }
+  const server = await mcpFixture({ search })
+  const pins = join(folder, 'pins.json')
+  const given = { url: server.url, name: 'web', pins, hints: 'trusted' } as const
+  await toolsOf(given)
+  if (changes) server.tools['search'] = { ...search, annotations: { destructiveHint: true } }
+  const { run, runtime } = await started(await toolsOf(given), 'search')
+  if (changes) {
+    await run.until('waiting')
+    await runtime.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve', approver: 'ann' })
+  }
+  expect(await told(run)).toBe('found')
+  const called: unknown[] = []
+  for await (const { event } of run.events())
+    if (event.type === 'step.begun' && event.address === 'call') called.push(event.effect)
+  expect(called).toEqual([effect])
+})
+
 test('a tool that has gone, or changed while a connection was lost, is not called', async () => {
   const server = await mcpFixture({ greet: greeting, other: greeting }, true)
   const tools = await toolsOf({ url: server.url, name: 'x' })

@@ -4,7 +4,7 @@
  * Owns: the steps of a call, the approval of a changed definition, questions of the server to people. Does not own: the
  * connection (connection.ts), the approval of a sensitive tool (agent).
  * Holds: K3: all that it decides by is recorded. A tool whose definition has changed is not called before a person has
- * approved this call with the new one.
+ * approved this call with the new one, and is then called once: a trusted hint belongs to its definition.
  */
 import type { AgentContext } from '../../agent/index.ts'
 import { failure, FailureError, isObject, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
@@ -35,7 +35,7 @@ const longestError = 20_000
 
 /** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
 export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json> {
-  const { connection, effect, timeoutMs } = tool
+  const { connection, timeoutMs } = tool
   let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool)
   const id = ctx.place.activation
   const answers: AnsweredElicitation[] = []
@@ -44,6 +44,8 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
     for (let round = 0; round <= mostRounds; round++) {
       const asked = reply?.kind === 'asks' ? reply : undefined
       const { keys, state } = asked ?? {}
+      // what may be repeated was said of the definition that was pinned, and a person has approved one call of another
+      const effect = definition === tool.definition ? tool.effect : 'once'
       reply = await ctx.step<ServerReply>(
         'call',
         (io) =>
