@@ -42,6 +42,7 @@ const usageCodes: ReadonlySet<string> = new Set([
   'interrupt.unknown',
   'interrupt.invalid',
   'interrupt.already-answered',
+  'interrupt.expired',
   'delegation.ended',
   'delegation.unknown',
   'fork.invalid',

@@ -45,6 +45,7 @@ export const errorCodes = [
   'input.not-json',
   'input.too-large',
   'interrupt.already-answered',
+  'interrupt.expired',
   'interrupt.invalid',
   'interrupt.unknown',
   'journal.hole',

@@ -60,6 +60,7 @@ export const redactedMark = '[redacted]'
  * - `kept`: Reeve's own structure (names, addresses, ids, states). Nothing is changed: what was changed would not be
  *   found again.
  * - `text`: words. Registered values are taken out wherever they occur; names of members stay.
+ * - `named`: as `payload`, and it goes by its own name.
  * - `payload`: JSON of users, models and tools. Registered values are taken out, also of names, and members go by their
  *   names.
  * - an object: an object of ours, by member. A member that is not named is that of `*`, or `text`. Where `*` is
@@ -68,7 +69,7 @@ export const redactedMark = '[redacted]'
  * - a function: depends on what stands there.
  */
 export type Shape =
-  'kept' | 'text' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
+  'kept' | 'text' | 'named' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
 
 /** Takes out what is to be taken out. Pure. */
 export type Redactor = (value: Json, shape: Shape) => Json
@@ -94,14 +95,14 @@ export function redactor(rules: Redaction | undefined): Redactor | undefined {
     const shape = typeof given === 'function' ? given(value) : given
     if (typeof shape === 'function') return redact(value, shape)
     if (shape === 'kept') return value
-    if (shape === 'payload') return payload(value)
+    if (shape === 'payload' || shape === 'named') return payload(value)
     if (typeof value === 'string') return clean(value)
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map((item: Json) => redact(item, isList(shape) ? shape[0] : shape))
     const members = shape === 'text' || isList(shape) ? {} : shape
     return mapped(value as JsonObject, same, (key, member) => {
       const named = own(members, key)
-      if (named === undefined && members['*'] === 'payload') return ofPayload(key, member)
+      if (named === 'named' || (named === undefined && members['*'] === 'payload')) return ofPayload(key, member)
       return redact(member, named ?? members['*'] ?? 'text')
     })
   }

@@ -47,11 +47,8 @@ export interface ActivationHost {
   readonly redacts?: boolean
   /** Absent: no content keys are recorded. */
   readonly digests?: Digests
-  /**
-   * The version of this agent that a worker is started with, the newest if none is given; undefined if it is not
-   * registered.
-   */
-  versionOf(agent: string, version?: string): string | undefined
+  /** The version in which this leader starts a worker (`versionToBegin`); undefined if the worker is not registered. */
+  versionOf(leader: Owner, worker: string, given?: string): string | undefined
   /** The activation has something to deliver. */
   ready(activation: Owner): void
   /** A row of its inbox is used up with the next commit. */

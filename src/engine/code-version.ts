@@ -1,7 +1,7 @@
 /**
- * Code for an activation: which registered version goes on with it.
+ * Code for an activation: which registered version goes on with it, and in which version a worker begins.
  *
- * Owns: the rule of `onMissingVersion`. Does not own: what is recorded of a move, and what becomes of a run whose code
+ * Owns: the rule of `onMissingVersion`, the version of a new worker. Does not own: what is recorded of a move, and what becomes of a run whose code
  * is missing (the engines).
  */
 import type { Orchestration, Registry } from './context.ts'
@@ -29,4 +29,24 @@ export function codeFor(
         ? `the agent "${agent}" ${notRegistered}`
         : `version ${version} of "${agent}" ${notRegistered}`,
   }
+}
+
+/**
+ * The version in which a worker begins: the given one; else the one that belongs to its leader at the leader's version,
+ * or to the nearest leader above that has this worker; else the newest. `leaders`: from the nearest to the root. A
+ * version that is gone is returned too: `codeFor` decides what becomes of it. Undefined if no version is registered.
+ */
+export function versionToBegin(
+  registry: Registry | undefined,
+  leaders: Iterable<{ readonly agent: string; readonly version: string }>,
+  worker: string,
+  given: string | undefined,
+): string | undefined {
+  const newest = registry?.find(worker)?.version
+  if (newest === undefined || given !== undefined) return newest && given
+  for (const { agent, version } of registry?.workerVersion === undefined ? [] : leaders) {
+    const own = registry?.workerVersion?.(agent, version, worker)
+    if (own !== undefined) return own
+  }
+  return newest
 }

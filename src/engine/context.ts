@@ -173,7 +173,7 @@ export interface StartWorkerOptions {
    * was handed on instead of down.
    */
   readonly path?: readonly string[]
-  /** Exactly this registered version. Default: the newest. */
+  /** Exactly this registered version. Default: the one that belongs to its leader, else the newest. */
   readonly version?: string
   /**
    * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What
@@ -392,6 +392,11 @@ export interface Registry {
    * The named agent at exactly this version, or the newest if no version is given; undefined if it is not registered.
    */
   find(name: string, version?: string): Orchestration | undefined
+  /**
+   * The version of a worker that belongs to this leader at this version; undefined if its definition does not have that
+   * worker. Absent: no definition has workers.
+   */
+  workerVersion?(leader: string, version: string, worker: string): string | undefined
   /**
    * Loads what the code of its agents needs and is not loaded yet. An engine awaits it before it drives, and so does
    * whoever adds agents later. Idempotent. Absent: nothing is to be loaded.

@@ -5,7 +5,7 @@ export { Account, isForNow, reserveAll, reserveFor, type AccountState } from './
 export { Activation } from './replay/activation.ts'
 export { isLeaving, thrownOutcome } from './replay/cancellation.ts'
 export { TypedChannel, RequestChannel, type ChannelMessage } from './replay/channel.ts'
-export { awaitsForeign, codeFor } from './code-version.ts'
+export { awaitsForeign, codeFor, versionToBegin } from './code-version.ts'
 export { backoff } from './backoff.ts'
 export { earlierOf } from './replay/earlier-attempts.ts'
 export { defaultDeadlines, Effects, encodeEnd, type Deadlines, type EffectsHost } from './replay/effects.ts'

@@ -252,7 +252,8 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   'worker.settled': { outcome: outcomeOf('payload') },
   'ask.settled': { outcome: outcomeOf(answered) },
   'cancel.received': { outcome: outcomeOf('payload') },
-  'approval.requested': { context: 'payload', hits: [{ code: 'kept', priority: 'kept' }] },
+  // its input may hold it, too, under the same name
+  'approval.requested': { description: 'named', context: 'payload', hits: [{ code: 'kept', priority: 'kept' }] },
   'interrupt.raised': { question: 'payload', schema: 'payload' },
   'message.refused': { reason: 'kept' },
   'mail.refused': { reason: 'kept' },

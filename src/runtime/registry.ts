@@ -104,6 +104,12 @@ export function registerAgents(
       if (known === undefined) made.set(agent, (known = orchestrationOf(agent, parts)))
       return known
     },
+    workerVersion(leader, version, worker) {
+      // one version of it: there is no choice
+      if ((byName.get(worker)?.versions.size ?? 0) < 2) return undefined
+      const definition = lookUp(leader, version)
+      return definition && reachableAgents([definition]).find(({ name }) => name === worker)?.version
+    },
     load() {
       if (unloaded.size === 0) return
       const loading = [...unloaded]

@@ -48,6 +48,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'input.not-json': 400,
   'input.too-large': 413,
   'interrupt.already-answered': 409,
+  'interrupt.expired': 409,
   'interrupt.invalid': 400,
   'interrupt.unknown': 404,
   'journal.hole': 500,

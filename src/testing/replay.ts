@@ -17,6 +17,7 @@ import {
 import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import {
   Activation,
+  versionToBegin,
   type Engine,
   type ActivationHost,
   type Operation,
@@ -101,8 +102,8 @@ class ListeningHost implements ActivationHost {
     if (found === undefined) this.#not(`the agent "${birth.agent}" is not registered`)
     return found
   }
-  versionOf(agent: string, version?: string): string | undefined {
-    return this.#registry.find(agent, version)?.version
+  versionOf({ birth, version }: Owner, worker: string, given?: string): string | undefined {
+    return versionToBegin(this.#registry, [{ agent: birth.agent, version }], worker, given)
   }
   callerOf(): Caller {
     return this.#caller

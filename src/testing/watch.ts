@@ -39,6 +39,7 @@ export function watched(registry: Registry, watcher: Watcher): Registry {
     onMissingVersion: registry.onMissingVersion,
     load: () => registry.load?.(),
     find: (name, version) => wrap(registry.find(name, version)),
+    workerVersion: (leader, version, worker) => registry.workerVersion?.(leader, version, worker),
   }
 }
 

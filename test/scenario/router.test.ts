@@ -241,6 +241,21 @@ describe('who follows by rule', () => {
     expect((await played(sup)).paths.at(-1)).toBe(last)
   })
 
+  test('collaboration 35: a follower that hands control on itself voids what was left of the rule', async () => {
+    const { outcome, paths, moves } = await played(
+      router({
+        name: 'Sup',
+        model: leadTo('W'),
+        workers: [worker('W'), code('X', () => transferTo('Z')), worker('Y'), worker('Z')],
+        routes: { Sup: ['W'], X: ['Z'] },
+        transfer: { agents: { W: { followedBy: ['X', 'Y'] } } },
+      }),
+    )
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(paths.at(-1)).toBe('Sup/W/X/Z/Sup')
+    expect(moves).toContain('X > Z by code')
+  })
+
   test('collaboration 35: a follower’s failure is content for the lead, and remaining rules are void', async () => {
     const lead = leadTo('W')
     const bad = code('X', () => {

@@ -306,6 +306,23 @@ describe('how long', () => {
     })
   })
 
+  test('collaboration 29: transfers of an earlier member of a fixed order count for the members after it', async () => {
+    const mid = (name: string): Agent =>
+      router({
+        name,
+        description: 'Leads.',
+        model: scripted(xfer(`${name}w`), `${name} answers`),
+        workers: [worker(`${name}w`)],
+      })
+    const order = (): Agent => sequential({ name: 'order', agents: [mid('A'), mid('B')] })
+    const runtime = await runtimeOf([order()])
+    const run = await runtime.start('order', 'task', { limits: { transfers: 1 } })
+    expect(await run.outcome()).toMatchObject({ status: 'limited', limit: 'transfers' })
+    expect((await hops(run)).filter((hop) => hop.endsWith('by model'))).toEqual(['A > Aw by model'])
+    const other = await runtimeOf([order()])
+    expect(await other.run('order', 'task', { limits: { transfers: 2 } })).toMatchObject({ output: 'B answers' })
+  })
+
   test('collaboration 29: an inner router’s limit counts its own transfers and is content for the outer one', async () => {
     const mid = router({
       name: 'Mid',

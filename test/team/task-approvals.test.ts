@@ -18,6 +18,14 @@ const about = async (stage: Staged, id: string) => {
   expect(found, `nobody asks about ${id}`).toBeDefined()
   return found!
 }
+/** What a command resolves with, once the run has done what it can. */
+async function done<T>(stage: Staged, command: Promise<T>): Promise<T> {
+  const settled = Promise.allSettled([command])
+  await stage.rests()
+  const [end] = await settled
+  if (end.status === 'rejected') throw end.reason
+  return end.value
+}
 type Said = 'approve' | 'reject' | 'retry' | 'edit'
 async function says(stage: Staged, second: number, id: string, decision: Said, more: object = {}): Promise<string> {
   await stage.until(second)
@@ -32,6 +40,8 @@ const after = (lines: readonly Line[], second: number): readonly Line[] => lines
 function market(options: Partial<TeamOptions<string>> = {}, more: Partial<Subtask> = {}) {
   const briefs: string[] = []
   let published = 0
+  const publish = (ctx: Context): Promise<Json> =>
+    step(ctx, 'publish', () => (published++, 'published'), { effect: 'once' })
   const doings: Doings = {
     E: 15,
     F: async (ctx: Context, brief: string): Promise<Json> => {
@@ -39,8 +49,8 @@ function market(options: Partial<TeamOptions<string>> = {}, more: Partial<Subtas
       await sleep(ctx, 10_000)
       return `report ${new Set(briefs).size}`
     },
-    publish: (ctx: Context): Promise<Json> =>
-      step(ctx, 'publish', () => (published++, 'published'), { effect: 'once' }),
+    publish,
+    'Publish to the board only.': publish,
   }
   const subtasks = [
     task('E'),
@@ -103,6 +113,119 @@ describe('while the run is held', () => {
     const { lines, outcome } = await stage.end()
     expect(after(lines, 61)[0]).toEqual([100, 'publish begins'])
     expect([outcome.status, published()]).toEqual(['completed', 1])
+  })
+
+  const replaced = {
+    id: 'publish',
+    description: 'Publish to the board only.',
+    action: 'publish_report',
+    dependencies: ['F'],
+  }
+
+  test('R-13: an asked task is replaced in a takeover: its question is withdrawn, and the new task is asked about', async () => {
+    const { team: root, published } = market()
+    const stage = await staged(root)
+    await stage.until(30)
+    const former = await about(stage, 'publish')
+    await stage.run.control.takeOver({ by: 'bob' })
+    await done(stage, stage.run.control.handBack({ by: 'bob', plan: { replace: [replaced] } }))
+    const next = await about(stage, 'publish')
+    expect(next).toMatchObject({ description: 'Publish to the board only.' })
+    expect(next.id).not.toBe(former.id)
+    await expect(stage.run.decide({ approvalId: former.id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.expired',
+      message: `approval "${former.id}" was taken back before it was answered: replaced by bob`,
+    })
+    expect((await stage.run.view()).approvals.map(({ resolution }) => resolution)).toEqual(['cancelled', undefined])
+    expect(published()).toBe(0)
+    await says(stage, 60, 'publish', 'approve')
+    const { lines, outcome } = await stage.end()
+    expect(after(lines, 60)).toContainEqual([60, 'publish begins'])
+    expect([outcome.status, published()]).toEqual(['completed', 1])
+  })
+
+  test('R-13: a yes that came before the edit is for the task as it was: the new one is asked about', async () => {
+    const { team: root, published } = market()
+    const stage = await staged(root)
+    await stage.until(30)
+    await stage.run.control.takeOver({ by: 'bob' })
+    await says(stage, 40, 'publish', 'approve')
+    await done(stage, stage.run.control.handBack({ by: 'bob', plan: { replace: [replaced] } }))
+    await stage.until(50)
+    expect(published()).toBe(0)
+    await says(stage, 60, 'publish', 'reject')
+    expect((await stage.end()).outcome).toMatchObject({ status: 'failed', failure: { code: 'task.rejected' } })
+    expect(published()).toBe(0)
+  })
+
+  test('R-13: an edit and a yes at once: the yes for the task as it was never begins the new one', async () => {
+    const { team: root, published } = market()
+    const stage = await staged(root)
+    await stage.until(30)
+    const { id } = await about(stage, 'publish')
+    await stage.run.control.takeOver({ by: 'bob' })
+    await Promise.all([
+      done(stage, stage.run.control.handBack({ by: 'bob', plan: { replace: [replaced] } })),
+      stage.run
+        .decide({ approvalId: id, decision: 'approve', approver: 'anna' })
+        .catch((error: unknown) => expect(error).toMatchObject({ code: 'approval.expired' })),
+    ])
+    await stage.until(50)
+    expect(published()).toBe(0)
+    expect(await about(stage, 'publish')).toMatchObject({ description: 'Publish to the board only.' })
+  })
+
+  test('R-13: a no that came before the edit has ended the task, and the edit is refused', async () => {
+    const stage = await staged(market().team)
+    await stage.until(30)
+    await stage.run.control.takeOver({ by: 'bob' })
+    await says(stage, 40, 'publish', 'reject')
+    await expect(
+      done(stage, stage.run.control.handBack({ by: 'bob', plan: { replace: [replaced] } })),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/^(plan.invalid|run.ended)$/) as string })
+  })
+
+  test('R-13: an asked task is removed in a takeover, unless a task that stays depends on it', async () => {
+    const { team: root, published } = market()
+    const stage = await staged(root)
+    await stage.until(30)
+    const { id } = await about(stage, 'publish')
+    await stage.run.control.takeOver({ by: 'bob' })
+    const later = { id: 'later', description: 'Look at it.', dependencies: ['publish'] }
+    await expect(
+      done(stage, stage.run.control.handBack({ by: 'bob', plan: { add: [later], remove: ['publish'] } })),
+    ).rejects.toMatchObject({ code: 'plan.invalid' })
+    expect(await about(stage, 'publish')).toMatchObject({ id })
+    await done(stage, stage.run.control.handBack({ by: 'bob', plan: { remove: ['publish'] } }))
+    await expect(stage.run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({
+      code: 'approval.expired',
+      message: `approval "${id}" was taken back before it was answered: removed by bob`,
+    })
+    expect((await stage.end()).outcome.status).toBe('completed')
+    expect(published()).toBe(0)
+  })
+
+  test('R-13: an asked task gets another role in a takeover, and is asked about anew', async () => {
+    const roles = { generalist: worker({}), editor: worker({}, 'editor') }
+    const stage = await staged(crew([task('publish', { action: 'publish_report' })], {}, { oversight: loopy, roles }))
+    await stage.until(30)
+    const former = await about(stage, 'publish')
+    await stage.run.control.takeOver({ by: 'bob' })
+    await done(stage, stage.run.control.handBack({ by: 'bob', plan: { roles: { publish: 'editor' } } }))
+    expect((await about(stage, 'publish')).id).not.toBe(former.id)
+    await says(stage, 60, 'publish', 'approve')
+    const tasks = (await stage.run.view()).teams[0]!.plan!.tasks
+    expect(tasks.find((each) => each.task === 'publish')).toMatchObject({ role: 'editor' })
+  })
+
+  test('R-13: a task whose result waits for approval has begun: it stays, and the error says both', async () => {
+    const stage = await staged(market({}, { review: true }).team)
+    await says(stage, 30, 'publish', 'approve')
+    await stage.until(40)
+    await stage.run.control.takeOver({ by: 'bob' })
+    await expect(done(stage, stage.run.control.handBack({ plan: { remove: ['publish'] } }))).rejects.toThrow(
+      /task "publish" has begun and is waiting for approval: it stays as it is/,
+    )
   })
 
   test('C73: an asked task finished by hand: the question is withdrawn, and the task is not repeated', async () => {

@@ -86,6 +86,8 @@ export async function reply(context: ProtocolContext, run: Run, known: KnownQues
     }
   }
   if (await isSettled(context, run, known, given)) return
+  // it is closed: the runtime says why
+  if (given.type === 'decision' || given.type === 'answer') return send(context, run, known, given)
   throw new ReeveError(
     known.kind === 'approval' ? 'approval.already-decided' : 'interrupt.already-answered',
     `${JSON.stringify(known.id)} is not open any more`,
@@ -127,9 +129,15 @@ async function send(
 const abandoned = 'abandoned without an answer'
 
 const isTooLate = (thrown: unknown): boolean =>
-  (['approval.already-decided', 'approval.unknown', 'interrupt.already-answered', 'interrupt.unknown'] as const).some(
-    (code) => ReeveError.is(thrown, code),
-  )
+  (
+    [
+      'approval.already-decided',
+      'approval.unknown',
+      'interrupt.already-answered',
+      'interrupt.expired',
+      'interrupt.unknown',
+    ] as const
+  ).some((code) => ReeveError.is(thrown, code))
 
 /** Whether the reply that counts is this one, of this principal. Waits until the code that asked has read it. */
 export async function isSettled(

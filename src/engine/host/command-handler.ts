@@ -39,7 +39,7 @@ import {
   type JournalEvent,
 } from '../../journal/index.ts'
 import { Account } from '../replay/account.ts'
-import { awaitsForeign, codeFor } from '../code-version.ts'
+import { awaitsForeign, codeFor, versionToBegin } from '../code-version.ts'
 import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
@@ -64,6 +64,15 @@ const unplanned: ReadonlySet<string> = new Set([
   'model.not-installed',
   'orchestration.threw',
 ])
+
+/** An activation and the leaders above it, with the versions of the code that drives them. */
+function* upwards(from: LoadedActivation): Generator<{ readonly agent: string; readonly version: string }> {
+  for (let each: LoadedActivation | undefined = from; each !== undefined; each = leaderOf(each))
+    yield { agent: each.birth.agent, version: each.version }
+}
+
+const leaderOf = ({ startedBy }: LoadedActivation): LoadedActivation | undefined =>
+  startedBy?.owner as LoadedActivation | undefined
 
 /** The key of an effect that has ended; most of them the code has asked for. */
 function keyOf({ id, operations }: LoadedActivation, address: string): string {
@@ -228,8 +237,8 @@ export class CommandHandler implements Commands {
   // ---- workers
   // ---------------------------------------------------------------------------------------------------------------------
 
-  versionOf(agent: string, version?: string): string | undefined {
-    return this.#engine.registry?.find(agent, version)?.version
+  versionOf(leader: Owner, worker: string, given?: string): string | undefined {
+    return versionToBegin(this.#engine.registry, upwards(leader as LoadedActivation), worker, given)
   }
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
@@ -251,8 +260,8 @@ export class CommandHandler implements Commands {
       if (known.over) this.#workerEnded(op, known.outcome!, known.usage)
       return
     }
-    const found = this.#engine.registry?.find(agent, options.version)
-    if (found === undefined) {
+    const version = this.versionOf(op.owner, agent, options.version)
+    if (version === undefined) {
       op.owner.arrive({
         type: 'worker.settled',
         address: op.address,
@@ -261,7 +270,6 @@ export class CommandHandler implements Commands {
       })
       return
     }
-    const { version } = found
     const bear = (earlier: Earlier | undefined): void => {
       if (op.isApart)
         return this.#bearApart(run, op, { agent, version, input, path: options.path, limits: options.limits, earlier })

@@ -271,7 +271,7 @@ export class Scope implements Context {
     const name = options.name ?? agent
     if (options.place === 'apart' && !this.#isDoneBelow(name)) Object.assign(command, this.#apart(agent, options))
     const content = (): string | undefined => {
-      const version = this.#activation.host.versionOf(agent, options.version)
+      const version = this.#activation.host.versionOf(this.#activation, agent, options.version)
       return version === undefined ? undefined : workerContent(agent, version, input)
     }
     const { equalBy } = options
@@ -301,7 +301,7 @@ export class Scope implements Context {
     { version: wanted, limits }: StartWorkerOptions,
   ): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
     const { host, birth } = this.#activation
-    const version = host.versionOf(agent, wanted)
+    const version = host.versionOf(this.#activation, agent, wanted)
     const reserve = sliceOf(birth.accounts, limits)
     return { apart: true, ...(version === undefined ? {} : { version }), ...(reserve === undefined ? {} : { reserve }) }
   }

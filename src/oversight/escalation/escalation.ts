@@ -4,7 +4,7 @@
  * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: the review (review.ts), the current
  * mode (trust.ts and the edge), the source of confidence and cost (agent).
  */
-import { present } from '../../core/index.ts'
+import { present, redactedMark } from '../../core/index.ts'
 import {
   defaultMode,
   escalateDefaults,
@@ -77,7 +77,7 @@ export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Esca
       'sensitive_action',
       word === undefined
         ? `"${action ?? 'this'}" is sensitive`
-        : `"${action ?? description ?? ''}" is sensitive: ${word}`,
+        : `"${action ?? description ?? ''}" is sensitive: ${word === redactedMark ? 'redaction has removed a part of it' : word}`,
     )
   if (costAboveUsd !== false && costUsd !== undefined && costUsd > costAboveUsd)
     hit('cost_limit', `it costs ${usd(costUsd)}, and more than ${usd(costAboveUsd)} is to be seen`)

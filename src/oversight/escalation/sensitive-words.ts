@@ -4,6 +4,7 @@
  * Owns: the words, the matching of names, the comparison of risks. Pure. Does not own: the consequences
  * (escalation.ts).
  */
+import { redactedMark } from '../../core/index.ts'
 import { riskLevels, type Escalate, type RiskLevel } from '../../edge/index.ts'
 
 /** Both lists that the sources have. */
@@ -11,7 +12,8 @@ export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email
 
 /**
  * The word that makes an action sensitive; undefined if none does. Matching parts of names finds everything that
- * matching whole words finds, so it is never less strict.
+ * matching whole words finds, so it is never less strict. A text of which redaction has removed a part is sensitive, by
+ * the mark that stands there: the part may have been such a word.
  */
 export function sensitiveWord(
   action: string | undefined,
@@ -24,6 +26,7 @@ export function sensitiveWord(
   const looked = [action, scanDescription ? description : undefined]
   for (const text of looked) {
     if (text === undefined || text.trim() === '') continue
+    if (text.includes(redactedMark)) return redactedMark
     if (exceptions.some((each) => plain(each) === plain(text))) continue
     const found = words.find((word) => (match !== 'word' && plain(text).includes(plain(word))) || hasWord(text, word))
     if (found !== undefined) return found

@@ -18,10 +18,11 @@ import {
   type Clock,
   type ErrorCode,
   type Json,
+  type Outcome,
   type RunId,
 } from '../../core/index.ts'
 import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '../../engine/index.ts'
-import { runView, type ApprovalRequested } from '../../journal/index.ts'
+import { runView, type ApprovalRequested, type InterruptView, type Recorded } from '../../journal/index.ts'
 import { grantProblem, notPermitted, type Granting } from '../../oversight/index.ts'
 import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
@@ -276,6 +277,29 @@ const expired = (
 const whenDriven = ({ onTimeout }: Pick<ApprovalRequested, 'onTimeout'>, run: RunId): string =>
   `The run continues as its onTimeout says (${JSON.stringify(onTimeout)}) when it is driven: start a process with its agents, or reeve resume ${run}.`
 
+/** A question that was taken back before anybody answered it. */
+const withdrawn = (
+  code: 'approval.expired' | 'interrupt.expired',
+  what: string,
+  end: Outcome | undefined,
+): ReeveError =>
+  new ReeveError(
+    code,
+    `${what} was taken back before it was answered: ${end?.status === 'cancelled' ? end.reason : 'its agent has ended'}`,
+    { hint: 'Nothing was changed. What is open now: reeve questions, or runtime.questions().' },
+  )
+
+/** How a question has ended, from the journal of its run. */
+function endOf(
+  events: readonly Recorded[],
+  { activation, address }: Pick<Question, 'activation' | 'address'>,
+): Outcome | undefined {
+  const end = events.find(
+    (each) => each.activation === activation && each.event.type === 'ask.settled' && each.event.address === address,
+  )?.event
+  return end?.type === 'ask.settled' ? end.outcome : undefined
+}
+
 const decided = (id: string, how: string): ReeveError =>
   new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, {
     hint: 'The first decision wins. Nothing was changed.',
@@ -288,15 +312,19 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
 /** Why an approval that is not open cannot be decided, from the journals of the runs. */
 export async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(access)) {
-    const { approvals } = runView(await wholeFeed(access.engine, run))
+    const events = await wholeFeed(access.engine, run)
+    const { approvals } = runView(events)
     const known = approvals.find((each) => each.id === id)
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
       return expired(id, known.until ?? known.resolvedAt ?? 0)
-    if (known.resolution === 'cancelled')
-      return new ReeveError('approval.expired', `approval "${id}" was closed: its work was cancelled`, {
-        hint: 'Nothing was run.',
-      })
+    if (known.resolution === 'cancelled') return withdrawn('approval.expired', `approval "${id}"`, endOf(events, known))
+    if (known.resolution === 'escalated')
+      return expired(
+        id,
+        known.until ?? known.resolvedAt ?? 0,
+        `Nobody had decided it${followedBy(approvals, id)}. Nothing was changed.`,
+      )
     if (result === 'lost' && known.until !== undefined && known.until < storeTime(access))
       return expired(id, known.until, whenDriven(known, run))
     return decided(
@@ -355,16 +383,29 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
       address: question.address,
       outcome: by === undefined ? completed(value) : { status: 'completed', output: value, by },
     })
-    return accepted(`the interrupt "${id}"`, posted)
+    if (posted === 'accepted' || posted === 'lost') return accepted(`the interrupt "${id}"`, posted)
   }
   for (const run of await runsToSearch(access)) {
-    if (!runView(await wholeFeed(access.engine, run)).interrupts.some((each) => each.id === id)) continue
-    throw notOpen(`the interrupt "${id}"`)
+    const events = await wholeFeed(access.engine, run)
+    const known = runView(events).interrupts.find((each) => each.id === id)
+    if (known !== undefined) throw closedInterrupt(known)
   }
   throw new ReeveError('interrupt.unknown', `unknown interrupt "${id}"`, {
     hint: 'List the open questions: reeve show <run>, or runtime.questions().',
   })
 }
+
+/** Why a question that is not open takes no answer. */
+function closedInterrupt({ id, outcome, until, open }: InterruptView): ReeveError {
+  const what = `the interrupt "${id}"`
+  if (outcome?.status === 'timed-out')
+    return new ReeveError('interrupt.expired', `the deadline of ${what} has passed (${dateOf(until)})`, {
+      hint: 'Its agent went on without an answer. Nothing was changed.',
+    })
+  return outcome?.status === 'completed' || open ? notOpen(what) : withdrawn('interrupt.expired', what, outcome)
+}
+
+const dateOf = (at: number | undefined): string => (at === undefined ? 'no time' : new Date(at).toISOString())
 
 /** Settles whether an effect in doubt happened. */
 export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {

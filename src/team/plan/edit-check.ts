@@ -25,13 +25,16 @@ import { validatePlan } from './validate.ts'
 export interface PlanEdit {
   /** Tasks that are added. */
   readonly add?: readonly Subtask[]
-  /** New versions of pending tasks: each replaces the one with its id. */
+  /**
+   * New versions of tasks that have not begun: each replaces the one with its id. One that waits for its approval is
+   * asked about anew.
+   */
   readonly replace?: readonly Subtask[]
-  /** Pending tasks to remove. No remaining task may depend on them. */
+  /** Tasks to remove that have not begun. No remaining task may depend on them. */
   readonly remove?: readonly string[]
   /** Results of open tasks without a working member, by task, given by a human. */
   readonly results?: Readonly<Record<string, Json>>
-  /** Roles of pending tasks, by task. */
+  /** Roles of tasks that have not begun, by task. */
   readonly roles?: Readonly<Record<string, string>>
   /** Percent of the tasks that may fail, 0 to 100. */
   readonly tolerance?: number
@@ -44,8 +47,10 @@ export interface PlanEdit {
 /** A task of the plan as it stands. */
 export interface TaskStanding {
   readonly task: Subtask
-  /** `new`: not begun. `open`: begun, or under approval, and no member works on it. */
+  /** `new`: not begun, maybe waiting for its approval. `open`: begun, and no member works on it. */
   readonly state: 'new' | 'open' | 'at-work' | 'ended'
+  /** An approver is asked about it. */
+  readonly isAsked: boolean
   readonly recruited: boolean
 }
 
@@ -156,7 +161,12 @@ function mustBeNew(id: string, standing: TaskStanding | undefined): readonly str
   if (standing.recruited) return [`"${id}" is what a recruit does: run.team.retire lets them go`]
   return standing.state === 'new'
     ? []
-    : [`task "${id}" has ${standing.state === 'ended' ? 'ended' : 'begun'}: it stays as it is`]
+    : [`task "${id}" ${hasBegun(standing)}: it stays as it is`]
+}
+
+function hasBegun({ state, isAsked }: TaskStanding): string {
+  if (state === 'ended') return 'has ended'
+  return isAsked ? 'has begun and is waiting for approval' : 'has begun'
 }
 
 function mustBeOpen(

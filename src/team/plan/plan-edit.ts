@@ -65,10 +65,15 @@ function standing(entry: Entry, work: Scheduler): TaskStanding {
     ? 'ended'
     : work.running.includes(entry)
       ? 'at-work'
-      : entry.begun > 0 || entry.status === 'awaiting_approval'
+      : entry.begun > 0
         ? 'open'
         : 'new'
-  return { task: entry.task, state, recruited: entry.recruit !== undefined }
+  return {
+    task: entry.task,
+    state,
+    isAsked: entry.status === 'awaiting_approval',
+    recruited: entry.recruit !== undefined,
+  }
 }
 
 function carryOut(
@@ -110,7 +115,10 @@ function carryOut(
     work.settle(entry, 'succeeded')
   }
   work.reweigh()
-  work.again(replaced.map(([entry]) => entry).filter((entry) => !hasEnded(entry)))
+  work.changed(
+    replaced.map(([entry]) => entry),
+    `replaced by ${by ?? unnamed}`,
+  )
 }
 
 /** Replaces a task. True: another member has it now. */
@@ -119,7 +127,7 @@ function replace({ graph, directory, roles, defaultRole }: EditParts, entry: Ent
   const isElse = role.role !== entry.role.role
   entry.task = task
   entry.estimate = task.estimate
-  entry.looked = entry.unblocked = false
+  entry.looked = entry.approved = entry.unblocked = false
   if (!isElse) return false
   directory.move(entry.member, 'cancelled')
   entry.role = role

@@ -5,7 +5,7 @@
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
  * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
  */
-import { choice, described, isObject, object, present, type JsonObject } from '../../core/index.ts'
+import { choice, described, isObject, object, present, redactedMark, type JsonObject } from '../../core/index.ts'
 import {
   oversightModes,
   riskLevels,
@@ -54,11 +54,13 @@ export function overseenOf(task: JsonObject, where: string, problems: string[]):
   const risk = word<RiskLevel>('risk', riskLevels)
   const mode = word<OversightMode>('mode', oversightModes)
   const approval = approvalOf(fieldOf(task, 'approval'), where, problems)
+  // a field whose name redaction has changed may have been one of these
+  const isHidden = Object.keys(task).some((name) => name.includes(redactedMark))
   return {
     ...(typeof action === 'string' && action.trim() !== '' ? { action: action.trim() } : undefined),
     ...(risk === undefined ? undefined : { risk }),
     ...(flag('required') === false ? { required: false } : undefined),
-    ...(flag('requiresApproval') === true ? { requiresApproval: true } : undefined),
+    ...(flag('requiresApproval') === true || isHidden ? { requiresApproval: true } : undefined),
     ...(mode === undefined ? undefined : { mode }),
     ...(flag('review') === true ? { review: true } : undefined),
     ...(approval === undefined ? undefined : { approval }),

@@ -439,6 +439,13 @@ export class Scheduler {
     this.#queue.again(entry)
   }
 
+  /** These tasks are others now. One that an approver is asked about is asked about anew; the question is withdrawn. */
+  changed(entries: readonly Entry[], reason: string): void {
+    const open = entries.filter((entry) => !hasEnded(entry))
+    for (const entry of open) this.#reviews.callOff(entry, reason)
+    this.again(open.filter((entry) => !this.#reviews.has(entry)))
+  }
+
   /** There may be room for these now, which were to wait for it. */
   again(entries: readonly Entry[]): void {
     this.requeue(entries)
@@ -461,7 +468,7 @@ export class Scheduler {
     entry.reason = reason
     this.#pauses.get(entry)?.()
     this.#pauses.delete(entry)
-    this.#reviews.callOff(entry, 'its task has ended')
+    this.#reviews.callOff(entry, reason ?? 'its task has ended')
     this.#reviews.ended(entry)
     if (status === 'succeeded') this.#publishOutput(entry)
     const ends = { succeeded: 'completed', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const

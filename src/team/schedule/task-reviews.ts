@@ -37,7 +37,7 @@ export type Word =
       readonly comment?: string
     }
   | { readonly type: 'again'; readonly feedback: string; readonly by?: string }
-  /** What it acts on is not what was seen any more. */
+  /** It, or what it acts on, is not what was seen any more. */
   | { readonly type: 'stale' }
   | { readonly type: 'withdrawn' }
 
@@ -107,7 +107,8 @@ export class Reviews {
     const { id, description, input: given, toolParameters, action } = task
     let [edited, reason] = [task, '']
     let context: Json | undefined
-    const isStale = (): boolean => !isSame(context, inputsOf(graph, entry))
+    // the inputs, or the task itself: an edit of the plan replaces it
+    const isStale = (): boolean => entry.task !== task || !isSame(context, inputsOf(graph, entry))
     const verdict = await review({
       input: { task: id, description, ...present({ action, input: given, toolParameters }) },
       misfit: 'as it was edited it cannot be done',
@@ -124,7 +125,7 @@ export class Reviews {
         return checked.ok || isStale() ? undefined : checked.problem
       },
     })
-    if (verdict?.approved === true && isStale()) return { type: 'stale' }
+    if (entry.task !== task || (verdict?.approved === true && isStale())) return { type: 'stale' }
     if (verdict?.approved === false && verdict.misfit === true)
       return { type: 'refused', how: 'rejected', reason: `${reason}; ${verdict.comment}` }
     if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
