@@ -8,7 +8,8 @@ import { agent, createRuntime, interrupt, sleep, supervisor, tool } from 'reeve'
 import { manualClock, manualStart, scripted, simulate, teamScenario, virtualRuntime } from 'reeve/testing'
 
 // #region team
-const send = tool({ name: 'send', sensitive: true, execute: () => 'sent' })
+const approval = { timeoutMs: 30 * 60_000 } // without this, it waits for as long as it takes
+const send = tool({ name: 'send', sensitive: true, approval, execute: () => 'sent' })
 const postman = scripted({ calls: [{ name: 'send', input: {} }] }, 'It is sent.') // its first answer, its second
 const office = supervisor({
   name: 'office',

@@ -33,7 +33,7 @@ const sendMail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
   input: z.object({ to: z.string(), text: z.string() }),
-  sensitive: true, // asks a person first, who has 30 minutes by default, and is never repeated by itself
+  sensitive: true, // asks a person first, however long that takes, and is never repeated by itself
   execute: ({ to, text }) => {
     console.log(`sent to ${to}: ${text}`)
     return 'sent'

@@ -70,7 +70,10 @@ export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
 
 /** How approvers are asked. What a tool or a task says of its own approval goes before it, where that is stricter. */
 export interface ApprovalRules {
-  /** Milliseconds. Default 30 minutes; 0 or less: the deadline has passed at once. */
+  /**
+   * Milliseconds; 0 or less: the deadline has passed at once. Default: no deadline; 30 minutes for the approvals of a
+   * planned team (plan, tasks, recruits, mail), and where `onTimeout` escalates or approves.
+   */
   readonly timeoutMs?: number
   /**
    * What a deadline does. Default `reject`. `approve` is never obeyed for what is sensitive, always requires an
@@ -262,7 +265,7 @@ function stricterEscalate(one: Escalate, other: Escalate): Escalate {
   return both
 }
 
-/** Half an hour, as R-16 says. For a wait of days say so: `timeoutMs: 3 * 24 * 3_600_000`. */
+/** The default of a planned team's approvals (R-16), and of a deadline that escalates or approves. */
 export const defaultApprovalTimeoutMs = 30 * 60_000
 
 const latest = (one: number | undefined, other: number | undefined): number | undefined =>

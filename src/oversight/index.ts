@@ -2,6 +2,7 @@
 export {
   approvalProblems,
   approvalTimeoutCheck,
+  untimedProblems,
   approvalQuestion,
   approve,
   deadlineProblems,

@@ -71,7 +71,6 @@ describe('verdicts', () => {
     for (const bad of [
       { onTimeout: 'approve', risk: 'high' },
       { onTimeout: 'approve', sensitive: true },
-      { timeoutMs: 'never' },
       { timeoutMs: Number.NaN },
       { validForMs: 0 },
       { validForMs: Infinity },
@@ -79,6 +78,7 @@ describe('verdicts', () => {
     ] as const)
       expect(configured(bad, 'x')).toHaveLength(1)
     expect(approvalProblems({ timeoutMs: 'never', risk: 'critical' }, 'x')).toEqual([])
+    expect(approvalProblems({ timeoutMs: 'never' }, 'x')).toEqual([])
   })
 })
 

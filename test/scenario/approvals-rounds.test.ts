@@ -161,7 +161,7 @@ describe('who may decide', () => {
 
 describe('two pairs of eyes', () => {
   test('R-16: critical risk needs two different people, one question each; the capability names both', async () => {
-    const root = asks(critical())
+    const root = asks(critical({ timeoutMs: 10 * minute }))
     const run = await (await runtimeOf([root])).start(root, 'go')
     const first = await only(run)
     expect(first).toMatchObject({ fourEyes: true, grantable: false })
@@ -288,10 +288,21 @@ describe('deadlines', () => {
       expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
     }
   })
-  test('R-16: only critical risk waits for ever, if no deadline is set; of two deadlines the shorter counts', async () => {
+  test('R-16: without a deadline it waits for ever, a plan only at critical risk; of two deadlines the shorter counts', async () => {
     for (const [request, least, most] of [
       [{ timeoutMs: 'never', risk: 'critical' }, Infinity, Infinity],
-      [{ timeoutMs: 'never', risk: 'high' }, 29 * minute, 31 * minute],
+      [{}, Infinity, Infinity],
+      [{ rules: {} }, Infinity, Infinity],
+      [{ timeoutMs: 'never', risk: 'high' }, Infinity, Infinity],
+      [{ defaultTimeoutMs: 30 * minute }, 29 * minute, 31 * minute],
+      [{ defaultTimeoutMs: 30 * minute, timeoutMs: 'never', risk: 'high' }, 29 * minute, 31 * minute],
+      [{ defaultTimeoutMs: 30 * minute, timeoutMs: 'never', risk: 'critical' }, Infinity, Infinity],
+      [{ defaultTimeoutMs: 30 * minute, timeoutMs: 60 * minute }, 59 * minute, 61 * minute],
+      [{ defaultTimeoutMs: 30 * minute, rules: { timeoutMs: 60 * minute } }, 59 * minute, 61 * minute],
+      // a deadline that escalates or approves has to come
+      [{ rules: { onTimeout: 'approve' } }, 29 * minute, 31 * minute],
+      [{ rules: { onTimeout: 'escalate', approvers: [{ who: ['ann'] }, { who: ['bob'] }] } }, 29 * minute, 31 * minute],
+      [{ sensitive: true, rules: { onTimeout: 'approve' } }, Infinity, Infinity],
       [
         { timeoutMs: 'never', risk: 'critical', rules: { timeoutMs: 5 * minute, fourEyes: false } },
         4 * minute,

@@ -20,11 +20,18 @@ import {
 } from './team.ts'
 
 /** A team of three levels whose lowest worker has a tool that needs an approval. */
-function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {}) {
+function bank(
+  options: {
+    readonly low?: Scripted
+    readonly lead?: Scripted
+    readonly approval?: { readonly timeoutMs: number }
+  } = {},
+) {
   const paid: Json[] = []
   const pay = tool({
     name: 'pay',
     sensitive: true,
+    ...(options.approval === undefined ? undefined : { approval: options.approval }),
     input: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
     execute: (input) => (paid.push(input), { ok: true }),
   })
@@ -36,6 +43,8 @@ function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {
   const boss = supervisor({ name: 'boss', description: 'Leads mid.', model: lead, workers: [middle] })
   return { boss, paid, low, mid, lead, prompts: () => [lead, mid, low].map((model) => model.prompts.length) }
 }
+
+const halfAnHour = { timeoutMs: 30 * 60_000 }
 
 const only = async (run: Run<unknown>) => {
   const { waiting: open } = await waiting(run)
@@ -362,7 +371,8 @@ describe('who may approve', () => {
     for (const refused of [
       { sensitive: true, approval: { onTimeout: 'approve' } },
       { approval: { risk: 'critical', onTimeout: 'approve' } },
-      { approval: { timeoutMs: 'never' } },
+      { approval: { risk: 'low', onTimeout: 'approve' } },
+      { approval: { risk: 'low', onTimeout: 'approve', timeoutMs: 'never' } },
     ] as const) {
       expect(() => tool({ name: 'act', ...refused, execute: () => 1 })).toThrow(
         expect.objectContaining({ code: 'tool.invalid' }),
@@ -370,7 +380,7 @@ describe('who may approve', () => {
     }
   })
   test('team C81: without an answer the deadline rejects, as its own outcome', async () => {
-    const { boss, paid, low } = bank()
+    const { boss, paid, low } = bank({ approval: halfAnHour })
     const run = await (await runtimeOf([boss], { clock: fastClock() })).start(boss, 'go') // 30 minutes are 1.8 s here
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect([paid, told(low.prompts[1])]).toEqual([[], ['[not done: nobody approved this call of "pay" in time]']])
@@ -379,7 +389,7 @@ describe('who may approve', () => {
     expect(approval!.until! - approval!.askedAt).toBeGreaterThanOrEqual(30 * 60_000 - 1_000)
   })
   test('team C81: a decision at exactly the deadline counts', async () => {
-    const { boss, paid } = bank()
+    const { boss, paid } = bank({ approval: halfAnHour })
     const clock = manualClock()
     const runtime = await runtimeOf([boss], { clock })
     const run = await runtime.start(boss, 'go')
@@ -394,7 +404,7 @@ describe('who may approve', () => {
   test.each(['driven', 'not driven'])(
     'team C81: 1 ms later it is timed out, and the decision is refused: %s',
     async (how) => {
-      const { boss, paid } = bank()
+      const { boss, paid } = bank({ approval: halfAnHour })
       const clock = manualClock()
       const first = await runtimeOf([boss], { clock, store: store() })
       const run = await first.start(boss, 'go', { runId: 'r' })

@@ -19,7 +19,7 @@ import {
 } from '../../edge/index.ts'
 import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
 import {
-  approvalProblems,
+  untimedProblems,
   approvalTimeoutCheck,
   currentMode,
   gateOf,
@@ -53,11 +53,14 @@ export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
   /** The cost in US dollars. */
   readonly costUsd?: number
   /**
-   * Milliseconds until the deadline. Default 30 minutes. 0 or less: the deadline has passed at once. `'never'` only for
-   * critical risk.
+   * Milliseconds until the deadline. 0 or less: the deadline has passed at once. Default, and `'never'`: no deadline of
+   * its own, it waits for as long as it takes.
    */
   readonly timeoutMs?: ApprovalTimeout
-  /** What the deadline does. Default `reject`. `approve` is refused if sensitive, and for high and critical risk. */
+  /**
+   * What the deadline does. Default `reject`. `approve` needs a `timeoutMs`; it is refused if sensitive, and for high and
+   * critical risk.
+   */
   readonly onTimeout?: ApprovalRules['onTimeout']
 }
 
@@ -157,7 +160,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
 }
 
 function mustBeApproveOptions(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
-  const problems = optionProblems<ApproveOptions>(checks, options, 'approve', approvalProblems)
+  const problems = optionProblems<ApproveOptions>(checks, options, 'approve', untimedProblems)
   if (typeof action !== 'string' || action === '') problems.push('approve: the action has no name')
   const misfits =
     problems.length > 0 || options.schema === undefined

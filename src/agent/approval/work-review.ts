@@ -24,6 +24,7 @@ import {
 import {
   briefText,
   briefValue,
+  defaultApprovalTimeoutMs,
   encodeEdge,
   entriesOf,
   leavesHandoff,
@@ -104,14 +105,18 @@ function reviewsResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
  * the leader of its plan reviewed; not for the lead of a router, which is the router itself.
  */
 function asksToBegin(ctx: Context, { oversight, flow, team }: Edge): boolean {
-  const above = parentOf(ctx.place.activation)?.parent
   return (
     oversight !== undefined &&
     oversight.admitted !== true &&
     flow?.lead !== true &&
-    above !== undefined &&
-    team.assignment?.leader !== above
+    parentOf(ctx.place.activation) !== undefined &&
+    !isTask(ctx, team)
   )
+}
+
+/** Whether the work is a task or a recruit of a planned team. */
+function isTask({ place }: Context, { assignment }: Edge['team']): boolean {
+  return assignment !== undefined && assignment.leader === parentOf(place.activation)?.parent
 }
 
 /** The edge with the approved brief; an outcome says why the work may not begin. */
@@ -201,6 +206,7 @@ async function reviewResult(
     kind: 'result',
     ...(unusable === undefined ? undefined : { reason: unusable }),
     ...(found === undefined ? undefined : { context: found as unknown as Json }),
+    ...(isTask(ctx, edge.team) ? { defaultTimeoutMs: defaultApprovalTimeoutMs } : undefined),
     ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
     fits: (input) => {
       const checked = checkOutput(input, outputSchema)

@@ -47,7 +47,7 @@ import {
 import type { Caller } from '../../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import {
-  approvalProblems,
+  untimedProblems,
   approvalTimeoutCheck,
   type ApprovalTimeout,
   type Risk,
@@ -74,9 +74,9 @@ export interface ApprovalRule<I = unknown> {
   readonly when?: (input: I) => boolean
   /** Default `high` for a sensitive tool, else `medium`. */
   readonly risk?: Risk
-  /** Milliseconds; default 30 minutes. `'never'` only for critical risk. */
+  /** Milliseconds. Default, and `'never'`: no deadline of its own, it waits for as long as it takes. */
   readonly timeoutMs?: ApprovalTimeout
-  /** Default `reject`. `approve` is refused for sensitive tools and for high and critical risk. */
+  /** Default `reject`. `approve` needs a `timeoutMs`; it is refused for sensitive tools and for high and critical risk. */
   readonly onTimeout?: 'reject' | 'approve'
   /** The reason shown to the approver. */
   readonly reason?: string
@@ -276,7 +276,7 @@ const toolRule: Rule<AnyTool> = (options, where) => {
   return [
     (typeof execute === 'function') === (typeof run === 'function') && `${where}: give either execute or run`,
     background === true && action !== undefined && `${where}: a tool with background: true cannot have an action`,
-    ...(approval === undefined ? [] : approvalProblems({ ...approval, sensitive }, where)),
+    ...(approval === undefined ? [] : untimedProblems({ ...approval, sensitive }, where)),
   ]
 }
 type AnyTool = EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>

@@ -36,7 +36,7 @@ import { notPermitted, type AskedOf } from './approver-policy.ts'
 /** The damage if the action turns out to be wrong. */
 export type Risk = RiskLevel
 
-/** Milliseconds until the deadline of a request. `never` only for critical risk (R-16). */
+/** Milliseconds until the deadline of a request. `never`: no deadline; of a task of a plan only for critical risk (R-16). */
 export type ApprovalTimeout = number | 'never'
 
 /** The name of the request in the journal. Persistent. */
@@ -53,8 +53,13 @@ export interface ApprovalRequest {
   readonly callId?: string
   /** Default `medium`. */
   readonly risk?: Risk
-  /** Default: that of `rules`, else 30 minutes. With 0 or less, the deadline has passed at once. */
+  /** Default: that of `rules`, else `defaultTimeoutMs`. With 0 or less, the deadline has passed at once. */
   readonly timeoutMs?: ApprovalTimeout
+  /**
+   * The deadline if neither the request nor its rules set one: 30 minutes in a planned team. Default: none, it waits for
+   * as long as it takes; 30 minutes if the deadline would escalate or approve.
+   */
+  readonly defaultTimeoutMs?: number
   /**
    * Default: that of `rules`, else `reject`. `approve` has no effect for a sensitive action or for high and critical
    * risk.
@@ -104,8 +109,16 @@ export function approvalProblems(
     problems.push(
       `${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`,
     )
-  if (request.timeoutMs === 'never' && request.risk !== 'critical')
-    problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
+  return problems
+}
+
+/** As `approvalProblems`, for a tool or `ctx.approve`, which have no deadline unless they set one. */
+export function untimedProblems(request: Parameters<typeof approvalProblems>[0], where: string): string[] {
+  const problems = approvalProblems(request, where)
+  if (request.onTimeout === 'approve' && typeof request.timeoutMs !== 'number')
+    problems.push(
+      `${where}: onTimeout is "approve", but there is no deadline: add timeoutMs, such as 3_600_000 for an hour`,
+    )
   return problems
 }
 
@@ -268,17 +281,18 @@ function concluded(
   }
 }
 
-/** The deadline of a round: the shorter of the request's and the rules' time. */
-function deadlineOf(
-  ctx: Context,
-  { timeoutMs, rules, risk }: ApprovalRequest,
-  tier: ApproverTier | undefined,
-): number | undefined {
-  const ofRules = tier?.timeoutMs ?? rules?.timeoutMs
-  if (timeoutMs === 'never' && risk === 'critical' && ofRules === undefined) return undefined
-  const said = [timeoutMs, ofRules].filter((each) => typeof each === 'number')
-  const ms = said.length === 0 ? defaultApprovalTimeoutMs : Math.min(...said)
-  return ctx.now().getTime() + (ms > 0 ? ms : -1)
+/** The deadline of a round: the shorter of the request's and the rules' time. Undefined: it waits for a decision. */
+function deadlineOf(ctx: Context, request: ApprovalRequest, tier: ApproverTier | undefined): number | undefined {
+  const { timeoutMs, rules } = request
+  const said = [timeoutMs, tier?.timeoutMs ?? rules?.timeoutMs].filter((each) => typeof each === 'number')
+  const ms = said.length === 0 ? unsaidTimeout(request) : Math.min(...said)
+  return ms === undefined ? undefined : ctx.now().getTime() + (ms > 0 ? ms : -1)
+}
+
+/** The time of a request for which none is set. */
+function unsaidTimeout(request: ApprovalRequest): number | undefined {
+  if (request.timeoutMs === 'never' && request.risk === 'critical') return undefined
+  return request.defaultTimeoutMs ?? (onTimeoutOf(request) === 'reject' ? undefined : defaultApprovalTimeoutMs)
 }
 
 /** The effect of a deadline: the stricter of the request's and the rules'. A deadline never counts as an approver. */

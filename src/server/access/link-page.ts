@@ -63,7 +63,7 @@ export function linkPage({ approval, approver, decisions, expiresAt }: LinkedApp
     ['Its task', brief],
     ...hits.map(({ detail }): readonly [string, string] => ['Because', detail]),
     ['Decision of', approver],
-    ['Deadline', new Date(until ?? expiresAt).toISOString()],
+    ['Deadline', until === undefined ? 'none: it waits until it is decided' : new Date(until).toISOString()],
     ['Link ends', new Date(expiresAt).toISOString()],
   ]
   return page(

@@ -26,7 +26,7 @@ import {
   type Sent,
   type TeamCommand,
 } from '../../agent/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context, Ordinals } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
 import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
@@ -394,7 +394,7 @@ export class PostRoom {
         this.#parts.oversight,
         { subject: 'action', name: 'message' },
         { always: true },
-        { ...about, asking, reason: why },
+        { ...about, asking, reason: why, defaultTimeoutMs: defaultApprovalTimeoutMs },
       ),
     )
     if (asked?.approved !== true)

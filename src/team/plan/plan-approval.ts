@@ -8,7 +8,7 @@
  * over a crash.
  */
 import { asText, failure, type Failure, type Json } from '../../core/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalateToBegin, refusalFailure, refusalOf, review } from '../../oversight/index.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
@@ -90,6 +90,7 @@ async function approved(
           tool: 'plan',
           toolVersion: ctx.place.version,
           input,
+          defaultTimeoutMs: defaultApprovalTimeoutMs,
           ...(asked === undefined ? undefined : { reason: asked }),
           asking: (said) => (why = said),
         },

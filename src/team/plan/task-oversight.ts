@@ -132,5 +132,11 @@ export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): Gat
 export function consentProblems(task: Subtask, oversight: Oversight | undefined, where: string): readonly string[] {
   if (task.approval === undefined) return []
   const { sensitive, risk } = gateOfTask(task, oversight ?? {})
-  return approvalProblems({ ...task.approval, risk, sensitive: sensitive || task.requiresApproval === true }, where)
+  const problems = approvalProblems(
+    { ...task.approval, risk, sensitive: sensitive || task.requiresApproval === true },
+    where,
+  )
+  if (task.approval.timeoutMs === 'never' && risk !== 'critical')
+    problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
+  return problems
 }

@@ -7,7 +7,7 @@
  * again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
  */
 import { digestJson, failed, present, type Json } from '../../core/index.ts'
-import type { Edge, Oversight } from '../../edge/index.ts'
+import { defaultApprovalTimeoutMs, type Edge, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import {
   escalate,
@@ -176,6 +176,7 @@ export class Reviews {
       description: task.description,
       ...present({ context, reason: why, ...task.approval }),
       options: this.#options(entry, kind),
+      defaultTimeoutMs: defaultApprovalTimeoutMs,
       asking: (said) => {
         reason = said
         open.asked = true

@@ -7,7 +7,7 @@
  * over a crash.
  */
 import { isObject, type JsonObject } from '../../core/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalateToBegin, goodUntil, refusalOf } from '../../oversight/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
@@ -91,6 +91,7 @@ export async function permission(
     escalateToBegin(ctx, requester.oversight, { subject: 'action', name: action }, asks, {
       ...about,
       asking,
+      defaultTimeoutMs: defaultApprovalTimeoutMs,
       ...(verdict === 'ask' ? { reason: why } : undefined),
     }),
   )
