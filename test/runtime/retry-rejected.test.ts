@@ -62,6 +62,17 @@ const shapes: { readonly [Shape in string]: () => Agent } = {
   'a member of a sequence': () => sequential({ name: 'root', agents: [clerk, asks()] }),
   'a worker whose leader passes it on': () => passes(asks()),
   'a worker apart': () => passes(asks(), 'apart'),
+  'the beginning of a worker': () =>
+    supervisor({
+      name: 'root',
+      workers: [clerk],
+      oversight: { mode: 'in-command' },
+      run: async (ctx) => {
+        const end = await ctx.delegate(clerk, 'Go')
+        if (end.status !== 'completed') throw new Error('no clerk')
+        return end.output
+      },
+    }),
   'a task': () => planned({ requiresApproval: true }),
   'the result of a task': () => planned({ review: true }),
 }
@@ -73,8 +84,8 @@ async function openIn(run: Run<unknown>): Promise<Open> {
   return state.waiting
 }
 
-async function rejected(runtime: Runtime, root: Agent): Promise<Run<unknown>> {
-  const run = await runtime.start(root, 'Go')
+async function rejected(runtime: Runtime, root: Agent, session?: string): Promise<Run<unknown>> {
+  const run = await runtime.start(root, 'Go', session === undefined ? {} : { session })
   const [first] = await openIn(run)
   await run.decide({ approvalId: first!.id, decision: 'reject', approver: 'ann', comment: 'not today' })
   expect((await run.outcome()).status).toBe('failed')
@@ -110,6 +121,16 @@ describe('a retry asks the person who said no again', () => {
     const [again] = await openIn(retry)
     await retry.decide({ approvalId: again!.id, decision: 'approve', approver: 'ann' })
     expect(await retry.outcome()).toMatchObject({ status: 'completed' })
+  })
+
+  test('in a session', async () => {
+    const root = asks()
+    await using runtime = await runtimeUnderTest({ agents: [root], onWarning: () => {} })
+    const retry = await runtime.retry((await rejected(runtime, root, 's')).id)
+    const [again] = await openIn(retry)
+    await retry.decide({ approvalId: again!.id, decision: 'approve', approver: 'ann' })
+    expect(await retry.outcome()).toMatchObject({ output: 'published' })
+    expect(paid).toBe(1)
   })
 
   test('a no once more ends the retry, which is retried in turn', async () => {
@@ -174,7 +195,7 @@ describe('a retry asks the person who said no again', () => {
   })
 })
 
-test('a no that the code went on from is kept', async () => {
+test.each([undefined, 's'])('a no that the code went on from is kept (session: %s)', async (session) => {
   let isBroken = true
   const root = agent({
     name: 'root',
@@ -186,7 +207,7 @@ test('a no that the code went on from is kept', async () => {
     },
   })
   await using runtime = await runtimeUnderTest({ agents: [root], onWarning: () => {} })
-  const run = await rejected(runtime, root)
+  const run = await rejected(runtime, root, session)
   isBroken = false
   const retry = await runtime.retry(run.id)
   expect(retry.from.redoes).toBe('code')

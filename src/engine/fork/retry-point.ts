@@ -111,7 +111,7 @@ export function retryPoint(feed: readonly Recorded[]): RetryPoint | undefined {
   for (let activation = root; ;) {
     const log = logs.get(activation)!
     const cause = causeIn(activation, log, outcomeOf(log)!)
-    if (cause === undefined) return pointAt(stopIn(log) ?? log.at(-1)!.index, log, 'code')
+    if (cause === undefined) return pointAt(stopIn(log) ?? codeEndOf(log), log, 'code')
     if (cause.type === 'answer') return pointAt(cause.begun.index, log, 'model-call')
     const child = cause.end.event.type === 'worker.settled' ? workerOf(activation, cause.end.event, logs) : undefined
     if (child === undefined) return pointAt(indexOf(cause.end, feed), log, redoneBy(cause.end.begun.event))
@@ -127,6 +127,13 @@ const outcomeOf = (log: readonly IndexedEvent[]): Outcome | undefined => {
 /** Where it was told to stop. */
 const stopIn = (log: readonly IndexedEvent[]): number | undefined =>
   log.find(({ event }) => event.type === 'cancel.received')?.index
+
+/** Where its code ended: what a run writes to its session at its end is written anew. */
+function codeEndOf(log: readonly IndexedEvent[]): number {
+  const isClosing = ({ event }: IndexedEvent): boolean =>
+    'address' in event && event.address.startsWith('session/') && isValueStep(event.address)
+  return log[log.slice(0, -1).findLastIndex((entry) => !isClosing(entry)) + 1]!.index
+}
 
 /** The worker whose end this is, if it has begun and ended. */
 function workerOf(
