@@ -11,6 +11,7 @@ export type {
   RetryAllOptions,
   RetryOptions,
   RetryResult,
+  RetryScope,
   Run,
   RunOutcome,
   RunStream,

@@ -32,11 +32,13 @@ import type {
   RecruitFromOutside,
   ResumeOptions,
   RetryOptions,
+  RetryScope,
   Retired,
   RetireFromOutside,
   RunDiff,
   RunDocument,
   SpanPage,
+  StartedRetry,
   StartedRun,
   StopDelegation,
   TakenOver,
@@ -153,8 +155,8 @@ export interface RemoteRun<O = Json> {
   ): Promise<'accepted' | 'closed' | 'unknown'>
   /** A new run from a position of this one. */
   fork(options?: FromClient<Omit<ForkOptions, 'run'>>): Promise<RemoteRun>
-  /** Goes on from the last good point of a failed run, as a new run. */
-  retry(options?: FromClient<RetryOptions>): Promise<RemoteRun<O>>
+  /** Goes on from the last good point of a failed run, as a new run. `from` says where. */
+  retry(options?: FromClient<RetryOptions>): Promise<RemoteRun<O> & RetryScope>
   diff(other: string, options?: CallOptions): Promise<RunDiff>
   audit(options?: CallOptions): Promise<AuditAnswer>
   /** Removes an ended run and all its data. */
@@ -223,7 +225,10 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
       const body = { runId: newRunId(), ...options }
       return remoteRun(http, (await http.post<StartedRun>(`${at}/fork`, body, { repeatable: true })).run)
     },
-    retry: async (options = {}) => remoteRun(http, (await http.post<StartedRun>(`${at}/retry`, options)).run),
+    retry: async (options = {}) => {
+      const { run, from, discarded } = await http.post<StartedRetry>(`${at}/retry`, options)
+      return { ...remoteRun(http, run), from, discarded }
+    },
     diff: (other, options) => http.get(`${at}/diff/${segment(other)}`, options),
     audit: (options) => http.get(`${at}/audit`, options),
     remove: () => http.delete(at),

@@ -43,7 +43,7 @@ export {
   type TimelineFold,
 } from './views/timeline.ts'
 export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
-export { callScope, hookScope } from './turn-scopes.ts'
+export { callScope, hookScope, isInEndHook } from './turn-scopes.ts'
 export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
 export {
   contentKeys,

@@ -11,6 +11,8 @@ export const callScope = 'call'
 
 /** The hook of middlewares that may change a model's answer. */
 const answerHook = 'afterModel'
+/** The hook of middlewares that may change how an agent ends. */
+const endHook = 'after'
 
 /** The scope in which a middleware runs a hook. */
 export const hookScope = (hook: string, middleware: string): string => `${hook}:${middleware}`
@@ -24,3 +26,9 @@ export const isInAnswerHook = (address: string, turn: string): boolean =>
 
 /** Whether this address is in a tool call of the turn. `turn`: what its addresses begin with. */
 export const isInCall = (address: string, turn: string): boolean => address.startsWith(turn + callScope)
+
+/** Whether this address is in a hook that judges what was done: an answer of the model, or the end of the agent. */
+export const isInEndHook = (address: string): boolean =>
+  address
+    .split('/')
+    .some((name) => name.startsWith(hookScope(answerHook, '')) || name.startsWith(hookScope(endHook, '')))

@@ -74,13 +74,22 @@ export type {
 } from './versions.ts'
 export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
-export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult } from './operator/retry.ts'
+export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult, RetryScope } from './operator/retry.ts'
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '../engine/index.ts'
-export type { FeedEvent, LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export type {
+  DiscardedWork,
+  FeedEvent,
+  LivePart,
+  Question,
+  RetryFrom,
+  RunFilter,
+  RunStatus,
+  RunSummary,
+} from '../engine/index.ts'
 export { wholeFeed } from './feed/whole-feed.ts'
 export { delegationsOf, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
 export type {

@@ -46,7 +46,14 @@ import {
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, type ForkOptions } from './operator/fork.ts'
-import { retryAll, retryRun, type RetriedRuns, type RetryAllOptions, type RetryOptions } from './operator/retry.ts'
+import {
+  retryAll,
+  retryRun,
+  type RetriedRuns,
+  type RetryAllOptions,
+  type RetryOptions,
+  type RetryScope,
+} from './operator/retry.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { listRuns } from './session-queue.ts'
@@ -146,11 +153,12 @@ export interface Runtime extends AsyncDisposable {
   fork(options: ForkOptions): Promise<Run>
   /**
    * Goes on with a run that ended as `failed`, `limited` by its minutes, `timed-out` or `cancelled`: a fork that begins
-   * before what made it end. What had ended by then is not done again, and what failed is tried again. Once for each
-   * run, unless it says `again` or names a `runId`. Throws `fork.invalid` for a run that cannot be retried,
+   * before what made it end. What had ended by then is not done again, and what failed is tried again: a model whose
+   * answer was refused is asked again, a human who said no, too. `from` says where it goes on. Once for each run, unless
+   * it says `again` or names a `runId`. Throws `fork.invalid` for a run that cannot be retried,
    * `input.invalid`, `run.unknown`; `run.conflict` for a `runId` of another run.
    */
-  retry(run: string, options?: RetryOptions): Promise<Run>
+  retry(run: string, options?: RetryOptions): Promise<Run & RetryScope>
   /**
    * Retries the runs that match, newest first; default: those that failed. Says of each what became of it: what is
    * wrong with one stops none of the others. Throws `input.invalid`, `store.*`.
@@ -423,9 +431,9 @@ class EngineRuntime implements Runtime {
     return { ...this.handle(run), created }
   }
 
-  async retry(run: string, options: RetryOptions = {}): Promise<Run> {
-    const { run: to, created } = await retryRun(this.#parts.engine, run as RunId, options)
-    return { ...this.handle(to), created }
+  async retry(run: string, options: RetryOptions = {}): Promise<Run & RetryScope> {
+    const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, options)
+    return { ...this.handle(to), ...retried }
   }
 
   retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {

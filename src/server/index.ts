@@ -44,6 +44,7 @@ export type {
   Span,
   SpanPage,
   StartBody,
+  StartedRetry,
   StartedRun,
   SystemDocument,
   SystemInstallation,

@@ -17,6 +17,7 @@ import type {
   InterruptView,
   JournalEvent,
   Recorded,
+  RetryScope,
   RunStatus,
   RunSummary,
   RunView,
@@ -103,16 +104,19 @@ export interface StartBody {
   readonly versions?: JsonObject
 }
 
-/** The answer of `POST /api/runs`, of a fork and of a retry. 201 if it was begun by this request, 200 if before. */
+/** The answer of `POST /api/runs` and of a fork. 201 if it was begun by this request, 200 if before. */
 export interface StartedRun {
   readonly run: RunId
 }
 
+/** The answer of `POST /api/runs/{run}/retry`. 201 if it was begun by this request, 200 if before. */
+export interface StartedRetry extends StartedRun, RetryScope {}
+
 /** What became of one run of `POST /api/runs/retry`. `before`: it has been retried already, and `retry` is that run. */
-export interface RetriedRow {
+export interface RetriedRow extends Partial<RetryScope> {
   readonly run: RunId
   readonly status: 'retried' | 'before' | 'refused'
-  /** The new run; absent where it was refused. */
+  /** The new run; absent where it was refused, as are `from` and `discarded`. */
   readonly retry?: RunId
   /** Why it was refused. */
   readonly error?: ErrorBody['error']
@@ -463,6 +467,7 @@ export type {
   RecruitFromOutside,
   ResumeOptions,
   RetryOptions,
+  RetryScope,
   Retired,
   RetireFromOutside,
   RunDiff,

@@ -29,6 +29,9 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
   const one = await reeve('retry-run', 'run_a', '--run', 'run_a2', '--reason', 'mended')
   expect(one).toMatchObject({ code: 0, err: '' })
   expect(one.out).toContain('The run run_a2 retries run_a from position ')
+  expect(one.out).toMatch(
+    /It goes on before position \d+: shop makes the effect that failed again; of the origin, 0 model calls and 1 effect after it are not kept\./,
+  )
   expect(one.out).toContain('reeve diff run_a run_a2')
   expect((await reeve('show', 'run_a2')).out).toContain('forked from run_a at ')
 
@@ -68,4 +71,19 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
   ])
     expect((await reeve('retry-run', ...wrong)).code).toBe(2)
   expect((await reeve('retry-run', 'run_a2')).err).toContain('ended as completed')
+})
+
+test('runs that failed by an answer: how many new model calls are certain', async () => {
+  const parser = agent({ name: 'parser', output: { type: 'object' }, model: () => 'no JSON' })
+  {
+    await using runtime = await createRuntime({ store: storeHere(), agents: [parser] })
+    for (const runId of ['run_a', 'run_b', 'run_c']) await runtime.run(parser, 'Go', { runId })
+  }
+  const one = await reeve('retry-run', 'run_a')
+  expect(one.out).toContain(
+    'parser asks its model again; of the origin, 3 model calls and 0 effects after it are not kept',
+  )
+  const many = await reeve('retry-run', '--status', 'failed', '--yes')
+  expect(many.out).toContain('2 retried, 1 retried before, 0 refused')
+  expect(many.out).toContain('They make at least 2 new model calls; 6 calls of their origins are not kept')
 })

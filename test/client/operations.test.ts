@@ -105,6 +105,8 @@ test('the server takes every option that the client offers', async () => {
   const { usdFrom: _usdFrom, ...failed } = all
   const retried = await client.runs.retry({ ...failed, limit: 5 }, { reason: 'the network is back' })
   expect(retried).toMatchObject({ partial: false, results: [{ run: 'r2', status: 'retried' }] })
-  expect((await client.run('r2').retry({ reason: 'again' })).id).toBe(retried.results[0]!.retry)
+  const again = await client.run('r2').retry({ reason: 'again' })
+  expect([again.id, again.from]).toEqual([retried.results[0]!.retry, retried.results[0]!.from])
+  expect(again.from.agent).toBe('fails')
   expect((await client.run('r2').retry({ again: true, runId: 'r3', reason: 'again' })).id).toBe('r3')
 })

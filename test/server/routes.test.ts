@@ -235,7 +235,14 @@ test('a run that failed is retried once, many by a filter; what cannot be retrie
   await runtime.start(asker, 'go', { runId: 'w1' })
   works = true
   const first = await post('/runs/r1/retry', { reason: 'mended' })
-  expect(first).toMatchObject({ status: 201, body: { run: expect.any(String) } })
+  expect(first).toMatchObject({
+    status: 201,
+    body: {
+      run: expect.any(String),
+      from: { agent: 'fails', redoes: 'code' },
+      discarded: { modelCalls: 0, effects: 0 },
+    },
+  })
   expect(await post('/runs/r1/retry')).toMatchObject({ status: 200, body: first.body })
   const { run } = first.body as { readonly run: string }
   expect(await get(`/runs/${run}/outcome?waitMs=5000`)).toMatchObject({ body: { outcome: { output: 'done' } } })
@@ -252,7 +259,7 @@ test('a run that failed is retried once, many by a filter; what cannot be retrie
     body: {
       partial: false,
       results: [
-        { run: 'r2', status: 'retried' },
+        { run: 'r2', status: 'retried', from: { redoes: 'code' }, discarded: { modelCalls: 0 } },
         { run: 'r1', status: 'before', retry: run },
       ],
     },

@@ -5,7 +5,7 @@
  * run: a worker does.
  */
 import { shellWord, visible, visibleLine } from '../../core/index.ts'
-import type { RetryResult, Runtime, RunFilter, RunStatus } from '../../runtime/index.ts'
+import type { RetryResult, RetryScope, Runtime, RunFilter, RunStatus } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
@@ -53,6 +53,7 @@ function retryOne(context: CommandContext, run: string, options: RetryRunOptions
     const { origin } = await retry.view()
     const further = await continueHint({ context, runtime, place, run: retry.id })
     context.terminal.line(`The run ${retry.id} retries ${run} from position ${origin?.at ?? '?'}. ${further}`)
+    context.terminal.line(`It goes on before position ${retry.from.position}: ${scopeText(retry)}.`)
     context.terminal.line(
       `Compare them with:\n  ${reeve} diff ${shellWord(run)} ${shellWord(retry.id)}${whereOf(context.options)}`,
     )
@@ -87,6 +88,7 @@ function retryMany(
     terminal.line(
       `${number('retried')} retried, ${number('before')} retried before, ${number('refused')} refused${partial ? '; partial: not every run that matches has a retry' : ''}`,
     )
+    terminal.line(callsText(results))
     const first = results.find(({ status }) => status === 'retried')
     if (first?.status === 'retried') terminal.line(await workHint(context, runtime, first.retry))
     return interrupted.aborted ? exits.interrupted : number('refused') > 0 ? exits.failed : exits.done
@@ -108,7 +110,31 @@ const workHint = async (context: CommandContext, runtime: Runtime, run: string):
   return `Workers with their agents (${visible(agent)}, …) drive them: ${reeve} work${whereOf(context.options)}`
 }
 
+const redone: { readonly [Work in RetryScope['from']['redoes']]: (agent: string) => string } = {
+  'model-call': (agent) => `${agent} asks its model again`,
+  effect: (agent) => `${agent} makes the effect that failed again`,
+  worker: (agent) => `${agent} starts its worker again`,
+  question: (agent) => `${agent} puts its question again`,
+  code: (agent) => `the code of ${agent} is run again from its journal`,
+}
+
+/** Where it goes on, and what of the origin is not kept. */
+function scopeText({ from, discarded: { modelCalls, effects } }: RetryScope): string {
+  const lost = `${counted(modelCalls, 'model call')} and ${counted(effects, 'effect')}`
+  return `${redone[from.redoes](visible(from.agent))}; of the origin, ${lost} after it are not kept`
+}
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** How many model calls are certain. */
+function callsText(results: readonly RetryResult[]): string {
+  const retried = results.flatMap((each) => (each.status === 'retried' ? [each] : []))
+  const certain = retried.filter(({ from }) => from.redoes === 'model-call').length
+  const lost = retried.reduce((sum, { discarded }) => sum + discarded.modelCalls, 0)
+  return `They make at least ${counted(certain, 'new model call')}; ${counted(lost, 'call')} of their origins are not kept`
+}
+
 function resultText(result: RetryResult): string {
   if (result.status === 'refused') return `${result.run}: refused: ${visibleLine(result.error.message)}`
-  return `${result.run} → ${result.retry}${result.status === 'before' ? ' (retried before)' : ''}`
+  return `${result.run} → ${result.retry}${result.status === 'before' ? ' (retried before)' : `: ${scopeText(result)}`}`
 }

@@ -19,7 +19,15 @@ import {
   type Checks,
   type RunId,
 } from '../../core/index.ts'
-import { retryPoint, type Engine, type RunFilter, type RunStatus } from '../../engine/index.ts'
+import {
+  retryPoint,
+  unknownRun,
+  type DiscardedWork,
+  type Engine,
+  type RetryFrom,
+  type RunFilter,
+  type RunStatus,
+} from '../../engine/index.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 import { forkAt } from './fork.ts'
 
@@ -43,9 +51,15 @@ export interface RetryAllOptions extends Pick<RetryOptions, 'reason' | 'by'> {
   readonly onResult?: (result: RetryResult) => void
 }
 
+/** Where a retry goes on, and what of its origin it does not keep. */
+export interface RetryScope {
+  readonly from: RetryFrom
+  readonly discarded: DiscardedWork
+}
+
 /** What became of one run. `before`: it has been retried already, and this is that run. */
 export type RetryResult =
-  | { readonly run: RunId; readonly status: 'retried' | 'before'; readonly retry: RunId }
+  | ({ readonly run: RunId; readonly status: 'retried' | 'before'; readonly retry: RunId } & RetryScope)
   | { readonly run: RunId; readonly status: 'refused'; readonly error: ReeveError }
 
 /** What became of all of them. */
@@ -79,35 +93,36 @@ export async function retryRun(
   engine: Engine,
   run: RunId,
   options: RetryOptions,
-): Promise<{ readonly run: RunId; readonly created: boolean }> {
+): Promise<{ readonly run: RunId; readonly created: boolean } & RetryScope> {
   refuseProblems('input.invalid', optionProblems(checks, options, 'retry'), 'Nothing was retried.')
   const { again = false, reason, by } = options
   const to = runId(options.runId ?? (again ? newId('run') : derivedId('run', run, 'retry')))
   const feed = await wholeFeed(engine, run)
   const point = retryPoint(feed)
   const summary = await engine.summary(run)
-  if (point === undefined && summary !== undefined)
+  if (summary === undefined) throw unknownRun(run)
+  if (point === undefined)
     throw invalid(
       `run ${run} has not ended: it is ${summary.status}`,
       summary.status === 'stuck' ? 'Settle what it is stuck for, or resume it.' : 'Wait for its end, or fork it.',
     )
-  if (summary !== undefined && !retryable.includes(summary.status))
+  if (!retryable.includes(summary.status))
     throw invalid(`run ${run} ended as ${summary.status}`, 'Only a run that did not succeed is retried; fork this one.')
-  const end = point?.end
-  if (end?.status === 'limited' && end.limit !== 'minutes')
+  const { end, at, from, discarded } = point
+  if (end.status === 'limited' && end.limit !== 'minutes')
     throw invalid(
       `run ${run} reached its limit of ${end.limit}: a retry has the same limits, and has used what was used`,
       'Start a new run with other limits.',
     )
   const request = {
     run,
-    at: point?.at ?? 0,
+    at,
     to,
     ...(reason === undefined ? {} : { reason }),
     ...(by === undefined ? {} : { by }),
   }
   const { created } = await forkAt(engine, request)
-  return { run: to, created }
+  return { run: to, created, from, discarded }
 }
 
 /** Retries the runs that match, one after the other. One that is refused stops none of the others. */
@@ -137,8 +152,8 @@ async function retryOne(
   recorded: Pick<RetryOptions, 'reason' | 'by'>,
 ): Promise<RetryResult> {
   try {
-    const { run: retry, created } = await retryRun(engine, run, recorded)
-    return { run, status: created ? 'retried' : 'before', retry }
+    const { run: retry, created, ...scope } = await retryRun(engine, run, recorded)
+    return { run, status: created ? 'retried' : 'before', retry, ...scope }
   } catch (thrown) {
     // What is wrong with one run is told with it; what is wrong with the store holds for all.
     if (!ReeveError.is(thrown) || thrown.code.startsWith('store.') || thrown.code === 'engine.closed') throw thrown

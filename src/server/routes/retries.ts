@@ -1,16 +1,33 @@
 /** Routes of retries: runs that ended badly go on, one by its id or many by a filter. */
 import { present, type RunId } from '../../core/index.ts'
-import type { RetryOptions, RetryResult } from '../../runtime/index.ts'
+import type { DiscardedWork, RetryFrom, RetryOptions, RetryResult, RetryScope } from '../../runtime/index.ts'
 import { shownError } from '../error-status.ts'
 import { answered, ownRun, route, type Route } from '../route.ts'
-import { choice, flag, list, name, object, optional, text } from '../wire-schema.ts'
-import type { RetriedRow, RetryAnswer, StartedRun } from '../wire.ts'
+import { amount, choice, flag, list, name, object, optional, text, whole } from '../wire-schema.ts'
+import type { RetriedRow, RetryAnswer, StartedRetry } from '../wire.ts'
 import { equalTo, runsFilter, type RunsFilter } from './runs.ts'
 
 type RetryBody = Omit<RetryOptions, 'by'>
 type RetryAllBody = Pick<RetryOptions, 'reason'>
 
 const reason = optional(text({ maxLength: 10_000, description: 'Recorded with it.' }))
+
+const from = object<RetryFrom>(
+  'RetryFrom',
+  {
+    position: amount(),
+    agent: name(),
+    redoes: choice(['model-call', 'effect', 'worker', 'question', 'code']),
+  },
+  { description: 'The first event of the origin that is not kept, and what the agent does again there.' },
+)
+const discarded = object<DiscardedWork>(
+  'DiscardedWork',
+  { modelCalls: whole({ minimum: 0 }), effects: whole({ minimum: 0 }) },
+  { description: 'What the origin recorded and the retry does not keep.' },
+)
+
+const scopeOf = ({ from, discarded }: RetryScope): RetryScope => ({ from, discarded })
 
 /** What became of one run, as it may be shown. */
 const retriedRow = (result: RetryResult): RetriedRow => {
@@ -33,6 +50,8 @@ export const retryRoutes: readonly Route[] = [
           run: name<RunId>(),
           status: choice(['retried', 'before', 'refused']),
           retry: optional(name<RunId>()),
+          from: optional(from),
+          discarded: optional(discarded),
           error: optional(
             object<NonNullable<RetriedRow['error']>>('RetryError', {
               code: name(),
@@ -64,12 +83,13 @@ export const retryRoutes: readonly Route[] = [
       again: optional(flag({ description: 'Another retry, though it has been retried before.' })),
       reason,
     }),
-    answer: object<StartedRun>('StartedRun', { run: name<RunId>() }),
+    answer: object<StartedRetry>('StartedRetry', { run: name<RunId>(), from, discarded }),
     statuses: [201],
     async handle(context, { path, body }) {
       const { id } = await ownRun(context, path.run)
       const retry = await context.runtime.retry(id, { ...body, by: context.principal.name })
-      return retry.created === false ? { run: retry.id } : answered(201, { run: retry.id } satisfies StartedRun)
+      const started: StartedRetry = { run: retry.id, ...scopeOf(retry) }
+      return retry.created === false ? started : answered(201, started)
     },
   }),
 ]
