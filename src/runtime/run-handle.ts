@@ -177,7 +177,7 @@ export interface HandleParts {
   readonly clock: Clock
   readonly mayDecide?: DecisionAccess['mayDecide']
   /** An agent that is registered here. */
-  readonly find?: (name: string) => Agent | undefined
+  readonly find?: (name: string, version?: string) => Agent | undefined
 }
 
 /** A handle. Cheap: nothing is read until it is asked. */

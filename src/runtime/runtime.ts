@@ -389,7 +389,10 @@ class EngineRuntime implements Runtime {
   }
 
   handle<O>(id: string): Run<O> {
-    return runHandle<O>(id as RunId, { ...this.#access, find: (name) => this.#parts.registry.named(name) })
+    return runHandle<O>(id as RunId, {
+      ...this.#access,
+      find: (name, version) => this.#parts.registry.named(name, version),
+    })
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {

@@ -1,6 +1,9 @@
 /** Sensitive actions by their names. Spec team R-17, X32 to X34. */
 import { describe, expect, test } from 'vitest'
 import type { Escalate } from '../../src/edge/index.ts'
+import { agent } from '../../src/agent/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { team } from '../../src/team/index.ts'
 import { gateOf, sensitiveWord } from '../../src/oversight/index.ts'
 
 describe('a name', () => {
@@ -46,6 +49,64 @@ describe('a name', () => {
       sensitiveWord('note', { scanDescription: true }, 'deletes everything'),
       sensitiveWord(undefined, { scanDescription: true }, 'pays'),
     ]).toEqual([undefined, 'delete', 'pay'])
+  })
+})
+
+describe('what redaction has changed', () => {
+  test('a name, or a text that is examined, of which a part is gone counts as sensitive; an exception does not help', () => {
+    expect([
+      sensitiveWord('[redacted]_report'),
+      sensitiveWord('[redacted]', { match: 'word' }),
+      sensitiveWord('[redacted]_report', { exceptions: ['[redacted]_report'] }),
+      sensitiveWord('note', { scanDescription: true }, 'to [redacted] it'),
+      sensitiveWord('note', {}, 'to [redacted] it'),
+    ]).toEqual(['[redacted]', '[redacted]', '[redacted]', '[redacted]', undefined])
+  })
+
+  test.each([
+    ['a value in the name of the action', { values: ['publish'] }],
+    ['the member that names it', { keys: ['action'] }],
+    ['the name of that member', { values: ['action'] }],
+  ])('a planned action is asked about, whatever of it is redacted: %s', async (_what, redact) => {
+    const did: string[] = []
+    const root = team({
+      name: 'crew',
+      roles: { generalist: agent({ name: 'g', description: 'Works.', run: () => void did.push('done') }) },
+      oversight: { mode: 'in-the-loop' },
+      planner: {
+        model: () =>
+          JSON.stringify({
+            subtasks: [
+              { id: 'x', description: 'x', action: 'publish_report' },
+              { id: 'y', description: 'y', dependencies: ['x'] },
+            ],
+          }),
+      },
+      strategy: 'sequential',
+    })
+    await using runtime = await createRuntime({ agents: [root], redact })
+    const run = await runtime.start(root, 'Go')
+    await run.until('waiting')
+    expect((await run.view()).approvals).toMatchObject([
+      { task: 'x', open: true, risk: expect.stringMatching(/high|medium/) as string },
+    ])
+    expect(did).toEqual([])
+    await run.control.cancel('enough')
+  })
+
+  test('a key that hides the description of a task hides that of its approval, too', async () => {
+    const root = team({
+      name: 'crew',
+      roles: { generalist: agent({ name: 'g', description: 'Works.', run: () => 'done' }) },
+      oversight: { mode: 'in-the-loop' },
+      planner: { subtasks: [{ id: 'x', description: 'to Ann, in private', action: 'publish_report' }] },
+    })
+    await using runtime = await createRuntime({ agents: [root], redact: { keys: ['description'] } })
+    const run = await runtime.start(root, 'Go')
+    await run.until('waiting')
+    const [approval] = (await run.view()).approvals
+    expect(approval).toMatchObject({ description: '[redacted]', input: { description: '[redacted]' } })
+    await run.control.cancel('enough')
   })
 })
 

@@ -162,6 +162,14 @@ describe('R-17: names', () => {
   ])('%s under %j', (action, rules, word) => {
     expect(sensitiveWord(action, rules)).toBe(word)
   })
+  test.each<[string, Parameters<typeof sensitiveWord>[1], string?]>([
+    ['[redacted]_report', {}],
+    ['[redacted]', { match: 'word' }],
+    ['re[redacted]port', { exceptions: ['re[redacted]port'] }],
+    ['step_1', { scanDescription: true }, 'to [redacted] it'],
+  ])('what redaction has changed may have been any word: %s under %j', (action, rules, description) => {
+    expect(sensitiveWord(action, rules, description)).toBe('[redacted]')
+  })
   test('a description is looked at only where that is said', () => {
     expect(sensitiveWord('step_1', {}, 'publish it')).toBeUndefined()
     expect(sensitiveWord('step_1', { scanDescription: true }, 'publish it')).toBe('publish')

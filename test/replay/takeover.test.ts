@@ -7,6 +7,7 @@ import { agent, step, teamMessage } from '../../src/agent/index.ts'
 import type { Context, Engine } from '../../src/engine/index.ts'
 import { runView } from '../../src/journal/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
 import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
@@ -97,6 +98,38 @@ diesEverywhere(
       ],
     },
   },
+)
+
+/** Ann takes it over because of the question, has less done, and is asked about that. */
+async function lessOfIt(runtime: Runtime): Promise<void> {
+  const handle = runtime.handle('simulated')
+  const { status, approvals, outcome } = await handle.view()
+  const asked = approvals.find(({ open }) => open)
+  if (outcome !== undefined || (asked === undefined && status !== 'human_control')) return
+  const isEdited = (await handle.journal()).some(({ event }) => event.type === 'plan.edited')
+  if (!isEdited && status !== 'human_control') await handle.control.takeOver({ by: 'ann', id: 't' })
+  if (!isEdited || status === 'human_control') {
+    const replace = [{ id: 'publish', description: 'less', action: 'publish_report' }]
+    await handle.control.handBack({ by: 'ann', id: 'h', ...(isEdited ? {} : { plan: { replace } }) })
+  } else await handle.decide({ approvalId: asked!.id, decision: 'approve', approver: 'ben' }).catch(() => undefined)
+}
+
+diesEverywhere(
+  teamScenario({
+    name: 'a task that a human replaces while it waits for its approval',
+    agents: [
+      team({
+        name: 'office',
+        timeoutMs: 0,
+        roles: { generalist: worker },
+        oversight: { mode: 'in-the-loop' },
+        planner: { subtasks: [{ id: 'publish', description: 'all', action: 'publish_report' }] },
+      }),
+    ],
+    input: 'Go',
+    outside: lessOfIt,
+  }),
+  { status: 'completed', results: { tasks: [{ task: 'publish', output: 'less' }] } },
 )
 
 const asking = agent({

@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import { asTool } from '../../src/flow/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
 import { supervisor, type Delegation, type DelegationEnd } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 import { lines, worker } from './control.ts'
@@ -146,6 +147,20 @@ describe('bail', () => {
     ])
     expect([outcome.status, heard]).toEqual(['bailed', ['w1 completed', 'w2 cancelled']])
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
+  })
+  test('a late answer to a question that the bail took back is told so: nobody has answered it', async () => {
+    const asker = agent({ name: 'w2', description: 'Asks.', run: async (ctx) => String(await interrupt(ctx, 'well?')) })
+    const gate = scripted(async () => (await pause(60), 'w1 result'))
+    const { onComplete } = bailing()
+    const { run } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [
+      worker('w1', gate),
+      asker,
+    ])
+    const [asked] = (await run.view()).interrupts
+    await expect(run.answer({ interruptId: asked!.id, value: 1 })).rejects.toMatchObject({
+      code: 'interrupt.expired',
+      message: expect.stringContaining('was taken back before it was answered') as string,
+    })
   })
   test('the leader’s own calls of that turn stop too: a working tool and an open approval', async () => {
     const { onComplete } = bailing()

@@ -244,7 +244,8 @@ describe('a person does the work', () => {
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
     expect((await run.view()).interrupts).toMatchObject([{ open: false }])
     await expect(run.answer({ interruptId: id, value: 1 })).rejects.toMatchObject({
-      code: 'interrupt.already-answered',
+      code: 'interrupt.expired',
+      message: expect.stringContaining(`the interrupt "${id}" was taken back before it was answered`) as string,
     })
   })
   test('who answers gives a name or none', async () => {

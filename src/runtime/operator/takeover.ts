@@ -53,8 +53,8 @@ import { wholeFeed } from '../feed/whole-feed.ts'
 export interface ControlAccess {
   readonly engine: Engine
   readonly run: RunId
-  /** An agent that is registered here. */
-  readonly find?: ((name: string) => Agent | undefined) | undefined
+  /** An agent that is registered here, in this version. Without a version: the newest. */
+  readonly find?: ((name: string, version?: string) => Agent | undefined) | undefined
 }
 
 /** How a run is to be paused. Default: before the next effect; effects in flight may end. */
@@ -260,7 +260,10 @@ function fittingOutput(
 ): Json {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
   if (begun?.type !== 'activation.started') return output
-  const fits = checkOutput(output, find?.(begun.agent)?.outputSchema)
+  const moved = events.findLast((each) => each.activation === activation && each.event.type === 'agent.moved')?.event
+  const version = moved?.type === 'agent.moved' ? moved.to : begun.version
+  const agent = find?.(begun.agent, version) ?? find?.(begun.agent)
+  const fits = checkOutput(output, agent?.outputSchema)
   if (fits.ok) return fits.value
   throw new ReeveError(
     'input.invalid',
