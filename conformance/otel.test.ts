@@ -106,6 +106,7 @@ const weather = tool({
   name: 'weather',
   description: 'Says the weather.',
   input: z.object({ city: z.string() }),
+  effect: 'read',
   execute: () => 'rain',
 })
 const poet = agent({ name: 'forecaster', description: 'Forecasts.', model: forecaster(), tools: [weather] })

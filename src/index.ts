@@ -59,6 +59,7 @@ export type {
   ScorerFunction,
   Summarize,
   Tool,
+  ToolEffect,
   ToolIO,
   ToolsLike,
 } from './agent/index.ts'

@@ -178,6 +178,7 @@ export type {
   OrchestrationToolOptions,
   Tool,
   ToolAction,
+  ToolEffect,
   ToolIO,
   ToolsLike,
 } from './tool/tool.ts'

@@ -8,6 +8,7 @@ const [store, how] = process.argv.slice(2) as [string, string]
 const slow = tool({
   name: 'slow',
   description: 'Takes its time.',
+  effect: 'read',
   execute: async (_input, io) => {
     process.stdout.write(`tool ${io.traceparent}\n`)
     if (how !== 'go') await new Promise(() => {})

@@ -33,10 +33,12 @@ export const modelWorker = (): WorkerUnderTest => ({
       tools: [
         tool({
           name: 'work',
+          effect: 'idempotent',
           execute: (input, io) => part.work(input as { item: string }, io),
         }),
         tool({
           name: 'publish',
+          effect: 'idempotent',
           approval: true,
           execute: (input, io) => part.publish(input as { text: string }, io),
         }),

@@ -149,6 +149,7 @@ describe('an unauthorized decision that bypasses the public API', () => {
 const paid = new Map<string, number>()
 const pay = tool({
   name: 'pay',
+  effect: 'idempotent',
   approval: true,
   input: { type: 'object', properties: { amount: { type: 'number' } } },
   execute: (input, io) => {

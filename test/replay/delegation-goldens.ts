@@ -24,7 +24,7 @@ function scenario(name: string, root: Agent): Scenario {
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 
-const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
+const pay = tool({ name: 'pay', effect: 'idempotent', approval: true, execute: () => 'paid' })
 
 /**
  * Refused by a hook, changed by a hook, a hook that throws, an approval and then its grant, a worker in the background,

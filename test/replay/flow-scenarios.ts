@@ -45,7 +45,7 @@ const asker = (name: string): Agent =>
     description: 'Asks.',
     run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
   })
-const echo = tool({ name: 'echo', execute: () => 'echoed' })
+const echo = tool({ name: 'echo', effect: 'idempotent', execute: () => 'echoed' })
 const shown = { transfers: 'shown' } as const
 
 /** Appendix B of the spec. */

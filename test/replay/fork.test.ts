@@ -69,7 +69,7 @@ async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []):
 
 const says = (name: string): Agent => agent({ name, description: name, model: () => `${name} result` })
 const pay = tool({ name: 'pay', sensitive: true, execute: () => (made.push('pay'), 'paid') })
-const note = tool({ name: 'note', execute: () => (made.push('note'), 'noted') })
+const note = tool({ name: 'note', effect: 'idempotent', execute: () => (made.push('note'), 'noted') })
 const clerk = (): Agent =>
   agent({
     name: 'clerk',

@@ -101,7 +101,13 @@ const elsewhere = team(
   }),
 )
 
-const send = tool({ name: 'send', approval: {}, input: { type: 'object' }, execute: () => 'sent' })
+const send = tool({
+  name: 'send',
+  effect: 'idempotent',
+  approval: {},
+  input: { type: 'object' },
+  execute: () => 'sent',
+})
 const allowed = team(
   'the first call is approved for the session, the second passes',
   agent({

@@ -32,6 +32,7 @@ const slow = agent({
 
 const send = tool({
   name: 'send_report',
+  effect: 'idempotent',
   costUsd: 2,
   input: { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] },
   execute: () => 'sent',

@@ -31,7 +31,7 @@ const answering =
   }
 
 const call = (name: string, input: object) => ({ calls: [{ name, input: input as never }] })
-const publish = tool({ name: 'publish', costUsd: 2, execute: () => 'out' })
+const publish = tool({ name: 'publish', effect: 'idempotent', costUsd: 2, execute: () => 'out' })
 
 describe('in command', () => {
   const writer = agent({

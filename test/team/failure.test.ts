@@ -97,10 +97,15 @@ describe('team C45: three attempts in all', () => {
   test('a step that has tried three times is not tried again: three executions, not nine', async () => {
     let ran = 0
     const doing = async (ctx: Context): Promise<Json> =>
-      step(ctx, 'fetch', () => {
-        ran++
-        throw new Error('down')
-      })
+      step(
+        ctx,
+        'fetch',
+        () => {
+          ran++
+          throw new Error('down')
+        },
+        { effect: 'read' },
+      )
     const { outcome, lines } = await played(of({ A: doing }, tasks('a', 'b')))
     expect(ran).toBe(3)
     expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed', attempts: 3 }, {}] } })

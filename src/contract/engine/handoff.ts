@@ -200,7 +200,7 @@ const flows: readonly Play[] = [
     invariant: 'K10',
     name: 'a router: control goes to workers and returns by rule; paths, transfers and answer match the spec',
     async play(stage) {
-      const look = tool({ name: 'echo', execute: stage.does('echo', 'echoed') as () => Json })
+      const look = tool({ name: 'echo', effect: 'read', execute: stage.does('echo', 'echoed') as () => Json })
       const root = router({
         name: 'Sup',
         model: scripted(hands('W1'), hands('W2'), hands('W1'), 'final'),
@@ -317,8 +317,8 @@ const flows: readonly Play[] = [
     name: 'an agent as a tool asks: after a kill it goes on, and neither it nor the tool beside it reruns',
     restarts: true,
     async play(stage) {
-      const beside = tool({ name: 'beside', execute: stage.does('beside') as () => Json })
-      const look = tool({ name: 'look', execute: stage.does('look') as () => Json })
+      const beside = tool({ name: 'beside', effect: 'read', execute: stage.does('beside') as () => Json })
+      const look = tool({ name: 'look', effect: 'read', execute: stage.does('look') as () => Json })
       const inner = scripted(
         call('look'),
         call('asker', { request: 'y' }),

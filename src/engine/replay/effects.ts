@@ -71,7 +71,7 @@ export interface EffectsHost {
 export interface Deadlines {
   /** A call of a model, streams to their end. Default 1,800,000: 30 minutes. */
   readonly modelMs?: number
-  /** A call of a tool whose `timeoutMs` is not set; not of one with `effect: 'once'`. Default 3,600,000: an hour. */
+  /** A call of a tool whose `timeoutMs` is not set; not of one that is `once`. Default 3,600,000: an hour. */
   readonly toolMs?: number
   /**
    * A function of yours that Reeve asks: a hook, a scorer, a policy, a planner, `synthesize`, `assess`, a memory.
