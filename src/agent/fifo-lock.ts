@@ -12,7 +12,7 @@
  * waiting ones, which check from time to time. S5: where waits are registered, each is registered before it begins and
  * removed when it ends. A registered entry is always in the queue, so S4 also covers the register.
  */
-import type { ActivationId, Json } from '../core/index.ts'
+import type { ActivationId, Json, JsonObject } from '../core/index.ts'
 import { TypedChannel, type Arrival, type Context } from '../engine/index.ts'
 
 /** An entry in the queue of a lock: it holds the lock, or waits for it. */
@@ -28,11 +28,19 @@ export interface LockEntry {
 
 /**
  * A stored lock. `passedBy` names the last entry removed from the head of a lane and the one that removed it, so that a
- * replay knows it too.
+ * replay knows it too. Both are texts of their own: a fork renames its origin's activations in what it copies.
  */
 export interface StoredLock {
   readonly all: readonly LockEntry[]
-  readonly passedBy?: string
+  readonly passedBy?: readonly [gone: string, by: string]
+}
+
+/** The member `passedBy` of a stored lock. */
+export const passedByIn = (value: JsonObject): Pick<StoredLock, 'passedBy'> => {
+  const told = value['passedBy']
+  if (!Array.isArray(told)) return {}
+  const [gone, by] = told as readonly Json[]
+  return typeof gone === 'string' && typeof by === 'string' ? { passedBy: [gone, by] } : {}
 }
 
 /** A register of waits across several queues, where cycles must be detected. */
@@ -146,7 +154,7 @@ export async function removeFromLock(ctx: Context, lock: FifoLock, gone: LockEnt
 
 /** Removes an entry that is not registered as waiting. Notifies the next entry if it was the first (S2). */
 export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
-  const passedBy = `${gone.id} ${me.id}`
+  const passedBy = [gone.id, me.id] as const
   const left = lock.read(
     await ctx.values.update(lock.key, (value) => {
       const before = lock.read(value)
@@ -156,7 +164,7 @@ export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry,
     }),
   )
   const next = firstOf(gone, left.all)
-  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy)
+  if (next !== undefined && next.id !== me.id && left.passedBy?.[0] === gone.id && left.passedBy[1] === me.id)
     turnChannel(lock).send(ctx, next.at, { id: next.id })
 }
 

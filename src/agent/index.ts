@@ -91,6 +91,7 @@ export {
   releaseLock,
   removeFromLock,
   acquireLock,
+  passedByIn,
   type LockEntry,
   type FifoLock,
   type LockWait,

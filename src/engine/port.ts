@@ -72,9 +72,22 @@ export interface ForkRun {
   readonly edit?: ForkEdit
   /** Keys of values that are not copied, whichever run wrote them. */
   readonly forget?: readonly string[]
+  /** The queue of its stream: the fork stands in it as its origin did, with no other run. */
+  readonly queue?: RootQueue
   readonly reason?: string
   readonly by?: string
 }
+
+/** A value that is a queue of runs, `{ roots }`: their root activations, in order. The first one is at work. */
+export interface RootQueue {
+  readonly key: string
+  /** The message that tells a root that it is the first one now. */
+  readonly turn: { readonly type: string }
+}
+
+/** The activations in a stored queue of runs. */
+export const rootsInQueue = (value: Json | undefined): readonly ActivationId[] =>
+  isObject(value) && Array.isArray(value['roots']) ? (value['roots'] as readonly ActivationId[]) : []
 
 /** How a run ended. */
 export interface RunEnd {

@@ -8,7 +8,7 @@ import type { RunId } from '../core/index.ts'
 import { mostListed, mustBeRunFilter, streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
 import type { RunView } from '../journal/index.ts'
 import { hasEnded } from './feed/run-feed.ts'
-import { lineKey, runsInLine } from './session.ts'
+import { runsInLine, sessionQueue } from './session.ts'
 
 type Waits = Pick<RunSummary, 'run' | 'caller'>
 
@@ -19,7 +19,7 @@ export async function queuedBehind(engine: Engine, waits: Waits): Promise<RunId 
 
 /** The queue of a run's session, in order. */
 const sessionLine = async (engine: Engine, { run, caller }: Waits): Promise<readonly RunId[]> =>
-  runsInLine(await engine.stream(streamOf(caller, run)).get(lineKey))
+  runsInLine(await engine.stream(streamOf(caller, run)).get(sessionQueue.key))
 
 async function behindIn(engine: Engine, [first, ...others]: readonly RunId[], run: RunId): Promise<RunId | undefined> {
   if (first === undefined || !others.includes(run)) return undefined

@@ -24,6 +24,7 @@ import {
   recallProblem,
   rememberedAnswer,
   acquireLock,
+  passedByIn,
   type LockEntry,
   type Exchange,
   type FifoLock,
@@ -35,15 +36,16 @@ import {
   failed,
   failure,
   isObject,
-  rootActivation,
+  runOf,
   handoffOf,
   withoutHandoff,
+  type ActivationId,
   type Json,
   type Outcome,
   type RunId,
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '../edge/index.ts'
-import type { Context, StepIO } from '../engine/index.ts'
+import { rootsInQueue, type Context, type RootQueue, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
 
@@ -143,10 +145,10 @@ async function orchestrateRoot(
   const inSession = ctx.scope('session')
   const { run } = ctx.place
   const line = lockOf(extras.busySession ?? 'queue', hasEnded)
-  const me = entryOfRun(run)
+  const me = entryOf(ctx.place.activation)
   ctx.onCancel('session', async (undo) => releaseLock(undo.scope('session'), line, me, me), { always: true })
   const holder = await acquireLock(inSession, line, me)
-  if (holder?.id !== run) return busy(ctx.place.caller.session, holder?.id)
+  if (holder?.id !== me.id) return busy(ctx.place.caller.session, holder && runOf(holder.at))
   await setValues(inSession, extras)
   const { values } = inSession
   const count = await countExchanges(values, shelf)
@@ -211,31 +213,28 @@ async function setValues(ctx: Context, extras: RootExtras): Promise<void> {
   for (const [key, value] of Object.entries(extras.values ?? {})) await ctx.values.update(key, () => value)
 }
 
-const entryOfRun = (run: string): LockEntry => ({ id: run, at: rootActivation(run as RunId), lane: '' })
+/** A run stands in the queue as its root activation: in what a fork copies, that is the fork's own. */
+const entryOf = (root: ActivationId): LockEntry => ({ id: root, at: root, lane: '' })
 
-/** The key of the queue. A fork does not copy it. Persistent. */
-export const lineKey = '$line'
+/** The queue of a session: of it a fork has only its own place. Persistent. */
+export const sessionQueue: RootQueue = { key: '$line', turn: { type: '$session.your-turn' } }
 
 /** The runs in a stored queue; the first one has the session. */
-export const runsInLine = (value: Json): readonly RunId[] =>
-  isObject(value) && Array.isArray(value['runs']) ? (value['runs'] as readonly RunId[]) : []
+export const runsInLine = (value: Json): readonly RunId[] => rootsInQueue(value).map(runOf)
 
-/** The lock of a session; it stores the ids of its runs. */
+/** The lock of a session; it stores the roots of its runs. */
 const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
-  key: lineKey,
-  word: '$session.your-turn',
-  read: (value) => {
-    const passedBy = isObject(value) ? value['passedBy'] : undefined
-    return { all: runsInLine(value).map(entryOfRun), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
-  },
+  key: sessionQueue.key,
+  word: sessionQueue.turn.type,
+  read: (value) => ({ all: rootsInQueue(value).map(entryOf), ...(isObject(value) ? passedByIn(value) : undefined) }),
   write: ({ all, passedBy }) => ({
-    runs: all.map(({ id }) => id),
+    roots: all.map(({ id }) => id),
     ...(passedBy === undefined ? undefined : { passedBy }),
   }),
   mayWait: () => when === 'queue',
   /** A recorded read of another run. */
-  async isGone(ctx, { id }) {
-    const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(id as RunId), { effect: 'read' }))
+  async isGone(ctx, { at }) {
+    const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(runOf(at)), { effect: 'read' }))
     return outcome.status === 'completed' && outcome.output === true
   },
 })

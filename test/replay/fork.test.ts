@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   agent,
   asTool,
-  createRuntime,
   human,
   parallel,
   router,
@@ -25,6 +24,7 @@ import type { Recorded } from '../../src/journal/index.ts'
 import { registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'
 import { verifyJournal } from '../../src/testing/index.ts'
 import { calls, delegates } from '../scenario/team.ts'
+import { runtimeThere, startedThere } from './fork-place.ts'
 
 let made: string[] = []
 beforeEach(() => (made = []))
@@ -179,10 +179,11 @@ describe('K4: a fork at any position', () => {
     '%s: ends as its origin did, does nothing twice, replays, and is as its origin as far as both go',
     async (_name, make, oversight) => {
       const root = make()
-      await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
+      await using runtime = await runtimeThere({ agents: [root] })
       const registry = registerAgents([root], [], 'move')
       const run = await runtime.start(root, 'Go', {
         runId: 'origin',
+        ...startedThere(),
         ...(oversight === undefined ? {} : { oversight }),
       })
       const originAsked: string[] = []
@@ -220,8 +221,8 @@ describe('K4: a fork at any position', () => {
 describe('what was done to the origin', () => {
   test('paused, taken over, handed back: a fork at any position has no owner', async () => {
     const root = sequential({ name: 'root', agents: [says('a'), human({ name: 'ann', description: 'x' }), says('d')] })
-    await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
-    const run = await runtime.start(root, 'Go')
+    await using runtime = await runtimeThere({ agents: [root] })
+    const run = await runtime.start(root, 'Go', startedThere())
     await run.until('waiting')
     await run.control.pause({ by: 'pat' })
     await run.control.takeOver({ by: 'eve' })
@@ -250,8 +251,8 @@ describe('what was done to the origin', () => {
         }),
       ],
     })
-    await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
-    const run = await runtime.start(root, 'Go')
+    await using runtime = await runtimeThere({ agents: [root] })
+    const run = await runtime.start(root, 'Go', startedThere())
     await run.until('waiting')
     const before = (await feed(run)).at(-1)!.position
     await run.control.takeOver({ by: 'eve' })
@@ -289,8 +290,8 @@ describe('forks of forks', () => {
           ? `sent ${JSON.stringify(messages.at(-1)?.content)}`
           : calls(['send', {}, 's1']),
     })
-    await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
-    const run = await runtime.start(root, 'Go', { runId: 'first' })
+    await using runtime = await runtimeThere({ agents: [root] })
+    const run = await runtime.start(root, 'Go', { runId: 'first', ...startedThere() })
     await run.outcome()
     const point = (await feed(run)).find(({ event }) => event.type === 'step.settled')!.position
     const second = await runtime.fork({ run: 'first', at: point, runId: 'second' })

@@ -21,15 +21,18 @@ export function asOneRun(
 ): ForkOrigin {
   if (children.size === 0) return origin
   const limits = new Map(origin.limits)
+  // their code drew ids as roots of runs of their own
+  const seeds = new Map<ActivationId, ActivationId>()
   for (const child of children.values())
     for (const [activation, each] of child.limits) limits.set(joined(activation), each)
+  for (const { feed } of children.values()) for (const { activation } of feed) seeds.set(joined(activation), activation)
   const feed = woven(origin.feed, new Map([...children].map(([id, child]) => [id, child.feed]))).map((recorded) => ({
     ...recorded,
     run,
     activation: joined(recorded.activation),
     event: local(recorded.event),
   }))
-  return { ...origin, feed, limits }
+  return { ...origin, feed, limits, seeds }
 }
 
 /** The id that an activation would have in its leader's run. */

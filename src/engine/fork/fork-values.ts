@@ -6,6 +6,8 @@
  * journal says so up to that point, in the order in which it was written; the step that it was written by is made again
  * if its end is not among what is copied. What others have written to the stream of its session counts if it was
  * written by the time of the last entry that is copied.
+ * A fork's stream begins with the fork. At a position that the fork has copied itself, what was written behind that
+ * position is as the copied part has told it by then; what it has not told is not known, and left out.
  */
 import type { Json } from '../../core/index.ts'
 import type { JournalEvent, Recorded } from '../../journal/index.ts'
@@ -25,13 +27,14 @@ export function valuesHeard(
   stream: readonly StreamEntry[],
 ): Map<string, Json> {
   const prefix = feed.filter(({ position }) => position <= at)
-  const until = Math.max(...prefix.map((each) => each.at))
+  const forked = feed.findLast(({ event }) => event.type === 'run.forked')
+  const until = Math.max(forked?.at ?? 0, ...prefix.map((each) => each.at))
   // what a fork has copied it has not written itself
-  const begin = feed.findLast(({ event }) => event.type === 'run.forked')?.position ?? 0
+  const begin = forked?.position ?? 0
   const written = new Map<string, number>()
   for (const { position, event } of prefix) {
     if (event.type !== 'step.settled' || event.outcome.status !== 'completed' || position < begin) continue
-    const name = event.address.slice(event.address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+    const name = stepName(event.address)
     written.set(name, (written.get(name) ?? 0) + 1)
   }
   const values = new Map<string, Json>()
@@ -42,5 +45,31 @@ export function valuesHeard(
     if (event.by === run) written.set(name, left - 1)
     if (event.by === run ? left > 0 : then <= until) values.set(event.key, event.value)
   }
-  return values
+  return at < begin ? before(values, feed, at, begin) : values
+}
+
+/** The name of a step, as its code gave it. */
+const stepName = (address: string): string => address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+
+/** Values as they were at a copied position, made of those at the fork. */
+function before(values: Map<string, Json>, feed: readonly Recorded[], at: number, begin: number): Map<string, Json> {
+  const told = (names: readonly string[], from: number, to: number): Json | undefined => {
+    const last = feed.findLast(
+      ({ position, event }) =>
+        position > from &&
+        position <= to &&
+        event.type === 'step.settled' &&
+        event.outcome.status === 'completed' &&
+        names.includes(stepName(event.address)),
+    )?.event
+    return last?.type === 'step.settled' && last.outcome.status === 'completed' ? last.outcome.output : undefined
+  }
+  return new Map(
+    [...values].flatMap(([key, value]) => {
+      const [updated, read] = [addressName(`value.update:${key}`), addressName(`value.get:${key}`)]
+      if (told([updated], at, begin) === undefined) return [[key, value] as const]
+      const known = told([updated, read], 0, at)
+      return known === undefined || known === null ? [] : [[key, known] as const]
+    }),
+  )
 }

@@ -40,11 +40,12 @@ import {
 } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
-import { isValueStep } from '../replay/value-steps.ts'
+import { addressName } from '../replay/operation.ts'
+import { isValueStep, valueStep } from '../replay/value-steps.ts'
 import { cutLog, type OriginEntry } from './fork-cut.ts'
 import type { InboxMail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
-import type { ForkRun } from '../port.ts'
+import { rootsInQueue, type ForkRun } from '../port.ts'
 import { askedQuestion, type QuestionRecord } from '../question-record.ts'
 import { streamOf } from '../streams.ts'
 
@@ -58,6 +59,8 @@ export interface ForkOrigin {
   /** What is in its inboxes and was not taken. */
   readonly mail: readonly InboxMail[]
   readonly limits: ReadonlyMap<ActivationId, AccountLimits>
+  /** What the ids of an activation derive from, where that is not the id it has here. */
+  readonly seeds?: ReadonlyMap<ActivationId, ActivationId>
   /** Values of its stream at the fork point, by key. */
   readonly values: ReadonlyMap<string, Json>
 }
@@ -65,6 +68,10 @@ export interface ForkOrigin {
 /** Everything that a fork begins with. */
 export interface ForkPlan {
   readonly run: RunId
+  /** Its origin. */
+  readonly from: RunId
+  /** When it was forked. Milliseconds since 1970. */
+  readonly at: number
   readonly agent: string
   readonly version: string
   readonly caller: Caller | undefined
@@ -165,6 +172,8 @@ class Fork {
       caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
     return {
       run,
+      from: this.#request.run,
+      at: this.#now,
       agent,
       version,
       caller: own,
@@ -175,7 +184,7 @@ class Fork {
         new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits])),
       ),
       questions: this.#questions(entries),
-      mail: this.#mail(entries),
+      mail: [...this.#mail(entries), ...this.#turn(entries)],
       stream: streamOf(own ?? {}, run),
       values: this.#values(),
     }
@@ -258,7 +267,10 @@ class Fork {
     const { copied: _copied, ...rest } = told as typeof event
     if (this.#request.edit?.type === 'input') return { ...rest, ...caller }
     const copied: Copied[] = []
-    for (const part of [...(event.copied ?? []), { seed: old, seq: length, shiftMs: 0 }]) {
+    for (const part of [
+      ...(event.copied ?? []),
+      { seed: this.#origin.seeds?.get(old) ?? old, seq: length, shiftMs: 0 },
+    ]) {
       if ((copied.at(-1)?.seq ?? -1) >= length) break
       copied.push({ ...part, seq: Math.min(part.seq, length) })
     }
@@ -427,10 +439,41 @@ class Fork {
   }
 
   #values(): ReadonlyMap<string, Json> {
-    const forget = new Set(this.#request.forget)
+    const { forget: without = [], queue } = this.#request
+    const forget = new Set(without)
     return new Map(
-      [...this.#origin.values].flatMap(([key, value]) => (forget.has(key) ? [] : [[key, this.#moved(value)] as const])),
+      [...this.#origin.values].flatMap(([key, value]) => {
+        if (forget.has(key)) return []
+        const own = this.#moved(value)
+        return [[key, key === queue?.key ? { roots: this.#ownIn(own) } : own] as const]
+      }),
     )
+  }
+
+  /** Of a queue of runs: the fork alone. */
+  #ownIn(queue: Json | undefined): Json {
+    return rootsInQueue(queue).filter((root) => root === this.#root)
+  }
+
+  /**
+   * Where its origin waited in the queue of its stream: the fork's turn has come, since it is alone in its own. What
+   * counts is the queue as the copied part has heard it.
+   */
+  #turn(entries: readonly ForkEntry[]): ForkPlan['mail'] {
+    const { queue, to } = this.#request
+    if (queue === undefined) return []
+    const names = ['get', 'update'].map((verb) => addressName(`${valueStep()}.${verb}:${queue.key}`))
+    const heard = entries.findLast(
+      ({ activation, event }) =>
+        activation === this.#root &&
+        event.type === 'step.settled' &&
+        names.includes(event.address.slice(event.address.lastIndexOf('/') + 1).replace(/#\d+$/, '')),
+    )?.event
+    if (heard?.type !== 'step.settled' || heard.outcome.status !== 'completed') return []
+    const roots = rootsInQueue(heard.outcome.output)
+    if (roots[0] === this.#root || !roots.includes(this.#root)) return []
+    const id = `msg_${to}.turn`
+    return [{ activation: this.#root, key: id, body: { type: 'message', id, body: queue.turn } }]
   }
 
   /** The same with every activation of the origin as that of the fork. */

@@ -362,7 +362,12 @@ export class Driver implements EngineState {
     this.#turn = this.ready.takeTurn(this.#mostGiven)
     this.#given += this.#turn.length
     let resumed = false
-    for (const activation of this.#turn) resumed = activation.advance() || resumed
+    for (const activation of this.#turn) {
+      const { replaying, run } = activation
+      resumed = activation.advance() || resumed
+      // a commit in the middle of a replay found the run at work: whether it rests can be said only now
+      if (replaying && !activation.replaying && !run.isVoid) this.touch(run)
+    }
     return resumed
   }
 

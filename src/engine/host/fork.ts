@@ -126,12 +126,13 @@ function write(driver: Driver, plan: ForkPlan): void {
     driver
       .post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) })
       .catch(unheard)
-  for (const [key, value] of plan.values) writeValue(driver, run, plan.stream, key, JSON.stringify(value), at)
+  for (const [key, value] of plan.values) writeValue(driver, plan, key, JSON.stringify(value))
 }
 
-function writeValue(driver: Driver, run: RunId, stream: string, key: string, value: string, at: number): void {
+/** What the fork begins with its origin has written, at the moment of the fork (fork-values.ts). */
+function writeValue(driver: Driver, { run, from, at, stream }: ForkPlan, key: string, value: string): void {
   const body = driver.options.redact(value, valueShape(stream, key))
-  const event = encode({ type: 'value.updated', key, value: JSON.parse(body) as never, version: 1, by: run })
+  const event = encode({ type: 'value.updated', key, value: JSON.parse(body) as never, version: 1, by: from })
   const by = { run, once: `fork:${key}` }
   driver.writeValue({ stream, key, expected: 0, body, by, event, at }).catch(() => undefined)
 }

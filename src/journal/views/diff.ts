@@ -95,7 +95,7 @@ function itemsOf(events: Iterable<Recorded>): ReadonlyMap<string, Item> {
     counts.set(`${path} ${place}`, nth + 1)
     const address = 'address' in event ? event.address : undefined
     const key = `${path} ${place} ${nth}`
-    items.set(key, { recorded, path, agent: agents.get(path) ?? '?', address, text: textOf(event, root, named, key) })
+    items.set(key, { recorded, path, agent: agents.get(path) ?? '?', address, text: textOf(event, run, named, key) })
   }
   return items
 }
@@ -125,7 +125,8 @@ const passing: ReadonlySet<string> = new Set([
   'follows',
 ])
 
-function textOf(event: JournalEvent, root: string, named: IdNames, key: string): string {
+function textOf(event: JournalEvent, run: RunId, named: IdNames, key: string): string {
+  const root = rootActivation(run)
   const told = Object.fromEntries(Object.entries(event).filter(([name]) => !passing.has(name))) as Json
   let count = 0
   const nameOf = (id: string): string => {
@@ -137,7 +138,7 @@ function textOf(event: JournalEvent, root: string, named: IdNames, key: string):
   // every activation is its path alone
   const pathOf = (text: string): string =>
     text === root || text.startsWith(`${root}>`) ? text.slice(root.length) : text
-  return canonical(withoutIds(told, (text) => named.get(text) ?? pathOf(text).replace(made, nameOf)))
+  return canonical(withoutIds(told, run, (text) => named.get(text) ?? pathOf(text).replace(made, nameOf)))
 }
 
 /** What ids are called here: after the entry in which they came up. */
@@ -163,10 +164,15 @@ function callIdsIn(value: Json | undefined): readonly string[] {
   })
 }
 
-/** With every text as it is said of ids. */
-function withoutIds(value: Json, said: (text: string) => string): Json {
+/** With every text as it is said of ids, and without the id of this run, also one that its caller chose. */
+function withoutIds(value: Json, run: RunId, said: (text: string) => string): Json {
   if (typeof value === 'string') return said(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => withoutIds(each, said))
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [said(name), withoutIds(each, said)]))
+  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => withoutIds(each, run, said))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [
+      said(name),
+      name === 'run' && each === run ? '' : withoutIds(each, run, said),
+    ]),
+  )
 }

@@ -32,7 +32,7 @@ import { briefOf } from '../../edge/index.ts'
 import { unknownRun, type Engine, type ForkRun } from '../../engine/index.ts'
 import type { ActivationStarted, ForkEdit, Recorded } from '../../journal/index.ts'
 import { grantsKey } from '../../oversight/index.ts'
-import { lineKey } from '../session.ts'
+import { sessionQueue } from '../session.ts'
 import { checkedInput } from '../start.ts'
 import { asEndAt } from '../substitute.ts'
 
@@ -119,9 +119,9 @@ export async function forkRun(
   return { run: to, ...(await forkAt(engine, request)) }
 }
 
-/** Forks without what a grant or a session's queue has noted for the origin. */
+/** Forks without what a grant has noted for the origin, and with its own place in the queue of its session only. */
 export const forkAt = (engine: Engine, request: ForkRun): Promise<{ readonly created: boolean }> =>
-  engine.fork({ ...request, forget: [grantsKey, lineKey] })
+  engine.fork({ ...request, forget: [grantsKey], queue: sessionQueue })
 
 /** The edit as the engine makes it. */
 function editOf(

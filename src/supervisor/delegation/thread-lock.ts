@@ -15,7 +15,7 @@
  * show a worker the memory of the thread meanwhile. So let runs with pending delegations end before you change the
  * version.
  */
-import { activationHasEnded, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
+import { activationHasEnded, passedByIn, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
 import { isObject, rootRun, runOf, type Json } from '../../core/index.ts'
 
 /** The rules that all thread locks share. */
@@ -72,8 +72,8 @@ const waitingIn = (value: Json): readonly LockEntry[] =>
 const isBelow = ({ above = [] }: LockEntry): boolean => above.length > 0
 
 function readLock(value: Json): StoredLock {
-  const { all, passedBy } = isObject(value) && Array.isArray(value['all']) ? value : { all: [] as Json }
-  return { all: all as unknown as readonly LockEntry[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+  if (!isObject(value) || !Array.isArray(value['all'])) return { all: [] }
+  return { all: value['all'] as unknown as readonly LockEntry[], ...passedByIn(value) }
 }
 
 /** Whether waiting closes a cycle: an entry that this wait needs waits, directly or indirectly, for this one. Pure. */
