@@ -41,6 +41,18 @@ export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from 
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
 export {
+  failureText,
+  formatAgentToolResult,
+  formatRefusedCall,
+  formatRefusedDelegation,
+  formatToolResult,
+  formatWorkerResult,
+  isEmpty,
+  labelled,
+  thrownText,
+  type FormattedResult,
+} from './formatted-result.ts'
+export {
   cancelled,
   completed,
   describeOutcome,

@@ -67,10 +67,11 @@ export {
   thrownText,
   isEmpty,
   labelled,
+  formatAgentToolResult,
   formatToolResult,
   formatWorkerResult,
   type FormattedResult,
-} from './result.ts'
+} from '../core/index.ts'
 export {
   checkSchema,
   compileSchema,

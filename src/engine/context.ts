@@ -144,6 +144,8 @@ export interface AccountLimits {
   readonly keepsLast?: true
   /** The turns are the default of the run, not set by the user. */
   readonly byDefault?: true
+  /** Of a worker that is placed apart: these are shares of what its leader had left, not set by the user. */
+  readonly shares?: readonly ('turns' | 'tokens' | 'usd')[]
   readonly tokens?: number
   readonly usd?: number
   readonly minutes?: number
@@ -167,6 +169,8 @@ export interface StartWorkerOptions {
   readonly after?: ActivationId
   /** Its purpose, if it measures or summarizes the work of its leader. */
   readonly purpose?: WorkerStarted['purpose']
+  /** `leader`: the leader records what it tells its model of the end (`result.told`). Default: the end is the result. */
+  readonly toldBy?: WorkerStarted['toldBy']
   readonly limits?: AccountLimits
   /**
    * Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control
@@ -177,11 +181,14 @@ export interface StartWorkerOptions {
   readonly version?: string
   /**
    * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What
-   * it may use is set aside at once: for every limit above it its own limit, or a tenth of what is free there if it has
-   * none, or one that would leave nothing; if that does not fit, it fails with `budget.exceeded`. Default: in the
-   * process that drives its leader.
+   * it may use is set aside at once: for every limit above it its own limit, or a share of what is free there if it has
+   * none, or one that would leave nothing; if that does not fit, it fails with `budget.exceeded`. The share is a tenth;
+   * of turns at least 20 as far as half of what is free goes, or `turns` if that is more. Default: in the process that drives its
+   * leader.
    */
   readonly place?: 'apart'
+  /** Of a worker that is placed apart: the turns that it may take itself. Its workers' turns are not among them. */
+  readonly turns?: number
 }
 
 /** How a question is put. */

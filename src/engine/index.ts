@@ -1,7 +1,7 @@
 /** What happens next: the context, the Engine port, and the replay machinery that engines share. */
 export * from './context.ts'
 export * from './port.ts'
-export { Account, isForNow, reserveAll, reserveFor, type AccountState } from './replay/account.ts'
+export { Account, isForNow, reserveAll, reserveFor, usualTurns, type AccountState } from './replay/account.ts'
 export { Activation } from './replay/activation.ts'
 export { isLeaving, thrownOutcome } from './replay/cancellation.ts'
 export { TypedChannel, RequestChannel, type ChannelMessage } from './replay/channel.ts'

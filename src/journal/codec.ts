@@ -46,6 +46,7 @@ export const versions: Readonly<Record<JournalEvent['type'], number>> = {
   'hook.failed': 1,
   'delegation.deferred': 1,
   'delegation.decided': 1,
+  'result.told': 1,
   'completion.scored': 1,
   'context.compacted': 1,
   'speaker.chosen': 1,

@@ -257,6 +257,7 @@ const forms: readonly Form[] = [
     agent: text,
     ...keyed,
     purpose: optional(text),
+    toldBy: optional(text),
     version: optional(text),
     apart: optional(value),
     reserve: optional(charge),

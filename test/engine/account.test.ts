@@ -1,7 +1,7 @@
 /** Accounts: what is set aside and settled, close to the arithmetic (DESIGN §3.3, K11). */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type RunId } from '../../src/core/index.ts'
-import { Account, reserveAll, reserveFor, sliceOf } from '../../src/engine/replay/account.ts'
+import { Account, limitsApart, reserveAll, reserveFor, sliceOf } from '../../src/engine/replay/account.ts'
 import type { AccountLimits } from '../../src/engine/index.ts'
 
 const root = rootActivation('run_1' as RunId)
@@ -57,20 +57,35 @@ test('the clock of minutes stands while nothing works, however many work at once
 
 describe('the share of a worker that is placed apart', () => {
   test('is its own limit, or a tenth of what is free where least is', () => {
-    const [wide, narrow] = [account({ tokens: 1_000, turns: 100 }), account({ tokens: 200 })]
-    expect(sliceOf([wide, narrow], { tokens: 60 })).toEqual({ tokens: 60, turns: 10 })
+    const [wide, narrow] = [account({ tokens: 1_000, turns: 1_000 }), account({ tokens: 200 })]
+    expect(sliceOf([wide, narrow], { tokens: 60 })).toEqual({ tokens: 60, turns: 100 })
     narrow.reserve({ tokens: 100 })
-    expect(sliceOf([wide, narrow], undefined)).toEqual({ tokens: 10, turns: 10 })
+    expect(sliceOf([wide, narrow], undefined)).toEqual({ tokens: 10, turns: 100 })
+  })
+
+  test('of turns it is what an agent takes in any place, as far as half goes, or as many as it was given', () => {
+    const shares = (turns: number, given?: number) => sliceOf([account({ turns })], undefined, given)
+    expect([1_000, 100, 19, 3, 2, 1].map((turns) => shares(turns)?.turns)).toEqual([100, 20, 9, 1, 1, 1])
+    expect([4, 15, 50].map((given) => shares(19, given)?.turns)).toEqual([9, 15, 19])
+  })
+
+  test('is no limit that somebody has set', () => {
+    const one = new Account(root, limitsApart({ tokens: 60 }, { tokens: 60, turns: 9 }))
+    expect(one.limits).toEqual({ tokens: 60, turns: 9, shares: ['turns'] })
+    expect(reserveFor(root, [one], { tokens: 61 })?.message).toBe('the limit of 60 tokens is reached (its own)')
+    expect(reserveFor(root, [one], { turns: 10 })?.message).toBe(
+      'the share of 9 turns that was set aside for this work apart is used up; limits: { turns: … } of the worker sets more aside',
+    )
   })
 
   test('leaves room for the next one, also where its own limit would take all', () => {
     const one = account({ turns: 20 })
-    const shares = Array.from({ length: 12 }, () => {
+    const shares = Array.from({ length: 6 }, () => {
       const share = sliceOf([one], { turns: 20 })!
       expect(reserveAll([one], share)).toBeUndefined()
       return share.turns
     })
-    expect(shares).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+    expect(shares).toEqual([10, 5, 2, 1, 1, 1])
   })
 
   test('is nothing where there is no limit above it', () => {

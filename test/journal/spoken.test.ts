@@ -113,7 +113,7 @@ describe('what one agent says', () => {
     expect(results).toMatchObject([
       { tool: 'lookup', callId: 'c1', content: expect.stringContaining('do not fit'), isError: true },
       { tool: 'none', callId: 'c2', content: expect.stringContaining('there is no tool "none"'), isError: true },
-      { tool: 'lookup', callId: 'c1', content: 'failed: no such index', isError: true },
+      { tool: 'lookup', callId: 'c1', content: '[tool "lookup" failed: its model could not answer]', isError: true },
     ])
   })
 
@@ -236,7 +236,7 @@ describe('what a team says', () => {
     const results = said.filter(({ type }) => type === 'tool')
     expect(results.find((each) => 'callId' in each && each.callId === 'd1')).toMatchObject({
       tool: 'delegate',
-      content: 'failed: no money',
+      content: '[worker "clerk" failed: its model could not answer]',
       isError: true,
     })
     expect(results.find((each) => 'callId' in each && each.callId === 'd2')).toMatchObject({

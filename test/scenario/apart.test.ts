@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
-import type { Json, RunId } from '../../src/core/index.ts'
+import { asText, type Json, type RunId } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { calls, delegates, runtimeOf, scripted, told, waiting } from './team.ts'
+import { calls, delegates, eventsOf, runtimeOf, scripted, told, waiting } from './team.ts'
 
 /** A leader, a worker that it places apart, and one below that one that is not. */
 function bank() {
@@ -168,5 +168,78 @@ describe('a worker that is placed apart', () => {
   test('a run that is not there has no workers apart', async () => {
     const { boss } = bank()
     expect(await (await runtimeOf([boss])).runs({ childrenOf: 'run_none' as RunId })).toEqual([])
+  })
+})
+
+describe('the turns of a worker apart', () => {
+  const look = tool({ name: 'look', effect: 'read', execute: () => 'a raven' })
+  /** Looks so many times before it answers. */
+  const looker = (times: number, more: object = {}) =>
+    agent({
+      name: 'analyst',
+      description: 'Looks.',
+      tools: [look],
+      model: ({ messages }) =>
+        messages.filter(({ role }) => role === 'tool').length < times ? calls(['look', {}]) : 'saw a raven',
+      ...more,
+    })
+  const ledBy = async (delegation: object, worker = looker(1)) => {
+    const lead = scripted(delegates(['analyst', 'Look.']), ({ messages }) => asText(told(messages)[0]!))
+    const root = supervisor({ name: 's', workers: [worker], delegation, model: lead })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    const outcome = await run.outcome()
+    const [started] = (await eventsOf(run)).flatMap((event) => (event.type === 'worker.started' ? [event] : []))
+    return { answer: 'output' in outcome ? outcome.output : outcome.status, reserve: started!.reserve }
+  }
+  const apart = (more: object = {}) => ({ workers: { analyst: { place: 'apart' as const, ...more } } })
+
+  test.each([
+    ['with a limit of tokens, as the page has it', apart({ limits: { tokens: 200_000 } }), looker(1)],
+    ['without a limit', apart(), looker(1)],
+    ['without a limit, with more to do', apart(), looker(8)],
+    ['with turns from onStart', { ...apart(), onStart: () => ({ turns: 4 }) }, looker(3)],
+    ['with more turns from onStart than half', { ...apart(), onStart: () => ({ turns: 14 }) }, looker(13)],
+    [
+      'with more turns from onStart than it defines',
+      { ...apart(), onStart: () => ({ turns: 4 }) },
+      looker(3, { limits: { turns: 2 } }),
+    ],
+    [
+      'with more turns of its own from onStart',
+      { ...apart(), onStart: () => ({ turns: 4 }) },
+      looker(3, { limits: { ownTurns: 2 } }),
+    ],
+    ['with a limit of turns', apart({ limits: { turns: 5 } }), looker(4)],
+  ] as const)('K11: are enough to work, %s', async (_how, delegation, worker) => {
+    expect((await ledBy(delegation, worker)).answer).toBe('saw a raven')
+  })
+
+  test('K11: those of onStart are its own limit there, too', async () => {
+    const { answer } = await ledBy({ ...apart(), onStart: () => ({ turns: 4 }) }, looker(9))
+    expect(answer).toMatch(/^\[worker "analyst" stopped at its limit of turns: 4 turns are used up/)
+  })
+
+  test('K11: a share that is used up is called a share, and says how to set more aside', async () => {
+    const { answer, reserve } = await ledBy(apart(), looker(30))
+    expect(reserve).toEqual({ turns: 9 })
+    expect(answer).toMatch(/the share of 9 turns .* is used up; limits: \{ turns: … \} of the worker sets more aside/)
+    expect(answer).not.toMatch(/its own/)
+  })
+
+  test('K11: those it has used count for the whole tree, those it has not used come back', async () => {
+    const model = scripted(
+      delegates(['analyst', '1']),
+      delegates(['analyst', '2']),
+      delegates(['analyst', '3']),
+      'done',
+    )
+    const root = supervisor({ name: 's', workers: [looker(1)], delegation: apart(), model })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go', { limits: { turns: 10 } })
+    expect(await run.outcome()).toMatchObject({ output: 'done' })
+    const reserved = (await eventsOf(run)).flatMap((event) => (event.type === 'worker.started' ? [event.reserve] : []))
+    // of 10: 1, 1 + 2, 1 + 2 are used before
+    expect(reserved).toEqual([{ turns: 4 }, { turns: 3 }, { turns: 1 }])
   })
 })

@@ -171,7 +171,8 @@ describe('what comes back', () => {
       modelAgent('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }),
       'out',
     ],
-    ['an empty answer', code('inner', () => ''), ''],
+    ['an empty answer', code('inner', () => ''), '[worker "inner" finished without an answer]'],
+    ['white space alone', code('inner', () => ' \n'), '[worker "inner" finished without an answer]'],
     ['a value', code('inner', () => ({ n: [1] })), { n: [1] }],
     ['nothing', code('inner', () => undefined), '[inner: no event returned]'],
   ])('collaboration 86: %s', async (_what, inner, result) => {

@@ -252,7 +252,9 @@ describe('bail', () => {
     expect(lead.prompts[1]!.at(-1)).not.toHaveProperty('isError')
     const heard = await lines(run)
     expect(heard).toContain('mid boss/mid bailed')
-    expect(heard).toContain('boss boss delegate: "ended early: onComplete of d1 (\\"w1\\") ended the work\\nenough"')
+    expect(heard).toContain(
+      'boss boss delegate: "[worker \\"mid\\" was ended early: onComplete of d1 (\\"w1\\") ended the work\\nenough"',
+    )
   })
   test('as a tool, too', async () => {
     const { onComplete } = bailing((end) => end.bail('enough'))

@@ -318,7 +318,9 @@ export class EventTranslator {
       events.push(...textEnd(answer, owner))
     } else events.push(...textEnd(answer, owner), ...this.#whole(spoken, text))
     this.#answering.delete(activation)
-    const known = new Map<string, string>()
+    // calls in the background have their results after later answers
+    const open = [...(this.#calls.get(activation) ?? [])].filter(([, id]) => this.#unanswered.has(id))
+    const known = new Map(open)
     this.#calls.set(activation, known)
     for (const call of calls) {
       const toolCallId = `${answer.id}/${call.id}`

@@ -264,8 +264,15 @@ export class ChatFold {
     if (!this.#calls.has(name) && tool !== undefined)
       this.#callNamed(name, activation, tool, this.#argumentsOf(activation, callId!), path)
     this.#unshown.delete(name)
-    const call = this.#calls.get(name)
+    const call = this.#calls.get(name) ?? this.#openCallOf(activation, callId!)
     if (call !== undefined) this.#result(call, content, isError)
+  }
+
+  /** A call of an earlier turn that went on in the background. */
+  #openCallOf(activation: ActivationId, callId: string): string | undefined {
+    for (const [name, call] of this.#calls)
+      if (this.#open.get(call) === activation && name.endsWith(` ${callId}`)) return call
+    return undefined
   }
 
   /** A text is recorded: what was not shown live is shown now. */

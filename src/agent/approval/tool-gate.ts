@@ -22,6 +22,7 @@ import {
   encodeEdge,
   labelled,
   toolEdge,
+  formatAgentToolResult,
   formatToolResult,
   type Checked,
   type Edge,
@@ -215,12 +216,13 @@ export class ToolBinding implements Binding {
 
   run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
     const { hooks, background } = state
+    const isWrapped = hooks?.wrapsTools === true
     const work = (): Promise<CallResult> =>
-      hooks?.wrapsTools === true ? this.#runWrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
+      isWrapped ? this.#runWrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
     // invalid arguments are reported at once
     const defers =
       this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
-    return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
+    return defers ? Promise.resolve(background.deferCall(ctx, asked, work(), isWrapped)) : work()
   }
 
   /** The middlewares around a call decide its result, and so the action that follows from it. */
@@ -376,9 +378,7 @@ async function runAgentTool(
     work.agent.name,
   ])
   failureCounterOf(ctx).note(outcome)
-  if (outcome.status === 'completed' && outcome.output === null)
-    return { content: `[${name}: no event returned]`, isError: true }
-  const told = formatToolResult(name, outcome)
+  const told = formatAgentToolResult(name, work.agent.name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
 

@@ -41,6 +41,7 @@ import {
   readEdge,
   ownLimits,
   revised,
+  turnsOf,
   workerEdge,
   type Brief,
   type Edge,
@@ -257,6 +258,7 @@ export function startWorker(
   grant: LeaderGrant | undefined,
   callId?: string,
   purpose?: StartWorkerOptions['purpose'],
+  toldBy?: StartWorkerOptions['toldBy'],
 ): ActivationId | Failure {
   const { versions } = above.run
   if (above.bounds.depth >= above.bounds.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
@@ -264,6 +266,7 @@ export function startWorker(
   const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
   const edge = begun.oversight?.admitted === true ? begun : afterFailures(ctx, above, begun)
   const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
+  const isApart = grant?.place === 'apart'
   const version = own(versions, worker.name)?.base
   const options: Draft<StartWorkerOptions> = {}
   if (callId !== undefined) {
@@ -271,9 +274,16 @@ export function startWorker(
     options.equalBy = briefValue(brief)
   }
   if (grant?.after !== undefined) options.after = grant.after
-  if (grant?.place !== undefined) options.place = grant.place
+  if (isApart) {
+    options.place = 'apart'
+    const turns = grant.turns ?? turnsOf(receiver.limits)
+    if (turns !== undefined) options.turns = turns
+  }
   if (purpose !== undefined) options.purpose = purpose
-  if (account !== undefined) options.limits = account
+  if (toldBy !== undefined) options.toldBy = toldBy
+  // the share of turns of a worker apart is a limit of its tree, too
+  if (isApart && receiver.lastAnswer === true) options.limits = { ...account, keepsLast: true }
+  else if (account !== undefined) options.limits = account
   if (version !== undefined) options.version = version
   return ctx.start(worker.name, encodeEdge(edge), options)
 }

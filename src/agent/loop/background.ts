@@ -63,11 +63,14 @@ export class BackgroundWork implements Background {
     return { content: placeholder }
   }
 
-  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult {
+  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, isWrapped: boolean): CallResult {
     const label = `t${++this.#calls}`
     let how: string | undefined
     const ended = work.then((result) => {
-      how = result.isError === true ? 'failed' : 'completed'
+      const { content, isError } = result
+      how = isError === true ? 'failed' : 'completed'
+      if (isWrapped)
+        ctx.emit({ type: 'result.told', callId: call.id, content, ...(isError === true ? { isError } : undefined) })
       return result
     })
     ctx.emit({ type: 'fact.noted', name: 'tool.deferred', data: { tool: call.name, callId: call.id, call: label } })

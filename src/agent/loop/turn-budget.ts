@@ -5,8 +5,10 @@
  * (conversation-state.ts), the account of the tree (the engine).
  */
 
+import { usualTurns } from '../../engine/index.ts'
+
 /** The limit of turns of one activation of an agent by model whose limits say nothing of them. */
-export const defaultTurns = 20
+export const defaultTurns = usualTurns
 
 export class TurnBudget {
   readonly max: number

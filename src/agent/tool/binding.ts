@@ -5,7 +5,7 @@
  * Owns: the interfaces between the loop and the providers of calls. Does not own: any such provider
  * (../approval/tool-gate.ts for tools, ../../supervisor).
  */
-import { asText, type Failure, type Outcome } from '../../core/index.ts'
+import { asText, formatRefusedCall, present, type Failure, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import type { CallResult, WorkDeferrer } from './call-result.ts'
@@ -115,7 +115,8 @@ function derivedToolbox(
 
 /** Refuses a call: records a fact, and tells the model why. */
 export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
-  ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
+  const content = told === formatRefusedCall(failure) ? undefined : told
+  ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure, ...present({ content }) })
   return { content: told, isError: true }
 }
 

@@ -59,6 +59,9 @@ export interface DeferrableWork {
 export interface WorkDeferrer {
   /** Defers the work. Returns the placeholder for the result. */
   defer(what: DeferrableWork, work: Promise<CallResult>): CallResult
-  /** The same for the call of a tool, which is labelled and recorded as such. */
-  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult
+  /**
+   * The same for the call of a tool, which is labelled and recorded as such. `isWrapped`: middlewares decide its
+   * result, which is recorded as it is told.
+   */
+  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, isWrapped: boolean): CallResult
 }

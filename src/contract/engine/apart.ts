@@ -357,6 +357,44 @@ const accounts: readonly Play[] = [
       assert.deepEqual([stage.ran, (await children(stage, run)).length], [[], 1])
     },
   },
+  {
+    invariant: 'K11',
+    name: 'a worker apart without a limit has turns to work with; those it used count above it, the rest comes back',
+    async play(stage) {
+      const turn = (ctx: Context, name: string): Promise<Json> =>
+        ended(ctx, ctx.begin(name, stage.does(name), { reserve: { turns: 1 }, retry: { attempts: 1 } })).then(word)
+      stage.agent('w', async (ctx, input) => {
+        const words: Json[] = []
+        for (let n = 0; n < (input as number); n++) words.push(await turn(ctx, 'call'))
+        return words
+      })
+      stage.agent('lead', async (ctx) => {
+        const first = await asks(ctx, 'w', 2, { name: 'first' })
+        const second = await asks(ctx, 'w', 10, { name: 'second' })
+        const given = await asks(ctx, 'w', 9, { name: 'given', turns: 9 })
+        const own: Json[] = []
+        for (let n = 0; n < 2; n++) own.push(await turn(ctx, 'own'))
+        return [first, second, given, own]
+      })
+      await stage.drive()
+      const run = await stage.start('lead', null, { limits: { turns: 20 } })
+      const full = 'budget.exceeded'
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed([
+          ['call', 'call'],
+          [...Array<Json>(9).fill('call'), full],
+          Array<Json>(9).fill('call'),
+          [full, full],
+        ]),
+      )
+      assert.deepEqual(
+        (await stage.all(run, 'worker.started')).map(({ reserve }) => reserve),
+        [{ turns: 10 }, { turns: 9 }, { turns: 9 }],
+      )
+      assert.equal(stage.ran.length, 20)
+    },
+  },
 ]
 
 const others: readonly Play[] = [

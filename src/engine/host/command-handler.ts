@@ -38,7 +38,7 @@ import {
   type Earlier,
   type JournalEvent,
 } from '../../journal/index.ts'
-import { Account } from '../replay/account.ts'
+import { Account, limitsApart } from '../replay/account.ts'
 import { awaitsForeign, codeFor, versionToBegin } from '../code-version.ts'
 import type { Orchestration, StartWorkerOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
@@ -371,8 +371,7 @@ export class CommandHandler implements Commands {
     ]
       .flatMap((limits) => limits?.minutes ?? [])
       .toSorted((a, b) => a - b)[0]
-    const { last: _last, ...slice } = op.reserved ?? {}
-    const limits = { ...born.limits, ...slice, ...(minutes === undefined ? {} : { minutes }) }
+    const limits = { ...limitsApart(born.limits, op.reserved ?? {}), ...present({ minutes }) }
     const caller = Object.keys(run.caller).length === 0 ? undefined : run.caller
     writeBirth(
       this.#engine,

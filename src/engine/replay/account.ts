@@ -185,10 +185,18 @@ export function reserveFor(
     const message = `the limit of ${max} ${limit} has no room until what is under way has ended`
     return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
   }
-  const message = limitReached(max, limit, account.activation === activation)
+  const message = account.limits.shares?.includes(limit)
+    ? shareUsedUp(max, limit)
+    : limitReached(max, limit, account.activation === activation)
   const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
   return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
 }
+
+/**
+ * The turns of one activation of an agent by model whose limits say nothing of them: so many it takes at most, wherever
+ * it works.
+ */
+export const usualTurns = 20
 
 /**
  * A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so
@@ -198,19 +206,34 @@ const parts = 10
 
 /**
  * What is reserved for a worker that is placed apart: its use is not seen above it before it has ended. For every limit
- * above it its own limit; a tenth of what is free where least is, if it has none or one that would leave nothing, but
- * at least one model call. Undefined: there is no limit above it.
+ * above it its own limit; a share of what is free where least is, if it has none or one that would leave nothing, but
+ * at least one model call. The share is a tenth. Of turns it is at least what the worker itself could take in any
+ * other place: the usual ones as far as half of what is free goes, or more if it was given more (`turns`). Undefined: there is
+ * no limit above it.
  */
-export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
+export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined, turns = 0): Charge | undefined {
   const slice: { -readonly [D in Dimension]?: number } = {}
   for (const d of dimensions) {
     const free = Math.min(...accounts.map((account) => account.free(d)))
     if (free === Infinity) continue
-    const share = Math.max(0, free) / parts
     const limit = own?.[d] ?? Infinity
-    slice[d] = limit < free ? limit : d === 'usd' ? share : Math.max(1, Math.floor(share))
+    slice[d] = limit < free ? limit : shareOf(d, Math.max(0, free), turns)
   }
   return Object.keys(slice).length === 0 ? undefined : slice
+}
+
+/** The limits of a worker that is placed apart: its own, and what was reserved for it. */
+export function limitsApart(own: AccountLimits | undefined, slice: Charge): AccountLimits {
+  const shares = dimensions.filter((d) => slice[d] !== undefined && slice[d] !== own?.[d])
+  const { last: _last, ...reserved } = slice
+  return { ...own, ...reserved, ...(shares.length === 0 ? {} : { shares }) }
+}
+
+function shareOf(d: Dimension, free: number, turns: number): number {
+  const tenth = free / parts
+  if (d === 'usd') return tenth
+  const least = d === 'turns' ? Math.max(Math.min(usualTurns, free / 2), Math.min(turns, free)) : 1
+  return Math.max(1, Math.floor(Math.max(tenth, least)))
 }
 
 /** Whether it is only for now that there is no room for a step (`reserveFor`). */
@@ -222,3 +245,7 @@ export const isForNow = (outcome: Outcome): boolean =>
 /** What a refused charge says, and so the outcome of the activation that it ends. */
 const limitReached = (max: number, limit: Dimension, isOwn: boolean): string =>
   `the limit of ${max} ${limit} is reached (${isOwn ? 'its own' : `the ${limit} limit of a leader`})`
+
+/** Of a worker that is placed apart, and of those below it: nobody has set this limit. */
+const shareUsedUp = (max: number, limit: string): string =>
+  `the share of ${max} ${limit} that was set aside for this work apart is used up; limits: { ${limit}: … } of the worker sets more aside`

@@ -268,6 +268,7 @@ export class Scope implements Context {
     const command: Draft<Omit<WorkerStarted, 'address'>> = { type: 'worker.started', op: 'worker', agent }
     if (options.callId !== undefined) command.callId = options.callId
     if (options.purpose !== undefined) command.purpose = options.purpose
+    if (options.toldBy !== undefined) command.toldBy = options.toldBy
     const name = options.name ?? agent
     if (options.place === 'apart' && !this.#isDoneBelow(name)) Object.assign(command, this.#apart(agent, options))
     const content = (): string | undefined => {
@@ -298,11 +299,11 @@ export class Scope implements Context {
 
   #apart(
     agent: string,
-    { version: wanted, limits }: StartWorkerOptions,
+    { version: wanted, limits, turns }: StartWorkerOptions,
   ): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
     const { host, birth } = this.#activation
     const version = host.versionOf(this.#activation, agent, wanted)
-    const reserve = sliceOf(birth.accounts, limits)
+    const reserve = sliceOf(birth.accounts, limits, turns)
     return { apart: true, ...(version === undefined ? {} : { version }), ...(reserve === undefined ? {} : { reserve }) }
   }
 

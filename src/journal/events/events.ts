@@ -206,6 +206,10 @@ export interface WorkerStarted extends Keyed {
    * conversation.
    */
   readonly purpose?: 'score' | 'summary' | 'notice'
+  /**
+   * Its end is not yet the result of its call: its leader records what it told its model (`result.told`).
+   */
+  readonly toldBy?: 'leader'
   /** Of a worker that is placed apart: its version. */
   readonly version?: string
   /**

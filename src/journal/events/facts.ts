@@ -23,6 +23,18 @@ export interface DelegationRefused extends FactCommand {
   /** How the leader's model may name it: `d1`, `d2`, … */
   readonly delegation?: string
   readonly failure: Failure
+  /** One of several under one call: the leader records what it told of all of them (`result.told`). */
+  readonly toldBy?: 'leader'
+}
+/**
+ * What a leader told its model of the end of a delegation, or an agent of a call in the background. Recorded where the
+ * recorded end alone does not say it: hooks, references, a time limit, several attempts or workers, middlewares.
+ */
+export interface ResultTold extends FactCommand {
+  readonly type: 'result.told'
+  readonly callId: string
+  readonly content: Json
+  readonly isError?: true
 }
 /** The leader answers with a worker's output, verbatim. */
 export interface OutputForwarded extends FactCommand {
@@ -79,6 +91,8 @@ export interface ToolRefused extends FactCommand {
   readonly tool: string
   readonly callId?: string
   readonly failure: Failure
+  /** What the model was told, if not the message of the failure in brackets. */
+  readonly content?: string
 }
 /** A call needed an approval, and a human had granted it before: it was done without asking. */
 export interface ApprovalGranted extends FactCommand {
@@ -202,6 +216,7 @@ export type FactEvent =
   | HookFailed
   | DelegationDeferred
   | DelegationDecided
+  | ResultTold
   | CompletionScored
   | ContextCompacted
   | SpeakerChosen

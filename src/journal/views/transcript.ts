@@ -22,8 +22,12 @@ import {
   canonical,
   childActivation,
   completed,
-  describeOutcome,
   digestJson,
+  formatAgentToolResult,
+  formatRefusedCall,
+  formatRefusedDelegation,
+  formatToolResult,
+  formatWorkerResult,
   isObject,
   isToolAgent,
   saysValue,
@@ -35,12 +39,13 @@ import {
   type CallUsage,
   type Failure,
   type FilePart,
+  type FormattedResult,
   type Json,
   type Outcome,
   type ToolCall,
   type HandoffRecord,
 } from '../../core/index.ts'
-import type { Changeable, JournalEvent, Recorded, StepSettled, WorkerSettled } from '../events/events.ts'
+import type { Changeable, JournalEvent, Recorded, StepSettled, WorkerSettled, WorkerStarted } from '../events/events.ts'
 import type { AgentTransferred } from '../events/facts.ts'
 import { isInAnswerHook, isInCall } from '../turn-scopes.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './run-index.ts'
@@ -89,7 +94,10 @@ type SpokenContent =
       /** What this call of the model used. Absent: no model said it, or the provider did not say. */
       readonly usage?: CallUsage
     }
-  /** The result of a call: of a tool, of a delegation, of an agent as a tool. If `isError`, the content says why. */
+  /**
+   * The result of a call, of a tool, a delegation or an agent as a tool, as the model was told it: after hooks and
+   * middlewares. If `isError`, the content says why.
+   */
   | {
       readonly type: 'tool'
       readonly tool: string
@@ -133,6 +141,8 @@ interface SpeakerWork {
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
   readonly answered: Set<string>
+  /** Names of the calls whose results are recorded as they were told (`result.told`), by their ids. */
+  readonly told: Map<string, string>
   /** Digests of the ends of the workers that it gave control to. */
   readonly ends: Set<string>
   forwards: boolean
@@ -285,6 +295,7 @@ function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation): Sp
       called: new Map(),
       calls: new Map(),
       answered: new Set(),
+      told: new Map(),
       ends: new Set(),
       forwards: false,
       last: undefined,
@@ -317,24 +328,37 @@ function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenC
       work.turn = event.address.slice(0, event.address.lastIndexOf('/') + 1)
       return undefined
     case 'worker.started':
+      if (event.callId === undefined) return undefined
       // a later answer may have other calls when this worker ends
-      if (event.callId !== undefined) work.called.set(event.address, work.calls.get(event.callId) ?? event.agent)
+      work.called.set(event.address, work.calls.get(event.callId) ?? event.agent)
+      if (event.toldBy === 'leader') work.told.set(event.callId, work.calls.get(event.callId) ?? event.agent)
       return undefined
     case 'output.forwarded':
       work.forwards = true
       return undefined
-    case 'tool.refused':
+    case 'tool.refused': {
       // a tool that has done its work has its result; that nothing follows from it is no other one
-      return event.callId !== undefined && work.answered.has(event.callId)
-        ? undefined
-        : resultOf(work, event.tool, event, event.failure.message, true)
-    case 'delegation.refused':
+      if (event.callId !== undefined && work.answered.has(event.callId)) return undefined
+      const content = event.content ?? formatRefusedCall(event.failure)
+      return toldOf(work, event.tool, event, { content, isError: true })
+    }
+    case 'delegation.refused': {
       if (event.callId === undefined) return undefined
-      return resultOf(work, work.calls.get(event.callId) ?? event.worker, event, event.failure.message, true)
+      const tool = work.calls.get(event.callId) ?? event.worker
+      if (event.toldBy === undefined) return toldOf(work, tool, event, formatRefusedDelegation(event.failure))
+      work.told.set(event.callId, tool)
+      return undefined
+    }
+    case 'result.told': {
+      const tool = work.told.get(event.callId)
+      work.told.delete(event.callId)
+      return tool === undefined ? undefined : toldOf(work, tool, event, event)
+    }
     case 'text.said':
       return said(work, event.text)
     case 'fact.noted':
       if (event.name === 'middleware.changed') changed(work, event.data)
+      if (event.name === 'tool.deferred') deferred(work, event.data)
       return undefined
     case 'activation.settled':
       return isToolAgent(agent) ? undefined : lastWords(work, event.outcome)
@@ -383,14 +407,14 @@ function endOf(
     case 'model.requested':
       return opened.purpose === undefined && outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
     case 'tool.called':
-      return endOfCall(work, opened.tool, opened, outcome)
+      return toldOf(work, opened.tool, opened, formatToolResult(opened.tool, outcome))
     case 'worker.started': {
       const tool = work.called.get(address)
       work.called.delete(address)
       // one that measures or summarizes says nothing
       if (opened.purpose !== undefined) return undefined
-      if (tool !== undefined) return endOfCall(work, tool, opened, outcome)
       const worker = index.activations.get(childActivation(id, address, opened.apart))
+      if (tool !== undefined) return toldOf(work, tool, opened, formattedEnd(tool, opened, worker, outcome))
       if (worker === undefined || worker.isOutline || worker.isHandedControl) work.ends.add(digestOf(outcome))
       return undefined
     }
@@ -399,17 +423,34 @@ function endOf(
   }
 }
 
-function endOfCall(
+/** The result of a call, unless it is still to be told: by the leader, or by middlewares around a call in the background. */
+function toldOf(
   work: SpeakerWork,
   tool: string,
   call: { readonly callId?: string },
-  outcome: Outcome,
+  { content, isError }: FormattedResult,
 ): SpokenContent | undefined {
-  if (outcome.status === 'completed') return resultOf(work, tool, call, outcome.output)
-  const told = describeOutcome(outcome)
-  return outcome.status === 'bailed'
-    ? resultOf(work, tool, call, `${told}\n${outcome.text}`.trimEnd())
-    : resultOf(work, tool, call, told, true)
+  if (call.callId !== undefined && work.told.has(call.callId)) return undefined
+  return isError === true ? resultOf(work, tool, call, content, true) : resultOf(work, tool, call, content)
+}
+
+/** The end of a worker that answers a call, in the words that its leader's model was told. */
+function formattedEnd(
+  tool: string,
+  { agent, apart }: WorkerStarted,
+  worker: IndexedActivation | undefined,
+  outcome: Outcome,
+): FormattedResult {
+  if (isToolAgent(agent)) return formatToolResult(tool, outcome)
+  const isDelegated = apart === true || worker?.delegation !== undefined
+  return isDelegated ? formatWorkerResult(agent, outcome) : formatAgentToolResult(tool, agent, outcome)
+}
+
+/** A call goes on in the background. Middlewares around it decide its result then, which is recorded as it was told. */
+function deferred(work: SpeakerWork, data: Json): void {
+  const { callId, tool } = isObject(data) ? data : {}
+  if (typeof callId === 'string' && typeof tool === 'string' && work.changeable.includes('results'))
+    work.told.set(callId, tool)
 }
 
 /** A model's answer as its step has recorded it. */

@@ -93,6 +93,10 @@ export interface Job {
   readonly turn: number
   /** It works in the background. */
   readonly deferred: boolean
+  /** One of several under one call: what the leader's model is told is the result of all of them. */
+  readonly isOneOfSeveral: boolean
+  /** `leader`: the end of its worker alone does not say what the leader's model is told. */
+  readonly toldBy: 'leader' | undefined
   brief: Brief
   /** Called when it begins (true) or ceases to wait for a human. */
   readonly onWait: ((waiting: boolean) => void) | undefined
@@ -258,7 +262,7 @@ export class Attempts {
 
   /** One attempt: one worker, from its start to the result for the leader's model. */
   #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Attempted> | Failure {
-    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after, policy, hooks } = job
+    const { ctx, state, worker, brief, grant, entry, call, toldBy, deferred, onWait, after, policy, hooks } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
       ctx,
@@ -268,6 +272,7 @@ export class Attempts {
       brief,
       grant,
       callId: call.id,
+      toldBy,
       after,
       timeoutMs: policy.timeoutMs,
       slots,

@@ -10,7 +10,9 @@ import {
   andThen,
   asText,
   failure,
+  formatRefusedDelegation,
   messageOf,
+  present,
   type Failure,
   type Json,
   type Now,
@@ -109,7 +111,7 @@ export class Delegations {
       { all: concurrency, background: planOf(policy)?.concurrency },
       {
         completed: (job, ended) => this.#resultOf(job, ended),
-        refused: ({ ctx, call, worker, entry }, what) => refuseDelegation(ctx, call, worker.name, what, entry.label),
+        refused: (job, what) => refuseJob(job, what),
         abandoned: async (job, ended) => {
           for (const layer of job.hooks.onComplete) await this.#callOnComplete(layer, job, ended, undefined)
         },
@@ -155,7 +157,8 @@ export class Delegations {
     const { hedge } = policy
     if (hedge === undefined) return Promise.resolve(this.#delegateOne(given, policy))
     const beside = hedge.with === undefined ? worker : workerOf(hedge.with)
-    const work = (): Promise<CallResult> => this.#race.hedged(given, hedge.afterMs, beside)
+    const work = (): Promise<CallResult> =>
+      this.#race.hedged(given, hedge.afterMs, beside).then((told) => noteTold(given, told))
     return Promise.resolve(asked.deferred === true ? this.#defer(given, work) : work())
   }
 
@@ -164,7 +167,7 @@ export class Delegations {
     place.race = this.#race.entries(shared, place.label)
     const { counts, ...told } = await this.#race.several(shared, place.race)
     place.entry = counts
-    return told
+    return noteTold(shared, told)
   }
 
   /** Runs the work in the background. */
@@ -194,20 +197,25 @@ export class Delegations {
   }
 
   /**
-   * One delegation, from its hooks to the result for the leader's model. `inside`: its caller waits for it in any case.
+   * One delegation, from its hooks to the result for the leader's model. One of several under one call is awaited in
+   * any case.
    */
-  #delegateOne(given: DelegationCall, policy: WorkerPolicy, inside = false): Now<CallResult> {
+  #delegateOne(given: DelegationCall, policy: WorkerPolicy, isOneOfSeveral = false): Now<CallResult> {
     const { ctx, call, state, worker, asked, entry, hedge } = given
+    const hooks = (this.#hooks ??= hookLayersOf(this.#policy, ctx, state.edge))
+    const toldBy = isOneOfSeveral || this.#changesResult(policy, hooks) ? 'leader' : undefined
     const job: Job = {
       ctx,
       call,
       state,
       worker,
       policy,
-      hooks: (this.#hooks ??= hookLayersOf(this.#policy, ctx, state.edge)),
+      hooks,
       entry,
       turn: state.turn,
       deferred: asked.deferred === true,
+      isOneOfSeveral,
+      toldBy,
       brief: this.#withReferences(ctx, asked, entry),
       grant: grantOf(policy, worker, asked, entry, state),
       onWait: hedge?.onWait,
@@ -215,11 +223,28 @@ export class Delegations {
     }
     this.#attempts.open(entry, ctx)
     return andThen(this.#refusalOf(job), (refused) => {
-      if (refused === undefined)
-        return job.deferred && !inside ? this.#defer(given, () => this.#attempts.work(job)) : this.#attempts.work(job)
+      if (refused === undefined) {
+        const attempts = (): Promise<CallResult> => this.#attempts.work(job)
+        if (isOneOfSeveral) return attempts()
+        // what a refusal tells is recorded with it
+        const tell = (told: CallResult): CallResult => (told.refused === undefined ? noteTold(given, told) : told)
+        const work = toldBy === undefined ? attempts : () => attempts().then(tell)
+        return job.deferred ? this.#defer(given, work) : work()
+      }
       this.#attempts.close(entry)
-      return refuseDelegation(ctx, call, worker.name, refused, entry.label)
+      return refuseJob(job, refused)
     })
+  }
+
+  /** Whether what the leader's model is told may be another text than the end of a worker alone gives. */
+  #changesResult({ results, retry, timeoutMs }: WorkerPolicy, { onComplete }: HookLayers): boolean {
+    return (
+      onComplete.length > 0 ||
+      this.shown !== undefined ||
+      results === 'full' ||
+      retry !== undefined ||
+      timeoutMs !== undefined
+    )
   }
 
   /** Calls the hooks before the work, and decides what crosses. A failure says why the worker does not start. */
@@ -493,9 +518,28 @@ export function refuseDelegation(
   worker: string,
   what: Failure,
   delegation: string,
+  toldBy?: 'leader',
 ): CallResult {
-  ctx.emit({ type: 'delegation.refused', worker, callId: call.id, delegation, failure: what })
-  return { content: `[not delegated: ${what.message}]`, isError: true, refused: what }
+  ctx.emit({
+    type: 'delegation.refused',
+    worker,
+    callId: call.id,
+    delegation,
+    failure: what,
+    ...present({ toldBy }),
+  })
+  return { ...formatRefusedDelegation(what), refused: what }
+}
+
+/** A refused job. One among several is told with the others. */
+const refuseJob = ({ ctx, call, worker, entry, isOneOfSeveral }: Job, what: Failure): CallResult =>
+  refuseDelegation(ctx, call, worker.name, what, entry.label, isOneOfSeveral ? 'leader' : undefined)
+
+/** Records what the leader's model is told of a call. */
+function noteTold({ ctx, call }: Pick<DelegationCall, 'ctx' | 'call'>, told: CallResult): CallResult {
+  const { content, isError } = told
+  ctx.emit({ type: 'result.told', callId: call.id, content, ...(isError === true ? { isError } : undefined) })
+  return told
 }
 
 /** Refuses a call of one of Reeve's verbs. */

@@ -102,7 +102,8 @@ export interface WorkerDispatch extends Dispatch {
   /**
    * `apart`: runs as a run of its own, which any process of the store may take up, so that one large run can use
    * several machines. Its budget is reserved when it begins: for each limit above it, its own limit (`limits` here, or
-   * the agent's), or a tenth of what is left there. Default: in the process of its leader.
+   * the agent's), or a share of what is left there: a tenth, and of turns at least what it may take anywhere, as far as
+   * half of what is left goes. Default: in the process of its leader.
    */
   readonly place?: 'apart'
 }

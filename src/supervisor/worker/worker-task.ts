@@ -35,6 +35,8 @@ export interface WorkerTask {
   readonly brief: Brief
   readonly grant?: LeaderGrant | undefined
   readonly callId?: string
+  /** `leader`: the leader records what it tells its model of the end. */
+  readonly toldBy?: 'leader' | undefined
   /** The earlier attempt, or the slower worker, that it follows. */
   readonly after?: ActivationId | undefined
   /** Milliseconds of working time. Default: no limit. */
@@ -71,13 +73,14 @@ export interface WorkerTaskEnd {
 
 /** Starts a worker. A failure says why it cannot start. */
 export function startTask(task: WorkerTask): StartedTask | Failure {
-  const { ctx, edge, worker, brief, grant, callId, after, timeoutMs, slots, reportsWaits = false, answer } = task
+  const { ctx, edge, worker, brief, grant, callId, toldBy, after, timeoutMs, slots, answer } = task
+  const { reportsWaits = false } = task
   const reports = reportsWaits || timeoutMs !== undefined || (slots !== undefined && slots.length > 0)
   const crossing: Draft<LeaderGrant> = { ...grant }
   if (reports) crossing.slotOf = ctx.place.activation
   if (answer !== undefined) crossing.questionsTo = ctx.place.activation
   if (after !== undefined) crossing.after = after
-  const id = startWorker(ctx, edge, worker, brief, crossing, callId)
+  const id = startWorker(ctx, edge, worker, brief, crossing, callId, undefined, toldBy)
   return typeof id === 'string' ? { id, ended: () => taskEnd(task, id) } : id
 }
 

@@ -1,11 +1,13 @@
 /**
- * Result: the end of a worker or a tool, formatted for the model of its leader. Never empty, never an exception, never
- * a provider's own words.
+ * Formatted result: the end of a worker or a tool, formatted for the model of its leader. Never empty, never an
+ * exception, never a provider's own words.
  *
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the
- * journal's format.
+ * journal's format. The transcript of a run shows the same words (../journal/views/transcript.ts).
  */
-import { asText, failureFrom, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import { failureFrom, type Failure } from './failure.ts'
+import { asText, type Json } from './json.ts'
+import type { Outcome, PlanResults } from './outcome.ts'
 
 /** The result of a call, as the model that made it reads it. */
 export interface FormattedResult {
@@ -65,6 +67,23 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
       return { content: withText(`[tool "${tool}" was ended early: ${outcome.message}]`, outcome.text) }
   }
 }
+
+/** The end of an agent as a tool, as the model that called it reads it. An answer is that of any other worker. */
+export const formatAgentToolResult = (tool: string, agent: string, outcome: Outcome): FormattedResult =>
+  outcome.status !== 'completed'
+    ? formatToolResult(tool, outcome)
+    : outcome.output === null
+      ? { content: `[${tool}: no event returned]`, isError: true }
+      : formatWorkerResult(agent, outcome)
+
+/** A delegation that did not become a worker, as the model that asked for it reads it. */
+export const formatRefusedDelegation = ({ message }: Failure): FormattedResult => ({
+  content: `[not delegated: ${message}]`,
+  isError: true,
+})
+
+/** A call that did not run, as the model that made it reads it, unless the refusal has other words. */
+export const formatRefusedCall = ({ message }: Failure): string => `[${message}]`
 
 /**
  * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and
