@@ -3,8 +3,17 @@
  * (replay/activation.ts) and the engine (host/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
-import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
-import type { Orchestration, StartWorkerOptions } from './context.ts'
+import type {
+  AskOpened,
+  Caller,
+  Charge,
+  CommandEvent,
+  DoneEffect,
+  DoneElsewhere,
+  Earlier,
+  JournalEvent,
+} from '../journal/index.ts'
+import type { Orchestration, SentBack, StartWorkerOptions } from './context.ts'
 import type { Operation, Owner } from './replay/operation.ts'
 import type { Pause } from './replay/pauses.ts'
 import type { StopCause } from './mail.ts'
@@ -70,7 +79,7 @@ export interface ActivationHost {
   /** The question needs no answer any more. */
   closeQuestion(op: Operation): void
   /** Whether the run that this one was forked from has made this effect. Absent: none is known to have been made. */
-  doneElsewhere?(op: Operation): DoneElsewhere | undefined
+  doneElsewhere?(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined
   /** Whether that run has made effects of the worker at this address, or below it. */
   isDoneBelow?(leader: Owner, address: string): boolean
   /**
@@ -94,6 +103,10 @@ export interface ActivationHost {
     change: (value: Json) => Json,
     idempotencyKey: string,
   ): Promise<Json>
+  /** What the next round of its work has to know of the rounds so far, which an approver has sent back. */
+  earlierRounds(activation: Owner, sentBack: SentBack): Promise<Earlier>
+  /** The `once` effects that an activation of its run, those below it and the attempts before it have made. */
+  doneBy(activation: Owner, worker: ActivationId): Promise<readonly DoneEffect[]>
   /** When the run of this activation has stood still so far. */
   pauses(activation: Owner): Promise<readonly Pause[]>
   /**

@@ -22,6 +22,9 @@ import type {
   ApprovalRequested,
   Caller,
   Charge,
+  DoneEffect,
+  DoneElsewhere,
+  EarlierEffect,
   EffectClass,
   FactEvent,
   InterruptRaised,
@@ -167,6 +170,8 @@ export interface StartWorkerOptions {
    * workers below it, have done by then. Default: it is new work.
    */
   readonly after?: ActivationId
+  /** Of another attempt: an approver has sent the work back, and decided which effects are made once more. */
+  readonly sentBack?: SentBack
   /** Its purpose, if it measures or summarizes the work of its leader. */
   readonly purpose?: WorkerStarted['purpose']
   /** `leader`: the leader records what it tells its model of the end (`result.told`). Default: the end is the result. */
@@ -190,6 +195,31 @@ export interface StartWorkerOptions {
   /** Of a worker that is placed apart: the turns that it may take itself. Its workers' turns are not among them. */
   readonly turns?: number
 }
+
+/** An approver has sent work back. `repeat`: the ids of the effects that are to be made once more. */
+export interface SentBack {
+  readonly repeat: readonly string[]
+}
+
+/** A call of a tool that is about to be made. */
+export interface ForeseenCall {
+  readonly tool: string
+  readonly effect: EffectClass
+  /** Its arguments, as in `StepOptions.equalBy`. */
+  readonly equalBy: Json
+}
+
+/** What is known of a call before it is made. `release`: it is not made, and an equal one after it is this one. */
+export type KnownEffect =
+  /** It has completed: it is not made again, and ends as it ended then. */
+  | { readonly state: 'made'; readonly release: () => void }
+  /** It was made, or may have been. `isExact`: with exactly these arguments. */
+  | {
+      readonly state: 'done'
+      readonly done: DoneElsewhere
+      readonly isExact: boolean
+      readonly release: () => void
+    }
 
 /** How a question is put. */
 export interface AskOptions {
@@ -272,6 +302,28 @@ export interface Context {
    * before, and must not pass it over, whatever has changed since.
    */
   wasAsked(name: string): boolean
+  /**
+   * What is known of a call, before it is made, because it was made before: by an earlier attempt at the same work, or
+   * by the run that this one was forked from. `name`: that of the step. Undefined: nothing.
+   */
+  known(name: string, call: ForeseenCall): KnownEffect | undefined
+  /**
+   * The `once` effects that earlier attempts at the work of this activation have made, or may have; `worker`: those of
+   * its workers by this name.
+   */
+  knownBefore(worker?: string): readonly EarlierEffect[]
+  /** Whether the run that this one was forked from has made effects of the worker of this name that begins next. */
+  knownOfOrigin(name: string): boolean
+  /**
+   * The `once` effects that this worker, those below it and the attempts before it have made. A recorded read. Default:
+   * those of this activation.
+   */
+  doneBy(worker?: ActivationId): Promise<readonly DoneEffect[]>
+  /**
+   * A branch that does the work of this activation once more, because an approver has sent it back: it knows what was
+   * done so far, like another attempt.
+   */
+  again(sentBack: SentBack): Promise<Context>
   /** Starts an effect and returns at once; its end arrives as `step.settled`. */
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId
   /** Starts a registered agent as a worker and returns at once; its end arrives as `worker.settled`. */

@@ -96,6 +96,7 @@ export {
   answerShape,
   callerShape,
   copiedResultShape,
+  doneShape,
   endReasonShape,
   earlierShape,
   editShape,

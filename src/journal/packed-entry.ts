@@ -241,6 +241,7 @@ const forms: readonly Form[] = [
     ...keyed,
     input: optional(value),
     capability: optional(text),
+    again: optional(text),
     reserve: optional(charge),
   }),
   { ...answered, ...withUse(answered) },

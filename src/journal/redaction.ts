@@ -172,6 +172,9 @@ export const earlierShape = {
   workers: 'kept',
 } satisfies Shape
 
+/** Effects that were made, as an approver is shown them. */
+export const doneShape = [{ '*': 'kept', input: 'payload' }] satisfies Shape
+
 /** The caller of a run. The user and the session are identities: two must never become one. */
 export const callerShape = {
   user: 'kept',
@@ -215,8 +218,8 @@ export const writtenPlan = {
 /** Members that are structure in every event that has them. */
 const structure = kept(
   [
-    'type v op address agent version id path from to run activation tool toolVersion callId inputHash contentKey capability worker delegation effect reserve charge usage lost',
-    'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode strategy route subject status',
+    'type v op address agent version id path from to run activation tool toolVersion callId inputHash contentKey capability repeat worker delegation effect reserve charge usage lost',
+    'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode again strategy route subject status',
     'madeBy retryOf toldBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment under',
   ].join(' '),
@@ -253,7 +256,12 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   'ask.settled': { outcome: outcomeOf(answered) },
   'cancel.received': { outcome: outcomeOf('payload') },
   // its input may hold it, too, under the same name
-  'approval.requested': { description: 'named', context: 'payload', hits: [{ code: 'kept', priority: 'kept' }] },
+  'approval.requested': {
+    description: 'named',
+    context: 'payload',
+    hits: [{ code: 'kept', priority: 'kept' }],
+    done: doneShape,
+  },
   'interrupt.raised': { question: 'payload', schema: 'payload' },
   'message.refused': { reason: 'kept' },
   'mail.refused': { reason: 'kept' },

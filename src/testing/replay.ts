@@ -155,6 +155,12 @@ class ListeningHost implements ActivationHost {
   pauses(): Promise<never> {
     throw new Error('a replay reads no pauses')
   }
+  earlierRounds(): Promise<never> {
+    throw new Error('a replay reads no earlier rounds')
+  }
+  doneBy(): Promise<never> {
+    throw new Error('a replay reads no effects')
+  }
   readValue(): Promise<Json> {
     throw new Error('a replay reads no value')
   }
@@ -250,10 +256,10 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
     if (!isCommand(event) || (event.op !== 'step' && event.op !== 'worker' && event.op !== 'ask')) return []
     return [event.op === 'worker' ? childActivation(id, event.address, event.apart) : event.address]
   })
-  // what the context asks for by itself: steps of values and pauses, deadlines of compensations
+  // what the context asks for by itself: steps of values, pauses and earlier work, deadlines of compensations
   const own = recorded.filter(
     (address) =>
-      !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses(#\d+)?$|^!cancel!\//.test(
+      !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)(pauses|work\.done|work\.earlier)(#\d+)?$|^!cancel!\//.test(
         decodeURIComponent(address),
       ),
   )

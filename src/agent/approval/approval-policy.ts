@@ -11,6 +11,7 @@ import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { currentMode, gateOf, noteHits, reasonOf, type GateDecision } from '../../oversight/index.ts'
 import type { Tool } from '../tool/tool.ts'
+import type { KnownWork } from './known-work.ts'
 
 /** What needs an approval, apart from the arguments. */
 export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'approval'> {
@@ -32,6 +33,8 @@ export interface ApprovalNeed {
   readonly sentBack?: () => void
   /** The call may not be sent back again, so `retry` is not offered. */
   readonly isLast?: boolean
+  /** What was done before that is the same, or may be. */
+  readonly known?: KnownWork
 }
 
 /** How often calls of each tool were sent back, in one run of the code. */

@@ -17,6 +17,7 @@ import {
   type Schema,
   type SchemaLike,
 } from '../../edge/index.ts'
+import { knownEffects, type KnownWork } from './known-work.ts'
 import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
 import {
   untimedProblems,
@@ -128,7 +129,9 @@ export async function askApproval<S extends SchemaLike | undefined>(
   }
   const word = gateOf(oversight, subject, mode)
   noteHits(ctx, { subject: 'action', name: action }, word)
-  const reason = reasonOf(word, options.reason ?? `"${ctx.place.agent}" asks for approval of "${action}"`)
+  const known = knownEffects(above.knownBefore())
+  const why = reasonOf(word, options.reason ?? `"${ctx.place.agent}" asks for approval of "${action}"`)
+  const reason = known === undefined ? why : `${why}; ${known.reason}`
   let checked = schema?.check(input)
   const verdict = await reviewRequest(
     ctx,
@@ -156,7 +159,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
           },
         },
   )
-  return answerOf(verdict, action, checked) as never
+  return answerOf(verdict, action, checked, known) as never
 }
 
 function mustBeApproveOptions(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
@@ -175,13 +178,21 @@ function schemaProblem(input: Json, schema: Schema | undefined): string | undefi
   return checked?.ok === false ? checked.problem : undefined
 }
 
-function answerOf(verdict: Verdict, action: string, checked: Checked<unknown> | undefined): ApproveAnswer<unknown> {
+function answerOf(
+  verdict: Verdict,
+  action: string,
+  checked: Checked<unknown> | undefined,
+  known: KnownWork | undefined,
+): ApproveAnswer<unknown> {
   const approver = verdict.approver === undefined ? undefined : { approver: verdict.approver }
   if (!verdict.approved)
     return {
       approved: false,
       how: verdict.how,
-      feedback: refusalOf({ kind: 'action', name: action }, verdict),
+      feedback: [
+        refusalOf({ kind: 'action', name: action }, verdict),
+        ...(known === undefined ? [] : [known.told]),
+      ].join('; '),
       ...approver,
     }
   const { input, edited, by, comment, capability } = verdict

@@ -17,6 +17,7 @@ import {
   toolAgent,
   type Failure,
   type Json,
+  type OpId,
 } from '../../core/index.ts'
 import {
   encodeEdge,
@@ -63,6 +64,7 @@ import type { ConversationState } from '../loop/conversation-state.ts'
 import { withActions } from '../tool/tool-actions.ts'
 import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../tool/final-arguments.ts'
 import { middlewareFailure, type MiddlewareChain } from '../extensions/middleware-chain.ts'
+import { knownCall, toldRefusal, type KnownWork } from './known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
@@ -76,7 +78,8 @@ export async function passGate(
   fits: Fits,
 ): Promise<Verdict> {
   const { name, version, approval } = gated
-  const { reason, always, word, rules, isLast = false, sentBack, follows } = asking
+  const { always, word, rules, isLast = false, sentBack, follows, known } = asking
+  const reason = known === undefined ? asking.reason : `${asking.reason}; ${known.reason}`
   const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
   const asked = {
     tool: name,
@@ -88,10 +91,15 @@ export async function passGate(
   // in mode in-command, the approver sees every call
   const grantable = word?.mode !== 'in-command'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
+  // only a human who sees what was done before may have it done again
+  const isRepeat = known?.decides !== undefined
   // a deadline of the edge's rules must not approve a call that always asks
-  const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
+  const onTimeout = isRepeat
+    ? 'reject'
+    : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
-  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
+  const granted =
+    grantable && !isRepeat && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
   if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
@@ -182,8 +190,14 @@ async function grantOf(
 }
 
 /** The result of a call that was not approved. */
-export function approvalRefusal(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
-  const told = `[not done: ${refusalOf({ kind: 'call', name: call.name }, verdict)}]`
+export function approvalRefusal(
+  ctx: Context,
+  call: ToolCall,
+  verdict: RefusedVerdict,
+  known?: KnownWork | undefined,
+): CallResult {
+  known?.release?.()
+  const told = `[${toldRefusal(refusalOf({ kind: 'call', name: call.name }, verdict), known)}]`
   return refuse(ctx, call, refusalFailure(told, verdict), told)
 }
 
@@ -255,7 +269,20 @@ export class ToolBinding implements Binding {
     const found = looked instanceof Promise ? await looked : looked
     const asking =
       found ?? (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
-    const done = asking === undefined ? undefined : await this.#runApproved(ctx, call, checked, asking, state)
+    const known = asking === undefined || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
+    // what has completed is not asked about
+    const isMade = known === 'made' && !wasAsked
+    if (isMade && asking?.word !== undefined) noteCallHits(ctx, call, asking.word, false)
+    const done =
+      asking === undefined || isMade
+        ? undefined
+        : await this.#runApproved(
+            ctx,
+            call,
+            checked,
+            known === 'made' ? asking : { ...asking, ...present({ known }) },
+            state,
+          )
     if (done !== undefined && !('told' in done)) return done
     const unasked = { edited: false, from: call.input }
     const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
@@ -264,6 +291,10 @@ export class ToolBinding implements Binding {
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
+  }
+
+  #known(ctx: Context, call: ToolCall, value: unknown): ReturnType<typeof knownCall> {
+    return knownCall(ctx, this.#tool, this.#agent, runArguments(this.#tool, value, call.input))
   }
 
   /**
@@ -309,7 +340,13 @@ export class ToolBinding implements Binding {
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
         const told = isUnused
           ? undefined
-          : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
+          : await this.#work(ctx, call, valueOf(checked), state, {
+              edited,
+              from,
+              capability,
+              on,
+              again: decidesRepeat(asking.known, edited) ? capability?.approvals.at(-1) : undefined,
+            })
         if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
         if (told === undefined || !checked.ok)
           return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
@@ -317,7 +354,7 @@ export class ToolBinding implements Binding {
         return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
       },
     })
-    return verdict.approved ? done! : approvalRefusal(ctx, call, verdict)
+    return verdict.approved ? done! : approvalRefusal(ctx, call, verdict, asking.known)
   }
 
   async #work(
@@ -419,7 +456,13 @@ interface ApprovedCall {
   readonly capability?: Capability | undefined
   /** The document that the approver saw. */
   readonly on?: DecidedOn | undefined
+  /** The id of the approval that decided that it is done although it may have been done before. */
+  readonly again?: string | undefined
 }
+
+/** Whether a yes is about what was done before, too. */
+const decidesRepeat = (known: KnownWork | undefined, edited: boolean): boolean =>
+  known?.decides === 'any' || (known?.decides === 'exact' && !edited)
 
 /** The use of a capability that is about to happen. */
 const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: string, now: number): CapabilityUse => {
@@ -461,17 +504,23 @@ async function runEffect(
   work: EffectWork,
   input: unknown,
   call: ToolCall,
-  { edited, capability }: ApprovedCall,
+  { edited, capability, again }: ApprovedCall,
 ): Promise<CallResult | LapsedApproval> {
   const { name } = tool
+  const runs = finalArguments(input, call.input)
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
   const effect = (io: StepIO): Json | Promise<Json> =>
     // an attempt may change what it is given
     work.execute(
       plainCopy(input) ?? input,
-      new CallIO(io, call.id, ctx, holder?.use(useOf(ctx, tool, call, io.key, io.now))),
+      new CallIO(
+        io,
+        call.id,
+        ctx,
+        holder?.use({ ...useOf(ctx, tool, call, io.key, io.now), at: `${ctx.place.activation}:${id}` }),
+      ),
     )
-  const id = ctx.begin(name, effect, {
+  const id: OpId = ctx.begin(name, effect, {
     effect: work.effect,
     as: {
       type: 'tool.called',
@@ -479,9 +528,10 @@ async function runEffect(
       callId: call.id,
       ...(edited ? { input: call.input } : undefined),
       ...(capability === undefined ? undefined : { capability: capability.id }),
+      ...(again === undefined ? undefined : { again }),
     },
-    content: () => toolCallContent(ctx, tool, finalArguments(input, call.input)),
-    ...(work.effect === 'read' ? undefined : { equalBy: call.input }),
+    content: () => toolCallContent(ctx, tool, runs),
+    ...(work.effect === 'read' ? undefined : { equalBy: runs }),
     ...(work.retry === undefined ? undefined : { retry: work.retry }),
     ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
   })

@@ -301,7 +301,7 @@ class Fork {
     )
     const found = new Map<string, RunForked['done'][number]>()
     const held = new Set<string>()
-    for (const { activation, event } of this.#origin.feed) {
+    for (const { activation, at, event } of this.#origin.feed) {
       if (event.type === 'run.forked')
         for (const one of event.done)
           found.set(`${one.activation} ${one.address}`, {
@@ -314,6 +314,7 @@ class Fork {
         activation: this.#moved(activation) as ActivationId,
         address: event.address,
         run: this.#request.run,
+        at,
       }
       if (event.type === 'effect.held') held.add(key)
       else if (event.type === 'effect.released') held.delete(key)
@@ -332,6 +333,7 @@ class Fork {
         else if (event.outcome.status === 'completed')
           found.set(key, {
             ...found.get(key)!,
+            at,
             outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome,
           })
       }

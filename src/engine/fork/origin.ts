@@ -137,7 +137,7 @@ export class OriginDeeds {
       }
   }
 
-  effect({ owner, address }: Operation): DoneElsewhere | undefined {
+  effect({ owner, address }: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
     return this.#effects.get(`${owner.id} ${address}`)
   }
 

@@ -34,14 +34,15 @@ import {
   type AskOpened,
   type Caller,
   type Charge,
+  type DoneEffect,
   type DoneElsewhere,
   type Earlier,
   type JournalEvent,
 } from '../../journal/index.ts'
 import { Account, limitsApart } from '../replay/account.ts'
 import { awaitsForeign, codeFor, versionToBegin } from '../code-version.ts'
-import type { Orchestration, StartWorkerOptions } from '../context.ts'
-import { earlierOf, type Logged } from '../replay/earlier-attempts.ts'
+import type { Orchestration, SentBack, StartWorkerOptions } from '../context.ts'
+import { doneEffects, earlierIn, earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
 import { effectKeyOf, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
@@ -391,7 +392,7 @@ export class CommandHandler implements Commands {
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
   #logsBelow(worker: ActivationId): Now<Iterable<Logged>> {
     const unwritten = this.#engine.batch.log.filter(({ act }) => isWithin(act, worker))
-    const known = unwritten.map(({ act, body }) => ({ activation: act, event: decode(body) }))
+    const known = unwritten.map(({ act, at, body }) => ({ activation: act, at, event: decode(body) }))
     return andThen(this.#engine.store.reader.below(worker), (written) => [...written, ...known])
   }
 
@@ -485,7 +486,7 @@ export class CommandHandler implements Commands {
   closeQuestion(op: Operation): void {
     dropQuestion(this.#engine, op)
   }
-  doneElsewhere(op: Operation): DoneElsewhere | undefined {
+  doneElsewhere(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
     return (op.owner as LoadedActivation).run.origin?.effect(op)
   }
   isDoneBelow(leader: Owner, address: string): boolean {
@@ -509,6 +510,12 @@ export class CommandHandler implements Commands {
   }
   #stream(activation: Owner): string {
     return streamOf(this.callerOf(activation), rootRun(runOf(activation.id)))
+  }
+  earlierRounds({ id }: Owner, sentBack: SentBack): Promise<Earlier> {
+    return Promise.resolve(andThen(this.#logsBelow(id), (entries) => earlierIn(id, entries, sentBack)))
+  }
+  doneBy(_activation: Owner, worker: ActivationId): Promise<readonly DoneEffect[]> {
+    return Promise.resolve(doneEffects(worker, (each) => this.#logsBelow(each)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
     const log = patiently(

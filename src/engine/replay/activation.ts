@@ -18,6 +18,7 @@ import {
   type Clock,
   type Json,
   type MessageId,
+  type OpId,
   type Outcome,
   type Shape,
   type Usage,
@@ -35,6 +36,8 @@ import {
   type CancelReceived,
   type Charge,
   type CommandEvent,
+  type Earlier,
+  type EarlierEffect,
   type JournalEvent,
   type StepOpened,
   type WorkerSettled,
@@ -43,6 +46,8 @@ import {
   Cancelled,
   type Arrival,
   type Context,
+  type ForeseenCall,
+  type KnownEffect,
   type Matcher,
   type OnCancelOptions,
   type Orchestration,
@@ -101,6 +106,8 @@ export class Activation implements Owner, Verbs {
   readonly #live = new InboxQueue()
   readonly #cancellation = new Cancellation()
   readonly #earlier: EarlierWork | undefined
+  /** Of work that was sent back: what each round knows, by what its addresses begin with. */
+  #rounds: { readonly path: string; readonly earlier: EarlierWork }[] = []
   #code: Orchestration | undefined
   #main: Outcome | undefined
   #started = false
@@ -360,10 +367,13 @@ export class Activation implements Owner, Verbs {
     const event =
       claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
     const operation = openOperation(this, event, claimed?.known, options)
-    if (this.#earlier !== undefined) {
-      if (event.op === 'step') Object.assign(operation, this.#earlier.step(event))
-      else if (event.op === 'worker') operation.earlier = this.#earlier.worker(event)
+    const earlier = this.#earlierAt(address)
+    if (earlier !== undefined) {
+      if (event.op === 'step') Object.assign(operation, earlier.step(event))
+      else if (event.op === 'worker') operation.earlier = earlier.worker(event)
     }
+    // the approver was told what was done before: that was the first doubt
+    if (event.type === 'tool.called' && event.again !== undefined && operation.rounds === 0) operation.rounds = 1
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
@@ -382,6 +392,40 @@ export class Activation implements Owner, Verbs {
     if (content !== undefined) known.contentKey = digests.keyOf(content)
     if (options?.equalBy !== undefined && redacts !== true) known.inputHash = digests.sha256(canonical(options.equalBy))
     return event
+  }
+
+  #earlierAt(address: string): EarlierWork | undefined {
+    return this.#rounds.findLast(({ path }) => address.startsWith(path))?.earlier ?? this.#earlier
+  }
+
+  knows(path: string, earlier: Earlier): void {
+    this.#rounds.push({ path, earlier: new EarlierWork(this.birth.agent, earlier) })
+  }
+
+  known(address: string, { tool, effect, equalBy }: ForeseenCall): KnownEffect | undefined {
+    const { digests, redacts } = this.host
+    const held = this.#log.held(address)
+    const inputHash =
+      held === undefined
+        ? digests !== undefined && redacts !== true
+          ? digests.sha256(canonical(equalBy))
+          : undefined
+        : 'inputHash' in held
+          ? held.inputHash
+          : undefined
+    const earlier = this.#earlierAt(address)
+    const step = { type: 'tool.called', op: 'step', address, tool, effect } as const
+    const met = earlier?.foresee(inputHash === undefined ? step : { ...step, inputHash })
+    const release = (): void => earlier?.release(address)
+    if (met?.made !== undefined) return { state: 'made', release }
+    const done = met?.done ?? this.host.doneElsewhere?.({ owner: this, address: address as OpId })
+    if (done === undefined) return void release()
+    return { state: 'done', done, isExact: done.activation !== undefined && inputHash !== undefined, release }
+  }
+
+  knownBefore(worker?: string): readonly EarlierEffect[] {
+    const earlier = this.#rounds.at(-1)?.earlier ?? this.#earlier
+    return earlier?.before(worker) ?? none
   }
 
   #diverge(address: string, obstacles: readonly string[]): void {
@@ -526,6 +570,7 @@ export class Activation implements Owner, Verbs {
     this.#waits.clear()
     this.#cancellation.forget()
     this.#earlier?.beginSegment()
+    this.#rounds = []
     this.#started = false
     this.host.ready(this)
   }

@@ -5,13 +5,17 @@
  * (subclasses).
  */
 import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
+import type { DoneEffect, EarlierEffect } from '../../journal/index.ts'
 import type {
   Arrival,
   AskOptions,
   Context,
   DomainEvent,
+  ForeseenCall,
+  KnownEffect,
   Matcher,
   Place,
+  SentBack,
   SessionValues,
   StartWorkerOptions,
   StepIO,
@@ -82,6 +86,26 @@ export abstract class ContextView implements Context {
 
   wasAsked(name: string): boolean {
     return this.ctx.wasAsked(name)
+  }
+
+  known(name: string, call: ForeseenCall): KnownEffect | undefined {
+    return this.ctx.known(name, call)
+  }
+
+  knownBefore(worker?: string): readonly EarlierEffect[] {
+    return this.ctx.knownBefore(worker)
+  }
+
+  knownOfOrigin(name: string): boolean {
+    return this.ctx.knownOfOrigin(name)
+  }
+
+  doneBy(worker?: ActivationId): Promise<readonly DoneEffect[]> {
+    return this.ctx.doneBy(worker)
+  }
+
+  async again(sentBack: SentBack): Promise<Context> {
+    return this.of(await this.ctx.again(sentBack))
   }
 
   ask(name: string, options?: AskOptions): OpId {

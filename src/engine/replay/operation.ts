@@ -233,6 +233,9 @@ export const claimable = (effect: EffectClass | undefined): boolean => effect ==
 /** Where the addresses of compensations begin. Persistent. */
 export const undoPath = '!cancel/'
 
+/** The name of the scope in which an activation does its work again. Persistent. */
+export const againPath = '!again'
+
 /**
  * What addresses are built with, and halves of surrogate pairs: stores keep UTF-8, in which all of these are one and
  * the same.

@@ -281,6 +281,11 @@ export class RecordedLog {
     return this.#known?.has(address) === true
   }
 
+  /** Its command. */
+  held(address: string): CommandEvent | undefined {
+    return this.#known?.get(address)?.event
+  }
+
   #conflicts(address: string, op: CommandEvent['op']): boolean {
     const known = this.#known?.get(address)
     return known !== undefined && known.event.op !== op

@@ -25,10 +25,15 @@ import {
   ChurnMap,
 } from '../../core/index.ts'
 import {
+  doneShape,
+  earlierShape,
   valueShape,
   valuesShape,
   workerContent,
   type AskOpened,
+  type DoneEffect,
+  type Earlier,
+  type EarlierEffect,
   type StepBegun,
   type WorkerStarted,
 } from '../../journal/index.ts'
@@ -38,8 +43,11 @@ import type {
   AskOptions,
   Context,
   DomainEvent,
+  ForeseenCall,
+  KnownEffect,
   Matcher,
   Place,
+  SentBack,
   SessionValues,
   StartWorkerOptions,
   StepIO,
@@ -53,7 +61,7 @@ import type { Seeds } from '../fork/origin.ts'
 import type { Locals } from './locals.ts'
 import type { Pause } from './pauses.ts'
 import { lastingStream } from '../streams.ts'
-import { addressName, type Operation, type Owner } from './operation.ts'
+import { addressName, againPath, type Operation, type Owner } from './operation.ts'
 import { valueStep } from './value-steps.ts'
 import type { StopCause } from '../mail.ts'
 
@@ -104,6 +112,11 @@ export interface Verbs extends Owner {
   ask(operation: Operation, event: AskOpened): void
   /** Whether the journal holds an operation at this address that the code has yet to ask for again. */
   wasAsked(address: string): boolean
+  /** As for `Context`. */
+  known(address: string, call: ForeseenCall): KnownEffect | undefined
+  knownBefore(worker?: string): readonly EarlierEffect[]
+  /** What is begun at addresses that begin so knows this of earlier rounds. */
+  knows(path: string, earlier: Earlier): void
   /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
   once(address: string, command: Command): boolean
   wait(match: Matcher | undefined): Promise<Arrival>
@@ -322,6 +335,35 @@ export class Scope implements Context {
 
   wasAsked(name: string): boolean {
     return this.#activation.wasAsked(this.#following(name))
+  }
+
+  known(name: string, call: ForeseenCall): KnownEffect | undefined {
+    return this.#activation.known(this.#following(name), call)
+  }
+
+  knownBefore(worker?: string): readonly EarlierEffect[] {
+    return this.#activation.knownBefore(worker)
+  }
+
+  knownOfOrigin(name: string): boolean {
+    return this.#isDoneBelow(name)
+  }
+
+  async doneBy(worker = this.#activation.id): Promise<readonly DoneEffect[]> {
+    const { host } = this.#activation
+    const read = async (): Promise<Json> => (await host.doneBy(this.#activation, worker)) as unknown as Json
+    return (await this.#value('work.done', 'read', read, doneShape)) as unknown as readonly DoneEffect[]
+  }
+
+  async again(sentBack: SentBack): Promise<Scope> {
+    const { host } = this.#activation
+    const read = async (): Promise<Json> => (await host.earlierRounds(this.#activation, sentBack)) as unknown as Json
+    const earlier = (await this.#value('work.earlier', 'read', read, earlierShape)) as unknown as Earlier
+    const counter = this.#counter(againPath)
+    const ordinal = counter.next++
+    const path = `${this.#path}${againPath}${ordinal === 0 ? '' : `#${ordinal}`}/`
+    this.#activation.knows(path, earlier)
+    return new Scope(this.#activation, path, this.#undoing, this.#version)
   }
 
   send(to: ActivationId, body: Json): MessageId {

@@ -2,7 +2,7 @@
  * Earlier attempts in the journal: what an activation is given that does work which was attempted before (K12:
  * persistent format, optional everywhere).
  */
-import type { ActivationId, Outcome } from '../../core/index.ts'
+import type { ActivationId, Json, Outcome } from '../../core/index.ts'
 
 /** What earlier attempts at the same work did that the next attempt has to know (K6). */
 export interface Earlier {
@@ -17,10 +17,12 @@ export interface Earlier {
 export interface EarlierAttempt {
   readonly activation: ActivationId
   readonly agent: string
+  /** An approver has sent its work back: code that is `idempotent` has keys of its own after it. */
+  readonly sentBack?: true
 }
 
 /** A `once` effect that was made or may have been, or an `idempotent` call of a tool. */
-export interface EarlierEffect extends EarlierAttempt {
+export interface EarlierEffect extends Omit<EarlierAttempt, 'sentBack'> {
   readonly address: string
   readonly effect: 'idempotent' | 'once'
   /**
@@ -31,6 +33,12 @@ export interface EarlierEffect extends EarlierAttempt {
   readonly inputHash?: string
   /** How it completed. Absent: it is in doubt, or it is `idempotent`. */
   readonly outcome?: Outcome
+  /** When it ended; of one without an outcome: when it was begun. */
+  readonly at: number
+  /** It was not made there: the outcome of an earlier one was used. */
+  readonly copy?: true
+  /** An approver has decided that it is to be made once more. */
+  readonly repeat?: true
 }
 
 export interface EarlierWorker {
@@ -41,4 +49,22 @@ export interface EarlierWorker {
   readonly inputHash?: string
   /** It was an attempt itself, after these. */
   readonly attempts?: readonly ActivationId[]
+}
+
+/** A `once` effect that was made, or may have been, as an approver is shown it. */
+export interface DoneEffect {
+  /** Names it in a decision: `decide({ decision: 'retry', repeat: [id] })`. */
+  readonly id: string
+  /** The name of the tool; of a step of code, its address. */
+  readonly name: string
+  /** `in-doubt`: it was begun, and may have happened. */
+  readonly state: 'done' | 'in-doubt'
+  /** When it ended; of one in doubt: when it was begun. */
+  readonly at: number
+  readonly agent: string
+  readonly activation: ActivationId
+  /** Of a call of a tool: its arguments; of very long ones, the beginning as a text. */
+  readonly input?: Json
+  /** Of a planned team: the task that it was done for. */
+  readonly task?: string
 }

@@ -21,7 +21,7 @@ import type {
   SessionId,
   Usage,
 } from '../../core/index.ts'
-import type { Earlier } from './earlier-events.ts'
+import type { DoneEffect, Earlier } from './earlier-events.ts'
 import type { FactEvent } from './facts.ts'
 import type { Copied, RunForked } from './fork-events.ts'
 import type { EscalationHit } from './oversight-facts.ts'
@@ -177,6 +177,11 @@ export interface ToolCalled extends StepCommand, Keyed {
   readonly inputHash?: string
   /** The id of the capability that it is done with, where it needed an approval. */
   readonly capability?: string
+  /**
+   * The id of the approval whose approver was told that this may have been done before, and decided that it is done: no
+   * operator is asked about that doubt.
+   */
+  readonly again?: string
 }
 /** A charge on the account of a tree: model calls, tokens, US dollars. */
 export interface Charge {
@@ -286,6 +291,12 @@ export interface ApprovalRequested extends AskCommand, Keyed {
   readonly follows?: string
   /** Which tier of approvers is asked, from 1. */
   readonly tier?: number
+  /**
+   * The `once` effects that were made, or may have been, for what is asked about. `retry` repeats none of them, except
+   * those that the decision names. At most 50; `doneMore`: how many more there are.
+   */
+  readonly done?: readonly DoneEffect[]
+  readonly doneMore?: number
 }
 /** A message was sent to another activation's inbox. */
 export interface MessageSent {

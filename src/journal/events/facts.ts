@@ -133,6 +133,8 @@ export interface ApprovalResolved extends FactCommand {
   readonly inputHash?: string
   /** Of a yes: the id of the capability it gives, for one use. */
   readonly capability?: string
+  /** Of `retry`: the ids of the effects that are to be made once more. */
+  readonly repeat?: readonly string[]
 }
 /** A hook has thrown, or returned an invalid value. Its caller decides what follows. */
 export interface HookFailed extends FactCommand {

@@ -37,6 +37,8 @@ export interface RunForked {
     readonly run: RunId
     /** Absent: it was under way. */
     readonly outcome?: Outcome
+    /** When it ended; without an outcome: when it was begun. */
+    readonly at?: number
   }[]
   readonly reason?: string
   readonly by?: string
@@ -47,4 +49,6 @@ export interface DoneElsewhere {
   /** Of an earlier attempt at the same work: which one. */
   readonly activation?: ActivationId
   readonly outcome?: Outcome
+  /** When it ended; without an outcome: when it was begun. */
+  readonly at?: number
 }

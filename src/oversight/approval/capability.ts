@@ -62,6 +62,8 @@ export interface CapabilityUse {
   readonly activation: string
   /** The key of the effect or worker. */
   readonly key: string
+  /** Where it is: its activation, a colon and its address. Default: `key`, which may be that of an earlier attempt. */
+  readonly at?: string
   readonly tool: string
   readonly toolVersion: string
   readonly input: Json
@@ -101,7 +103,7 @@ export function capabilityProblem(capability: Capability, use: CapabilityUse): s
   if (run !== use.run) return `it was given in another run ("${run}")`
   if (activation !== use.activation || path.join('\u0000') !== use.path.join('\u0000'))
     return 'it was given to another agent'
-  if (!isWithin(use.key, activation, scope)) return 'it was given for another call'
+  if (!isWithin(use.at ?? use.key, activation, scope)) return 'it was given for another call'
   if (tool !== use.tool) return `it is for "${tool}"`
   if (toolVersion !== use.toolVersion)
     return `it is for version ${toolVersion} of "${tool}", and this is ${use.toolVersion}`

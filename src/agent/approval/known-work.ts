@@ -1,0 +1,108 @@
+/**
+ * Known work: what was done before for something that an approver is about to be asked about, in words for the
+ * approver, and for the model after a no.
+ *
+ * Owns: the sentences, and which calls are not asked about because they have completed. Does not own: which effect is
+ * the same as an earlier one (../../engine), the question (tool-gate.ts, code-approval.ts, work-review.ts).
+ * Holds: what happened, or may have, is never told as not done. It follows from recorded births, so replay finds the
+ * same (K3).
+ */
+import { asText, cut, type Json } from '../../core/index.ts'
+import { formatToolResult } from '../../edge/index.ts'
+import type { Context, KnownEffect } from '../../engine/index.ts'
+import type { DoneElsewhere, EarlierEffect } from '../../journal/index.ts'
+
+/** What was done before. */
+export interface KnownWork {
+  /** For the question, as part of its reason. */
+  readonly reason: string
+  /** For whoever asked, if the answer is no. One sentence. */
+  readonly told: string
+  /** Of one effect: a yes to the question decides its doubt, too; if edited arguments are approved, only with `any`. */
+  readonly decides?: 'exact' | 'any'
+  /** The call is not made. */
+  readonly release?: () => void
+}
+
+/** A tool, as far as it is looked at here. */
+interface CalledTool {
+  readonly name: string
+  readonly work:
+    | { readonly kind: 'effect'; readonly effect: 'read' | 'idempotent' | 'once' }
+    | { readonly kind: 'orchestration' }
+    | { readonly kind: 'agent'; readonly agent: { readonly name: string } }
+}
+
+const time = (at: number | undefined): string => (at === undefined ? '' : ` at ${new Date(at).toISOString()}`)
+
+/** How much of a result is told again, in characters. */
+const toldResult = 2_000
+/** How many effects are named in a sentence. */
+const namedMost = 10
+
+/**
+ * What is known of a call that needs an approval. `made`: it has completed; nobody is asked, and it ends as it did.
+ * `input`: the arguments that it runs with. Undefined: nothing.
+ */
+export function knownCall(
+  ctx: Context,
+  { name, work }: CalledTool,
+  agent: string,
+  input: Json,
+): 'made' | KnownWork | undefined {
+  if (work.kind !== 'effect') return knownWithin(ctx, work.kind === 'agent' ? work.agent.name : agent, name)
+  if (work.effect === 'read') return undefined
+  const known = ctx.known(name, { tool: name, effect: work.effect, equalBy: input })
+  return known?.state === 'done' ? knownEffect(name, known) : known?.state
+}
+
+function knownEffect(name: string, { done, isExact, release }: Extract<KnownEffect, { state: 'done' }>): KnownWork {
+  const what = sentenceOf(name, done, isExact)
+  const { outcome } = done
+  const result =
+    outcome?.status === 'completed'
+      ? `, with this result: ${cut(asText(formatToolResult(name, outcome).content), toldResult)}`
+      : ''
+  return { reason: what, told: `${what}${result}`, decides: isExact ? 'exact' : 'any', release }
+}
+
+function sentenceOf(name: string, { run, activation, outcome, at }: DoneElsewhere, isExact: boolean): string {
+  const when = time(at)
+  if (activation === undefined) {
+    const origin = `run ${run}, from which this one was forked,`
+    return outcome === undefined
+      ? `${origin} had begun "${name}" at this point${when}, and perhaps done it`
+      : `${origin} had already done "${name}" at this point${when}`
+  }
+  const which = isExact ? 'it' : `a call of "${name}" (with which arguments is not recorded)`
+  return outcome === undefined
+    ? `an earlier attempt (${activation}) began ${which}${when}, and perhaps did it`
+    : `an earlier attempt (${activation}) has already done ${which}${when}`
+}
+
+/** Work in a worker is done again; its own effects that have completed are not. */
+function knownWithin(ctx: Context, agent: string, name: string): KnownWork | undefined {
+  const before = ctx.knownBefore(agent)
+  if (before.length > 0) return knownEffects(before)
+  return ctx.knownOfOrigin(name)
+    ? whole(`the run from which this one was forked had already done some of this`)
+    : undefined
+}
+
+const whole = (what: string): KnownWork => ({ reason: what, told: what })
+
+/** Effects of earlier attempts. Undefined: there are none. */
+export function knownEffects(effects: readonly EarlierEffect[]): KnownWork | undefined {
+  if (effects.length === 0) return undefined
+  const named = effects
+    .slice(-namedMost)
+    .map(({ tool, address, outcome, at }) =>
+      outcome === undefined ? `perhaps "${tool ?? address}" (begun${time(at)})` : `"${tool ?? address}"${time(at)}`,
+    )
+  const more = effects.length - named.length
+  return whole(`earlier attempts have already done ${named.join(', ')}${more > 0 ? ` and ${more} more before` : ''}`)
+}
+
+/** A refusal of something of which is known what was done before: it is never told as not done. */
+export const toldRefusal = (refusal: string, known: KnownWork | undefined): string =>
+  known === undefined ? `not done: ${refusal}` : `not repeated: ${refusal}; but ${known.told}`
