@@ -327,7 +327,7 @@ class Play {
     const id = this.#newId('retry')
     this.#add(id, this.#paidBefore(run.id))
     try {
-      await runtime.retry(run.id, { runId: id, by: 'ann', again: true } as never)
+      await runtime.retry(run.id, { runId: id, by: 'ann', again: true })
       this.#moves.retry++
     } catch (thrown) {
       if (!this.#isDead) this.#bank.runs.delete(id)
