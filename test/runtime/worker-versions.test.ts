@@ -2,6 +2,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { z } from 'zod'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   agent,
@@ -350,4 +351,16 @@ test('a fork of a run keeps the version of its leader, and so of the workers tha
     event.type === 'activation.started' && event.agent === 'worker' ? [declared(event.version)] : [],
   )
   expect(births).toEqual(['1'])
+})
+
+test('what a person gives in place of an agent is checked by the version that the agent has in this run', async () => {
+  const made = (version: string, output: z.ZodType): Agent =>
+    agent({ name: 'crew', version, output, run: (ctx) => interrupt(ctx, 'go on?') as never })
+  const [first, second] = [made('1', z.object({ n: z.number() })), made('2', z.object({ word: z.string() }))]
+  await using runtime = await deployed({ agents: [first] }, { agents: [second], earlier: [first] })
+  const run = runtime.handle('r')
+  await run.control.takeOver({ by: 'ann' })
+  await expect(run.control.finish({ output: { word: 'x' } })).rejects.toMatchObject({ code: 'input.invalid' })
+  await run.control.finish({ output: { n: 1 } })
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: { n: 1 } })
 })

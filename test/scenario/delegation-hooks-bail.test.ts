@@ -149,7 +149,11 @@ describe('bail', () => {
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
   })
   test('a late answer to a question that the bail took back is told so: nobody has answered it', async () => {
-    const asker = agent({ name: 'w2', description: 'Asks.', run: async (ctx) => String(await interrupt(ctx, 'well?')) })
+    const asker = agent({
+      name: 'w2',
+      description: 'Asks.',
+      run: async (ctx) => JSON.stringify(await interrupt(ctx, 'well?')),
+    })
     const gate = scripted(async () => (await pause(60), 'w1 result'))
     const { onComplete } = bailing()
     const { run } = await led({ onComplete }, scripted(delegates(['w1', 'a'], ['w2', 'b'])), [

@@ -168,6 +168,8 @@ export class Stage {
   readonly ran: string[] = []
   readonly agents: Orchestration[] = []
   onMissingVersion: 'move' | 'park' = 'move'
+  /** Which version of a worker belongs to a leader: by `leader version worker`. */
+  readonly belongs = new Map<string, string>()
   #runs = 0
 
   private constructor(clock: ManualClock, bench: Bench) {
@@ -215,12 +217,13 @@ export class Stage {
   }
 
   get registry(): Registry {
-    const { agents } = this
+    const { agents, belongs } = this
     const missing = this.onMissingVersion
     return {
       onMissingVersion: missing,
       find: (name, version) =>
         agents.findLast((agent) => agent.name === name && (version === undefined || agent.version === version)),
+      workerVersion: (leader, version, worker) => belongs.get(`${leader} ${version} ${worker}`),
     }
   }
 

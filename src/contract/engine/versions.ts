@@ -241,6 +241,61 @@ export const versionCases: readonly Play[] = [
     },
   },
   {
+    invariant: 'K4',
+    name: 'a worker begins in the version that belongs to its leader, or to a leader above it',
+    async play(stage) {
+      const version: Body = async (ctx) => ctx.place.version
+      stage.agent('a', version, '1')
+      stage.agent('b', version, '1')
+      stage.agent('a', version, '2')
+      stage.agent('b', version, '2')
+      const both: Body = async (ctx) =>
+        [await ended(ctx, ctx.start('a', null)), await ended(ctx, ctx.start('b', null))] as unknown as Json
+      stage.agent('inner', both)
+      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('inner', null)))
+      stage.belongs.set('inner 1 a', '1').set('lead 1 b', '1')
+      await stage.drive()
+      const { outcome } = await stage.play('lead')
+      assert.deepEqual(outcome, completed([completed('1'), completed('1')] as unknown as Json))
+      stage.belongs.clear()
+      assert.deepEqual(
+        (await stage.play('lead')).outcome,
+        completed([completed('2'), completed('2')] as unknown as Json),
+      )
+    },
+  },
+  {
+    invariant: 'K4',
+    name: 'if the version that belongs to its leader is gone, a worker that begins moves, and the move is recorded',
+    async play(stage) {
+      stage.agent('a', async (ctx) => ctx.place.version, '2')
+      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('a', null)))
+      stage.belongs.set('lead 1 a', '1')
+      await stage.drive()
+      const run = await stage.start('lead')
+      assert.deepEqual(await stage.outcome(run), completed('2'))
+      assert.deepEqual(await stage.all(run, 'agent.moved'), [{ type: 'agent.moved', from: '1', to: '2' }])
+    },
+  },
+  {
+    invariant: 'K4',
+    name: "with 'park' such a worker waits until its version is there",
+    restarts: true,
+    async play(stage) {
+      stage.agent('a', async () => 'new', '2')
+      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('a', null)))
+      stage.belongs.set('lead 1 a', '1')
+      stage.onMissingVersion = 'park'
+      await stage.drive()
+      const run = await stage.start('lead')
+      await stage.status(run, 'stuck')
+      stage.agent('a', async () => 'old', '1')
+      await stage.restart('close')
+      assert.deepEqual(await stage.outcome(run), completed('old'))
+      assert.equal(await stage.has(run, 'agent.moved'), false)
+    },
+  },
+  {
     invariant: 'K7',
     name: 'starting an agent that is not registered is a result for the leader',
     async play(stage) {
