@@ -89,7 +89,10 @@ async function wrongForks(
   return wrong
 }
 
-type Rule = (request: { readonly messages: readonly Message[] }) => ModelAnswerInput | string | Promise<string>
+type Rule = (request: {
+  readonly messages: readonly Message[]
+  readonly signal: AbortSignal
+}) => ModelAnswerInput | string | Promise<string>
 
 const worker = (name: string, model: Rule): Agent =>
   agent({ name, description: `Is ${name}.`, model, retry: { attempts: 1 } })
@@ -103,6 +106,10 @@ const leads =
       ? JSON.stringify(told(messages))
       : delegates(...names.map((name): [string, string] => [name, 'do it']))
   }
+
+/** Works until it is stopped. */
+const untilStopped: Rule = ({ signal }) =>
+  new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
 
 const boss = (turns: readonly (readonly string[])[], workers: readonly Agent[], delegation: Delegation): Agent =>
   supervisor({ name: 'boss', description: 'Leads.', model: leads(...turns), workers, delegation })
@@ -135,11 +142,9 @@ const shapes: readonly (readonly [string, () => Agent])[] = [
   [
     'a hedge',
     () =>
-      boss(
-        [['slow']],
-        [worker('slow', () => new Promise((done) => setTimeout(done, 150, 'SLOW'))), worker('fast', () => 'FAST')],
-        { workers: { slow: { hedge: { afterMs: 20, with: 'fast' } } } },
-      ),
+      boss([['slow']], [worker('slow', untilStopped), worker('fast', () => 'FAST')], {
+        workers: { slow: { hedge: { afterMs: 20, with: 'fast' } } },
+      }),
   ],
   [
     'two delegations, one of which is tried again',
