@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { agent, interrupt, step, supervisor, tool, type Agent } from '../../src/index.ts'
+import { asText } from '../../src/core/index.ts'
 import type { Message, ModelAnswerInput } from '../../src/model/index.ts'
 import type { Delegation } from '../../src/supervisor/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
@@ -135,7 +136,7 @@ const shapes: readonly (readonly [string, () => Agent])[] = [
         run: async (ctx) => {
           const one = await step(ctx, `one:${ctx.id('a')}`, () => 'one')
           const said = await interrupt(ctx, 'two?')
-          return [one, String(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
+          return [one, asText(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
         },
       }),
   ],
@@ -173,7 +174,7 @@ const shapes: readonly (readonly [string, () => Agent])[] = [
             run: async (ctx) => {
               const one = await step(ctx, `one:${ctx.id('a')}`, () => 'one')
               const said = await interrupt(ctx, 'two?')
-              return [one, String(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
+              return [one, asText(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
             },
           }),
         ],
@@ -283,10 +284,10 @@ describe('a fork of a run of a session has a session of its own', () => {
     agent({
       name: 'echo',
       model: ({ messages }) => {
-        const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [String(content)]))
+        const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [asText(content)]))
         return texts.at(-1) === 'ask' ? calls(['ask', {}]) : `[${texts.join(' | ')}]`
       },
-      tools: [tool({ name: 'ask', run: async (ctx) => String(await interrupt(ctx, 'well?')) })],
+      tools: [tool({ name: 'ask', run: async (ctx) => asText(await interrupt(ctx, 'well?')) })],
     })
   const answer = async (runtime: Runtime, run: Run<unknown>): Promise<unknown> =>
     ((await ended(runtime, run)) as { output?: unknown }).output

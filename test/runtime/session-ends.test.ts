@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, FailureError, interrupt, supervisor, type Agent } from '../../src/index.ts'
-import { failure } from '../../src/core/index.ts'
+import { asText, failure } from '../../src/core/index.ts'
 import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
 import { delegates } from '../scenario/team.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
@@ -30,7 +30,7 @@ function talker(begun: () => void = () => {}): { readonly root: Agent; readonly 
     name: 'talker',
     retry: { attempts: 1 },
     model: ({ messages, signal }) => {
-      const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [`${role}: ${String(content)}`]))
+      const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [`${role}: ${asText(content)}`]))
       shown.push(texts)
       if (texts.at(-1) === 'user: fail') throw new FailureError(failure('agent.failed', 'as asked', 'internal'))
       if (texts.at(-1) !== 'user: work') return 'said'
@@ -120,7 +120,7 @@ describe('a run that is ended from outside: the next one goes on at once, and is
   })
 
   test('all of its work done while a human has it: the human’s answer is the turn', async () => {
-    const asker = agent({ name: 'asker', run: async (ctx) => String(await interrupt(ctx, 'well?')) })
+    const asker = agent({ name: 'asker', run: async (ctx) => asText(await interrupt(ctx, 'well?')) })
     const { root, shown } = talker()
     const runtime = await runtimeWith({ agents: [asker, root] })
     const run = await runtime.start(asker, 'work', { session })
@@ -138,7 +138,7 @@ describe('a run that is ended from outside: the next one goes on at once, and is
   test('ended while no process drives it, and without its code', async () => {
     const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
     const holder = (version: string): Agent =>
-      agent({ name: 'holder', version, run: async (ctx) => String(await interrupt(ctx, 'well?')) })
+      agent({ name: 'holder', version, run: async (ctx) => asText(await interrupt(ctx, 'well?')) })
     const { root, shown } = talker()
     for (const how of ['with-code', 'without-code'] as const) {
       const old = await runtimeUnderTest({ store, agents: [holder('1')] })
