@@ -91,7 +91,7 @@ describe('a run that is ended from outside: the next one goes on at once, and is
   test('at a limit', async () => {
     const { root, shown } = talker()
     const runtime = await runtimeWith({ agents: [root] })
-    expect(await runtime.run(root, 'work', { session, limits: { minutes: 0.0005 } })).toMatchObject({
+    expect(await runtime.run(root, 'work', { session, limits: { minutes: 0.02 } })).toMatchObject({
       status: 'limited',
     })
     await runtime.run(root, 'next', { session })
