@@ -17,11 +17,41 @@ export interface Exchange {
   readonly agent: string
   readonly input: string
   readonly answer: string
+  /** How the work ended that gave no answer. */
+  readonly ended?: UnansweredEnd
   /** Feedback of code to the agent while it worked. */
   readonly feedback?: readonly string[]
   /** The agent that received the feedback, if it is not the one that answered. */
   readonly told?: string
 }
+
+/** How work ended that gave no answer. `why`: the code of its failure, or the name of its limit. */
+export interface UnansweredEnd {
+  readonly status: Outcome['status']
+  readonly why?: string
+}
+
+/** Codes are words of code. Others, which code may have made of what it was told, are not shown to models. */
+const codeForm = /^[a-z][a-z0-9.-]{0,63}$/
+
+/** How an outcome without an answer is remembered. */
+export function unansweredEnd(outcome: Outcome): UnansweredEnd {
+  const { status } = outcome
+  const why = status === 'failed' ? outcome.failure.code : status === 'limited' ? outcome.limit : undefined
+  return why !== undefined && codeForm.test(why) ? { status, why } : { status }
+}
+
+/** What models are told in the place of an answer. */
+const endTexts: { readonly [Status in Outcome['status']]: string } = {
+  completed: 'the run completed without an answer',
+  failed: 'the run failed',
+  limited: 'the run reached its limit',
+  'timed-out': 'the run ran out of time',
+  cancelled: 'the run was cancelled',
+  bailed: 'the run was ended without an answer',
+}
+const endNotice = ({ status, why }: UnansweredEnd): string =>
+  `[not answered: ${endTexts[status]}${why === undefined ? '' : ` (${why})`}]`
 
 /**
  * The text by which an outcome is remembered: the answer, or the text so far if a hook or a limit ended the work.
@@ -88,12 +118,12 @@ export async function addExchange(
   return kept as unknown as Exchange
 }
 
-/** The exchanges as messages for an edge, in order. */
+/** The exchanges as messages for an edge, in order. What has no answer is told as such, and not as the agent's word. */
 export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeMessage[] =>
-  exchanges.flatMap(({ input, feedback = [], answer, agent, told = agent }): EdgeMessage[] => [
+  exchanges.flatMap(({ input, feedback = [], answer, ended, agent, told = agent }): EdgeMessage[] => [
     { role: 'user', text: input },
     ...feedback.map((text): EdgeMessage => ({ role: 'user', text, for: told })),
-    { role: 'assistant', text: answer, agent },
+    ended === undefined ? { role: 'assistant', text: answer, agent } : { role: 'user', text: endNotice(ended) },
   ])
 
 /** What an external memory may answer: messages, a text (shown as a user message), or nothing. */

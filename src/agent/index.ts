@@ -83,6 +83,7 @@ export {
   type Exchange,
   type KnownExchanges,
   type RecalledMemory,
+  unansweredEnd,
   type ExchangeKeys,
 } from './exchange-store.ts'
 export { invalidInput, ToolBinding } from './approval/tool-gate.ts'

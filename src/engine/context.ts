@@ -354,8 +354,11 @@ export interface Context {
   scope(name: string): Context
   /** Records a fact, once. */
   emit(event: DomainEvent): void
-  /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
+  /**
+   * Registers what undoes earlier work if this activation is cancelled. Last registered runs first. `ended`: how the
+   * activation will have ended.
+   */
+  onCancel(name: string, undo: (ctx: Context, ended: Outcome) => Promise<void>, options?: OnCancelOptions): void
   /**
    * The hook that a start refers to by this name: a function, or an agent that measures. Absent where the runtime has
    * no named hooks.
@@ -414,8 +417,8 @@ export interface SummedTraffic {
 /** When a compensation runs. */
 export interface OnCancelOptions {
   /**
-   * Also where what was done is to stay (`run.control.cancel` with `undo: false`): it gives something back, and undoes
-   * nothing. Default false.
+   * Also where what was done is to stay (`run.control.cancel` with `undo: false`, `run.control.finish`): it gives
+   * something back, and undoes nothing. Default false.
    */
   readonly always?: boolean
 }

@@ -341,13 +341,16 @@ export const questionShape: Shape = (value) =>
 export function valueShape(stream: string | undefined, key: string): Shape {
   if (key === '$line' || key.startsWith('$thread') || key.startsWith('$active.')) return 'kept'
   if (key === '$grants') return (value) => (Array.isArray(value) ? [grant] : { '*': grant })
+  if (key === '$turns.owed') return [exchange]
   if (key.startsWith('$')) return exchange
   return stream !== undefined && /^(?:reg|trust|mem)_/.test(stream) ? 'text' : 'payload'
 }
 /** An exchange of a session or a thread: a question and its answer. */
-const exchange = { run: 'kept', agent: 'kept' } satisfies Shape
+const exchange = { run: 'kept', agent: 'kept', ended: 'kept' } satisfies Shape
 const grant = { '*': 'kept', by: 'text', input: 'payload' } satisfies Shape
 
 /** The result of reading several values at once. */
 export const valuesShape = (stream: string | undefined, keys: readonly string[]): Shape =>
-  keys.every((key) => valueShape(stream, key) !== 'payload') ? [exchange] : 'payload'
+  keys.every((key) => valueShape(stream, key) !== 'payload')
+    ? [(value) => (Array.isArray(value) ? [exchange] : exchange)]
+    : 'payload'

@@ -52,7 +52,7 @@ export function registerAgents(
   given: readonly Agent[],
   earlier: readonly Agent[],
   onMissingVersion: 'move' | 'park',
-  parts: LayerParts = { hasEnded: () => Promise.resolve(false) },
+  parts: LayerParts = { endOf: () => Promise.resolve(undefined) },
   channels?: readonly Channel[],
 ): Agents {
   const byName = new Map<string, RegisteredVersions>()

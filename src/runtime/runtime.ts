@@ -56,7 +56,8 @@ import {
 } from './operator/retry.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
-import { listRuns } from './session-queue.ts'
+import type { EndOf } from './session.ts'
+import { endOfRun, listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
@@ -194,18 +195,15 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
     ...embedded
   } = others
-  // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
-  const hasEnded = async (run: RunId): Promise<boolean> => {
-    const summary = await engine?.summary(run)
-    return summary === undefined || summary.endedAt !== undefined
-  }
+  // agents are checked before a store is opened; how a run has ended is asked for only when one drives
+  const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
   try {
     mustBeFine(options)
     const place = storeKind(store)
     mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
-    const parts = { hasEnded, memory, trust, find }
+    const parts = { endOf, memory, trust, find }
     const registry: Agents = registerAgents(
       agents,
       earlier,

@@ -5,10 +5,11 @@
  * first is queued; only the queue says so, and the run records nothing of it. K2: any process may ask.
  */
 import type { RunId } from '../core/index.ts'
+import { briefText, readEdge } from '../edge/index.ts'
 import { mostListed, mustBeRunFilter, streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
-import type { RunView } from '../journal/index.ts'
+import { isEdge, type RunView } from '../journal/index.ts'
 import { hasEnded } from './feed/run-feed.ts'
-import { runsInLine, sessionQueue } from './session.ts'
+import { runsInLine, sessionQueue, turnOf, type EndOf } from './session.ts'
 
 type Waits = Pick<RunSummary, 'run' | 'caller'>
 
@@ -25,6 +26,17 @@ async function behindIn(engine: Engine, [first, ...others]: readonly RunId[], ru
   if (first === undefined || !others.includes(run)) return undefined
   const ahead = await engine.summary(first)
   return ahead === undefined || hasEnded(ahead.status) ? undefined : first
+}
+
+/** How a run of a session has ended that did not leave the queue: its turn, of its journal. Undefined: it goes on. */
+export async function endOfRun(engine: Engine, run: RunId): ReturnType<EndOf> {
+  const summary = await engine.summary(run)
+  if (summary === undefined) return {}
+  if (summary.endedAt === undefined) return undefined
+  const [events, end] = await Promise.all([engine.read(run), engine.outcome(run)])
+  const first = events[0]?.event
+  if (first?.type !== 'activation.started' || !isEdge(first.input)) return {}
+  return { turn: turnOf({ run, agent: first.agent }, briefText(readEdge(first.input).work.brief), end.outcome) }
 }
 
 /** The view of a run, with the status `queued` if it waits for its session. */

@@ -8,14 +8,17 @@
  * removing a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent
  * format. S3: a run leaves the queue however its code ends. S4: if the first run ended without leaving (its code was
  * missing, or the store failed it), a waiting run removes it; waiting runs check when they join and repeatedly. S5:
- * each run stores one turn.
+ * each run that had the session stores one turn, whoever ends it: where it is ended from outside, the compensation does
+ * (`$turns.owed`: turns of runs that ended without their code, or in the queue; the next run stores them).
  */
 import {
   addExchange,
   countExchanges,
   exchangeMessages,
   exchangeSlots,
+  unansweredEnd,
   releaseLock,
+  removeFromLock,
   mostExchanges,
   callHook,
   hookNamed,
@@ -45,7 +48,16 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '../edge/index.ts'
-import { rootsInQueue, type Context, type RootQueue, type StepIO } from '../engine/index.ts'
+import {
+  isLeaving,
+  rootsInQueue,
+  thrownOutcome,
+  type Context,
+  type Place,
+  type RootQueue,
+  type SessionValues,
+  type StepIO,
+} from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
 
@@ -81,9 +93,14 @@ export interface RootExtras {
 }
 
 const shelf: ExchangeKeys = { count: '$turns', slot: (nth) => `$turn.${nth % exchangeSlots}` }
+/** Turns of runs that did not have the session when they ended: the next run that has it puts them to the others. */
+const owedKey = '$turns.owed'
+const turnsIn = (value: Json | undefined): readonly Exchange[] =>
+  Array.isArray(value) ? (value as readonly unknown[] as readonly Exchange[]) : []
+const turnShape = { run: 'kept', agent: 'kept', ended: 'kept' } as const
 
-/** Whether a run has ended or was removed. */
-export type HasEnded = (run: RunId) => Promise<boolean>
+/** A run that has ended: with its turn, if it began and its journal is there. Undefined: it has not ended. */
+export type EndOf = (run: RunId) => Promise<{ readonly turn?: Exchange } | undefined>
 
 /** The query to a session memory. */
 export interface SessionQuery {
@@ -116,7 +133,7 @@ export interface SessionMemory {
 
 /** The parts of the runtime that sessions use. */
 export interface SessionParts {
-  readonly hasEnded: HasEnded
+  readonly endOf: EndOf
   readonly memory?: SessionMemory | undefined
 }
 
@@ -132,7 +149,7 @@ async function orchestrateRoot(
   ctx: Context,
   recorded: Edge,
   work: ActivationWork,
-  { hasEnded, memory }: SessionParts,
+  { endOf, memory }: SessionParts,
 ): Promise<Outcome> {
   const { extras: said = {}, ...fixed } = recorded.run
   const extras: RootExtras = said
@@ -144,32 +161,41 @@ async function orchestrateRoot(
   }
   const inSession = ctx.scope('session')
   const { run } = ctx.place
-  const line = lockOf(extras.busySession ?? 'queue', hasEnded)
+  const line = lockOf(extras.busySession ?? 'queue', endOf)
   const me = entryOf(ctx.place.activation)
-  ctx.onCancel('session', async (undo) => releaseLock(undo.scope('session'), line, me, me), { always: true })
-  const holder = await acquireLock(inSession, line, me)
-  if (holder?.id !== me.id) return busy(ctx.place.caller.session, holder && runOf(holder.at))
-  await setValues(inSession, extras)
-  const { values } = inSession
-  const count = await countExchanges(values, shelf)
   const query: SessionQuery = {
     caller: ctx.place.caller,
     run,
     agent: ctx.place.agent,
     prompt: briefText(edge.work.brief),
   }
+  const mine: OwnTurn = { place: 'queued', count: undefined }
+  ctx.onCancel(
+    'session',
+    async (undo, ended) => {
+      const scope = undo.scope('session')
+      await endTurn(scope, mine, turnOf(ctx.place, query.prompt, ended), memory, query)
+      await (mine.place === 'queued' ? removeFromLock : releaseLock)(scope, line, me, me)
+    },
+    { always: true },
+  )
+  const holder = await acquireLock(inSession, line, me)
+  if (holder?.id !== me.id) {
+    mine.place = 'refused'
+    return busy(ctx.place.caller.session, holder && runOf(holder.at))
+  }
+  mine.place = 'at work'
+  await setValues(inSession, extras)
+  const { values } = inSession
+  const count = await countTurns(values, mine)
   const all =
     memory === undefined
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
   const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : withHistory(edge, turns)))
-  const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
-  if (turn !== undefined) {
-    await addExchange(values, shelf, count, turn)
-    if (memory?.save !== undefined)
-      await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
-  }
+  const ended = 'thrown' in outcome ? thrownOutcome(outcome.thrown) : outcome
+  await endTurn(inSession, mine, turnOf(ctx.place, query.prompt, ended), memory, query)
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await releaseLock(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
@@ -180,6 +206,68 @@ const withHistory = (edge: Edge, turns: readonly EdgeMessage[]): Edge => ({
   ...edge,
   work: { ...edge.work, history: [...(edge.work.history ?? []), ...turns] },
 })
+
+/** What the activation knows of its turn in the session. In memory only: a replay makes the same of the same reads. */
+interface OwnTurn {
+  /** It waits, was not let in, has the session, or has stored its turn. */
+  place: 'queued' | 'refused' | 'at work' | 'told'
+  /** How many turns were before it, as soon as that is known. */
+  count: number | undefined
+}
+
+/** Puts the turns that others owe to those that are there. How many there are then. */
+async function countTurns(values: SessionValues, mine: OwnTurn): Promise<number> {
+  const [before, owed] = await values.getAll([shelf.count, owedKey])
+  mine.count = typeof before === 'number' ? before : 0
+  const missing = turnsIn(owed)
+  if (missing.length === 0) return mine.count
+  // one that was put there by a run that then lost its code is not put there again
+  const there = new Set((await newestExchanges(values, shelf, mine.count, mostExchanges)).map(({ run }) => run))
+  for (const turn of missing) {
+    if (there.has(turn.run)) continue
+    await addExchange(values, shelf, mine.count, turn)
+    mine.count++
+  }
+  const told = new Set(missing.map(({ run }) => run))
+  await values.update(owedKey, (value) => turnsIn(value).filter(({ run }) => !told.has(run)) as unknown as Json)
+  return mine.count
+}
+
+/** Adds a turn to those that are owed, once. */
+const oweTurn = async ({ values }: Context, turn: Exchange): Promise<void> => {
+  await values.update(owedKey, (value) => {
+    const owed = turnsIn(value)
+    return (owed.some(({ run }) => run === turn.run) ? owed : [...owed, turn]) as unknown as Json
+  })
+}
+
+/**
+ * Stores the turn of a run as it ends, whoever ends it. A run whose code has returned and that a human finishes then
+ * has one turn: the human's. One that never had the session has a turn only if a human has answered for it.
+ */
+async function endTurn(
+  ctx: Context,
+  mine: OwnTurn,
+  turn: Exchange,
+  memory: SessionMemory | undefined,
+  query: SessionQuery,
+): Promise<void> {
+  const { values } = ctx
+  const answers = turn.ended === undefined
+  if (mine.place === 'refused' || (mine.place === 'queued' && !answers)) return
+  if (mine.place === 'queued') await oweTurn(ctx, turn)
+  else if (mine.place === 'told' && mine.count !== undefined)
+    await values.update(shelf.slot(mine.count), (value) =>
+      isObject(value) && value['run'] === turn.run ? (turn as unknown as Json) : value,
+    )
+  else {
+    mine.count ??= await countExchanges(values, shelf)
+    await addExchange(values, shelf, mine.count, turn)
+    mine.place = 'told'
+  }
+  if (answers && memory?.save !== undefined)
+    await saved(ctx, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
+}
 
 /** Records that a requested version is missing and the current code is used. */
 function warn(ctx: Context, { unknown = [] }: RootExtras): void {
@@ -199,11 +287,15 @@ async function keep({ values }: Context, outcome: Outcome): Promise<void> {
   if (kept !== undefined) await values.update(kept.key, () => kept.value)
 }
 
-/** An error of an agent's code must not keep the session: it is rethrown after the lock is released. */
+/**
+ * An error of an agent's code must not keep the session: it is rethrown after the lock is released. Where the engine
+ * makes the code leave, its compensation does that.
+ */
 async function settled(work: () => Promise<Outcome>): Promise<Outcome | { readonly thrown: unknown }> {
   try {
     return await work()
   } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
     return { thrown }
   }
 }
@@ -223,7 +315,7 @@ export const sessionQueue: RootQueue = { key: '$line', turn: { type: '$session.y
 export const runsInLine = (value: Json): readonly RunId[] => rootsInQueue(value).map(runOf)
 
 /** The lock of a session; it stores the roots of its runs. */
-const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
+const lockOf = (when: BusySession, endOf: EndOf): FifoLock => ({
   key: sessionQueue.key,
   word: sessionQueue.turn.type,
   read: (value) => ({ all: rootsInQueue(value).map(entryOf), ...(isObject(value) ? passedByIn(value) : undefined) }),
@@ -232,10 +324,14 @@ const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
     ...(passedBy === undefined ? undefined : { passedBy }),
   }),
   mayWait: () => when === 'queue',
-  /** A recorded read of another run. */
+  /** A recorded read of another run. One that ended without its code has left neither the queue nor a turn. */
   async isGone(ctx, { at }) {
-    const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(runOf(at)), { effect: 'read' }))
-    return outcome.status === 'completed' && outcome.output === true
+    const look = async (): Promise<Json> => ((await endOf(runOf(at))) ?? null) as unknown as Json
+    const { outcome } = await ctx.next(ctx.begin('look', look, { effect: 'read', holds: { turn: turnShape } }))
+    if (outcome.status !== 'completed' || !isObject(outcome.output)) return false
+    const { turn } = outcome.output
+    if (turn !== undefined) await oweTurn(ctx, turn as unknown as Exchange)
+    return true
   },
 })
 
@@ -247,16 +343,16 @@ const busy = (session: string, holder: string | undefined): Outcome =>
   )
 
 /**
- * The turn of a run that answered, also partially. A failed run is no turn: later runs must not read it as an answer.
+ * The turn of a run that has ended: what it was asked, and its answer, also a partial one, or how it ended without one.
+ * Later runs must not read that as an answer.
  */
-function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefined {
-  const { run, agent: root } = ctx.place
+export function turnOf({ run, agent: root }: Pick<Place, 'run' | 'agent'>, input: string, outcome: Outcome): Exchange {
   const answer = rememberedAnswer(outcome)
   const { answeredBy: agent = root, feedback } = handoffOf(outcome)
-  if (answer === undefined) return undefined
+  if (answer === undefined) return { run, agent: root, input, answer: '', ended: unansweredEnd(outcome) }
   // after a transfer another agent may have answered: a later run sees its text as its own
   const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }
-  return { run, agent, input: briefText(edge.work.brief), answer, ...noted }
+  return { run, agent, input, answer, ...noted }
 }
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {

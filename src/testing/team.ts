@@ -111,7 +111,7 @@ export interface TeamScenario extends Pick<
 export function teamScenario(team: TeamScenario): Scenario {
   const { name = 'team', agents, agent = agents[0]!, input, outside, channels, hooks = {}, ...options } = team
   const named = (each: string): Agent | undefined => registry.named(each)
-  const parts = { hasEnded: () => Promise.resolve(false), find: findHook(hooks, named) }
+  const parts = { endOf: () => Promise.resolve(undefined), find: findHook(hooks, named) }
   const registry: Agents = registerAgents(agents, [], 'park', parts, channels)
   return {
     name,

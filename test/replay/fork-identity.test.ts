@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { agent, interrupt, step, supervisor, tool, type Agent } from '../../src/index.ts'
+import { asText } from '../../src/core/index.ts'
 import type { Message, ModelAnswerInput } from '../../src/model/index.ts'
 import type { Delegation } from '../../src/supervisor/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
@@ -89,7 +90,10 @@ async function wrongForks(
   return wrong
 }
 
-type Rule = (request: { readonly messages: readonly Message[] }) => ModelAnswerInput | string | Promise<string>
+type Rule = (request: {
+  readonly messages: readonly Message[]
+  readonly signal: AbortSignal
+}) => ModelAnswerInput | string | Promise<string>
 
 const worker = (name: string, model: Rule): Agent =>
   agent({ name, description: `Is ${name}.`, model, retry: { attempts: 1 } })
@@ -103,6 +107,10 @@ const leads =
       ? JSON.stringify(told(messages))
       : delegates(...names.map((name): [string, string] => [name, 'do it']))
   }
+
+/** Works until it is stopped. */
+const untilStopped: Rule = ({ signal }) =>
+  new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
 
 const boss = (turns: readonly (readonly string[])[], workers: readonly Agent[], delegation: Delegation): Agent =>
   supervisor({ name: 'boss', description: 'Leads.', model: leads(...turns), workers, delegation })
@@ -128,18 +136,16 @@ const shapes: readonly (readonly [string, () => Agent])[] = [
         run: async (ctx) => {
           const one = await step(ctx, `one:${ctx.id('a')}`, () => 'one')
           const said = await interrupt(ctx, 'two?')
-          return [one, String(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
+          return [one, asText(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
         },
       }),
   ],
   [
     'a hedge',
     () =>
-      boss(
-        [['slow']],
-        [worker('slow', () => new Promise((done) => setTimeout(done, 150, 'SLOW'))), worker('fast', () => 'FAST')],
-        { workers: { slow: { hedge: { afterMs: 20, with: 'fast' } } } },
-      ),
+      boss([['slow']], [worker('slow', untilStopped), worker('fast', () => 'FAST')], {
+        workers: { slow: { hedge: { afterMs: 20, with: 'fast' } } },
+      }),
   ],
   [
     'two delegations, one of which is tried again',
@@ -168,7 +174,7 @@ const shapes: readonly (readonly [string, () => Agent])[] = [
             run: async (ctx) => {
               const one = await step(ctx, `one:${ctx.id('a')}`, () => 'one')
               const said = await interrupt(ctx, 'two?')
-              return [one, String(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
+              return [one, asText(said), await step(ctx, `three:${ctx.id('b')}`, () => 'three')]
             },
           }),
         ],
@@ -278,10 +284,10 @@ describe('a fork of a run of a session has a session of its own', () => {
     agent({
       name: 'echo',
       model: ({ messages }) => {
-        const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [String(content)]))
+        const texts = messages.flatMap(({ role, content }) => (role === 'system' ? [] : [asText(content)]))
         return texts.at(-1) === 'ask' ? calls(['ask', {}]) : `[${texts.join(' | ')}]`
       },
-      tools: [tool({ name: 'ask', run: async (ctx) => String(await interrupt(ctx, 'well?')) })],
+      tools: [tool({ name: 'ask', run: async (ctx) => asText(await interrupt(ctx, 'well?')) })],
     })
   const answer = async (runtime: Runtime, run: Run<unknown>): Promise<unknown> =>
     ((await ended(runtime, run)) as { output?: unknown }).output

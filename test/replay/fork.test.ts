@@ -214,7 +214,7 @@ describe('K4: a fork at any position', () => {
       expect(made.slice(before)).toEqual([])
       expect(await feed(run)).toEqual(events)
     },
-    90_000,
+    240_000,
   )
 })
 

@@ -46,7 +46,15 @@ test('a run is shown what earlier runs were asked and answered', async () => {
   await runtime.run(talker, 'fail', { session })
   const outcome = await runtime.run(talker, 'two', { session })
   expect(outcome).toMatchObject({
-    output: { said: 'two', before: ['user: one', 'assistant: {"said":"one","before":[]}'] },
+    output: {
+      said: 'two',
+      before: [
+        'user: one',
+        'assistant: {"said":"one","before":[]}',
+        'user: fail',
+        'user: [not answered: the run failed (agent.failed)]',
+      ],
+    },
   })
   expect(await runtime.run(talker, 'three', { session: 'ses_2' })).toMatchObject({ output: { before: [] } })
 })

@@ -116,7 +116,7 @@ export interface AgentContext extends Context {
   /** As `delegate(ctx, …)`. */
   delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>>
   scope(name: string): AgentContext
-  onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void
+  onCancel(name: string, undo: (ctx: AgentContext, ended: Outcome) => Promise<void>, options?: OnCancelOptions): void
 }
 
 /** The context with the verbs as methods. Returns the same context if it has them. */
@@ -131,8 +131,12 @@ class VerbContext extends ContextView implements AgentContext {
     return this.of(this.ctx.scope(name))
   }
 
-  override onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void {
-    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
+  override onCancel(
+    name: string,
+    undo: (ctx: AgentContext, ended: Outcome) => Promise<void>,
+    options?: OnCancelOptions,
+  ): void {
+    this.ctx.onCancel(name, (undoing, ended) => undo(this.of(undoing), ended), options)
   }
 
   interrupt<S extends SchemaLike | undefined = undefined>(

@@ -71,7 +71,15 @@ import {
 } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
-import { RestartRequested, Scope, whereaboutsOf, type Undoing, type Verbs, type Whereabouts } from './scope.ts'
+import {
+  RestartRequested,
+  Scope,
+  whereaboutsOf,
+  type Undo,
+  type Undoing,
+  type Verbs,
+  type Whereabouts,
+} from './scope.ts'
 import { Traffic } from './traffic.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
 import type { StopCause } from '../mail.ts'
@@ -487,7 +495,7 @@ export class Activation implements Owner, Verbs {
     }
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>, { always = false }: OnCancelOptions = {}): void {
+  onCancel(name: string, undo: Undo, { always = false }: OnCancelOptions = {}): void {
     this.#cancellation.register(name, undo, always)
   }
 

@@ -6,10 +6,10 @@
  */
 import { cancelled, failed, failure, failureFrom, timedOut, type Outcome } from '../../core/index.ts'
 import type { CancelReceived } from '../../journal/index.ts'
-import { Cancelled, type Context } from '../context.ts'
+import { Cancelled } from '../context.ts'
 import { undoPath, type Operation } from './operation.ts'
 import type { RecordedLog } from './recorded-log.ts'
-import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
+import { RestartRequested, Scope, type Undo, type Undoing, type Verbs } from './scope.ts'
 import type { PendingWaits } from './waits.ts'
 
 /** How long one compensation may take by default. Milliseconds. */
@@ -29,7 +29,7 @@ export class Cancellation {
   /** Why it was cancelled, if it was. */
   reason: string | undefined
   #undoing = false
-  #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] | undefined
+  #compensations: { name: string; undo: Undo; always: boolean }[] | undefined
 
   /** The first cancel counts. False: there was one before. */
   begin(event: CancelReceived): boolean {
@@ -39,7 +39,7 @@ export class Cancellation {
     return true
   }
 
-  register(name: string, undo: (ctx: Context) => Promise<void>, always: boolean): void {
+  register(name: string, undo: Undo, always: boolean): void {
     ;(this.#compensations ??= []).push({ name, undo, always })
   }
 
@@ -55,20 +55,22 @@ export class Cancellation {
   }
 
   /**
-   * Undoes everything, unless a human has finished the work: then it stands; or what was done is to stay: then only
-   * what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure
+   * Undoes everything. Where what was done is to stay, or a human has finished the work, only what must happen in any
+   * case does. One that fails or hangs does not keep the others from running; the first failure
    * is thrown at the end.
    */
   async undo(activation: Undoable, log: RecordedLog, waits: PendingWaits): Promise<void> {
-    if (this.#cause?.outcome !== undefined) return
+    const stays = this.#cause?.keeps === true || this.#cause?.outcome !== undefined
     const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
     const thrown: unknown[] = []
-    const due = (this.#compensations ?? []).filter(({ always }) => always || this.#cause?.keeps !== true).reverse()
+    const due = (this.#compensations ?? []).filter(({ always }) => always || !stays).reverse()
     for (const [index, { name, undo }] of due.entries()) {
       const undoing: Undoing = { expired: undefined }
       const scope = base.scope(name, undoing)
       try {
-        const work = new Promise<void>((resolve) => resolve(undo(scope)))
+        const work = new Promise<void>((resolve) =>
+          resolve(undo(scope, thrown.length === 0 ? this.outcome : this.notUndone(thrown[0]))),
+        )
         const late = (await outOfTime(activation, log, work, scope.path, index))
           ? `"${name}" was not undone in time`
           : undefined
@@ -84,8 +86,9 @@ export class Cancellation {
     if (thrown.length > 0) throw thrown[0]
   }
 
-  /** What it ends as if something could not be undone. */
+  /** What it ends as if something could not be undone. Where a human has finished it, nothing was to be undone. */
   notUndone(thrown: unknown): Outcome {
+    if (this.#cause?.outcome !== undefined) return this.#cause.outcome
     const why = `while undoing after "${this.reason}": ${failureFrom(thrown, 'orchestration.threw').message}`
     return failed(failure('orchestration.threw', why, 'internal'))
   }

@@ -4,7 +4,7 @@
  * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: the change
  * (subclasses).
  */
-import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
+import type { ActivationId, Json, MessageId, OpId, Outcome } from '../../core/index.ts'
 import type { DoneEffect, EarlierEffect } from '../../journal/index.ts'
 import type {
   Arrival,
@@ -72,8 +72,8 @@ export abstract class ContextView implements Context {
     return this.of(this.ctx.scope(name))
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void {
-    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
+  onCancel(name: string, undo: (ctx: Context, ended: Outcome) => Promise<void>, options?: OnCancelOptions): void {
+    this.ctx.onCancel(name, (undoing, ended) => undo(this.of(undoing), ended), options)
   }
 
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {

@@ -21,6 +21,7 @@ import {
   type Json,
   type MessageId,
   type OpId,
+  type Outcome,
   type Shape,
   ChurnMap,
 } from '../../core/index.ts'
@@ -85,6 +86,9 @@ export const whereaboutsOf = (owner: Owner, host: Pick<ActivationHost, 'callerOf
   ...(owner.birth.copied === undefined ? undefined : { forked: true as const }),
 })
 
+/** What undoes earlier work, told how the activation will have ended. */
+export type Undo = (ctx: Context, ended: Outcome) => Promise<void>
+
 /** What a scope asks its activation for. */
 export interface Verbs extends Owner {
   readonly host: ActivationHost
@@ -121,7 +125,7 @@ export interface Verbs extends Owner {
   once(address: string, command: Command): boolean
   wait(match: Matcher | undefined): Promise<Arrival>
   stop(id: string, reason: string, cause?: StopCause): void
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
+  onCancel(name: string, undo: Undo, options?: OnCancelOptions): void
   sums(parts: SummedTraffic): (message: MessageId) => void
   restart(state: Json): never
 }
@@ -414,7 +418,7 @@ export class Scope implements Context {
     return this.#path
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void {
+  onCancel(name: string, undo: Undo, options?: OnCancelOptions): void {
     this.#activation.onCancel(name, undo, options)
   }
 
