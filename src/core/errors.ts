@@ -53,6 +53,7 @@ export const errorCodes = [
   'link.expired',
   'link.unknown',
   'middleware.failed',
+  'loop.not-reached',
   'model.answer-invalid',
   'model.bad-request',
   'model.cut-off',

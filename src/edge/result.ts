@@ -5,7 +5,15 @@
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the
  * journal's format.
  */
-import { asText, failureFrom, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import {
+  asText,
+  failureFrom,
+  withoutOwnWork,
+  type Failure,
+  type Json,
+  type Outcome,
+  type PlanResults,
+} from '../core/index.ts'
 
 /** The result of a call, as the model that made it reads it. */
 export interface FormattedResult {
@@ -117,8 +125,12 @@ function withMissing(output: Json, results: PlanResults | undefined): Json {
 /** Tasks that are named; of those beyond only how many. */
 const mostMissing = 10
 
-/** An outcome whose failure says where it happened. The innermost place counts. */
+/**
+ * The outcome of a member as a flow may take it for its own: its failure says where it happened, the innermost place;
+ * what it says of the member's own work is left out.
+ */
 export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {
+  if (outcome.status === 'completed') return withoutOwnWork(outcome)
   if (outcome.status !== 'failed' || outcome.failure.details?.['agent'] !== undefined) return outcome
   const details = { ...outcome.failure.details, agent, path: [...path] }
   return { ...outcome, failure: { ...outcome.failure, details } }

@@ -53,6 +53,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'journal.hole': 500,
   'journal.unknown-event': 500,
   'limit.reached': 409,
+  'loop.not-reached': 409,
   'link.expired': 409,
   'link.unknown': 404,
   'middleware.failed': 500,
