@@ -356,7 +356,6 @@ export const queryCases: readonly StorePlay[] = [
       const { reader } = a.store
       const failures = [{ worker: 'checker', code: 'model.failed' as const }]
       await a.begin(id)
-      await a.take(id)
       await a.commit((draft) => {
         draft.holds(id).end(id, 1)
         const said = JSON.stringify({ failures, failureCount: 30 })
