@@ -212,7 +212,7 @@ export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry
 export function withoutOwnWork<O>(outcome: Outcome<O>): Outcome<O> {
   if (outcome.status !== 'completed' || (outcome.reached === undefined && outcome.failures === undefined)) return outcome
   const { reached: _reached, failures: _failures, failureCount: _count, ...answer } = outcome
-  return answer as Outcome<O>
+  return answer
 }
 
 /** The outcome alone. The same object if there is no handoff record. */

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
 import { sequential } from '../../src/flow/index.ts'
-import type { RunSummary } from '../../src/engine/index.ts'
 import { delegateToSeveral, supervisor } from '../../src/supervisor/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import { team } from '../../src/team/index.ts'
@@ -17,7 +16,7 @@ async function failuresOf(root: Agent, input: Json = 'go') {
   expect(outcome).toMatchObject({ status: 'completed' })
   const { failures, failureCount } = outcome as { failures?: Json; failureCount?: number }
   const view = (await run.view()).outcome as { failures?: Json; failureCount?: number }
-  const [row] = (await runtime.runs()) as readonly RunSummary[]
+  const [row] = await runtime.runs()
   for (const each of [view, row!]) expect([each.failures, each.failureCount]).toEqual([failures, failureCount])
   return { failures, failureCount }
 }
