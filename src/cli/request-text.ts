@@ -15,6 +15,7 @@ import {
   wrapped,
   type Json,
   shellWord,
+  type WithWorkerFailures,
 } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 import { reeve } from './invocation.ts'
@@ -195,3 +196,20 @@ export function questionLines(
 /** The commands for a run that was set aside. */
 export const setAsideCommands = (run: string, where: string): string =>
   `retry: ${reeve} resume ${shellWord(run)}${where}    (or end it without its code: ${reeve} cancel ${shellWord(run)}${where})`
+
+/** How many workers of a completed run failed: `2 workers failed`. Undefined: none. */
+export function failedWorkersText({
+  failures,
+  failureCount = failures?.length ?? 0,
+}: WithWorkerFailures): string | undefined {
+  return failures === undefined ? undefined : `${failureCount} ${failureCount === 1 ? 'worker' : 'workers'} failed`
+}
+
+/** Which ones, and why. */
+export function failedWorkersLine(failed: WithWorkerFailures): string | undefined {
+  const { failures = [], failureCount = failures.length } = failed
+  const names = failures.map(({ worker, code }) => `${visible(worker)} (${code})`)
+  const rest = failureCount > names.length ? [`${failureCount - names.length} more`] : []
+  const text = failedWorkersText(failed)
+  return text === undefined ? undefined : `${text}: ${[...names, ...rest].join(', ')}`
+}

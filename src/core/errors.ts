@@ -53,6 +53,7 @@ export const errorCodes = [
   'limit.reached',
   'link.expired',
   'link.unknown',
+  'loop.not-reached',
   'middleware.failed',
   'model.answer-invalid',
   'model.bad-request',

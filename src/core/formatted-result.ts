@@ -7,7 +7,7 @@
  */
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, type Json } from './json.ts'
-import type { Outcome, PlanResults } from './outcome.ts'
+import { withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
 
 /** The result of a call, as the model that made it reads it. */
 export interface FormattedResult {
@@ -136,8 +136,12 @@ function withMissing(output: Json, results: PlanResults | undefined): Json {
 /** Tasks that are named; of those beyond only how many. */
 const mostMissing = 10
 
-/** An outcome whose failure says where it happened. The innermost place counts. */
+/**
+ * The outcome of a member as a flow may take it for its own: its failure says where it happened, the innermost place;
+ * what it says of the member's own work is left out.
+ */
 export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {
+  if (outcome.status === 'completed') return withoutOwnWork(outcome)
   if (outcome.status !== 'failed' || outcome.failure.details?.['agent'] !== undefined) return outcome
   const details = { ...outcome.failure.details, agent, path: [...path] }
   return { ...outcome, failure: { ...outcome.failure, details } }

@@ -73,6 +73,9 @@ export {
   type PlanResults,
   type TaskResult,
   type TaskStatus,
+  type WithWorkerFailures,
+  type WorkerFailure,
+  withoutOwnWork,
 } from './outcome.ts'
 export { isWithin } from './ids.ts'
 export {

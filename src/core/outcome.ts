@@ -2,7 +2,7 @@
  * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an
  * empty success.
  */
-import { ReeveError } from './errors.ts'
+import { ReeveError, type ErrorCode } from './errors.ts'
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
 import { asText, present, type Json } from './json.ts'
@@ -61,6 +61,25 @@ interface WithPlanResults {
   readonly results?: PlanResults
 }
 
+/** A worker that did not complete, and whose leader went on without its answer. */
+export interface WorkerFailure {
+  /** The name of the agent. */
+  readonly worker: string
+  /** The code of its failure; `limit.reached` or `effect.timed-out` where it ended so. */
+  readonly code: ErrorCode
+}
+
+/** What a completed activation or run has besides where workers below it, at any depth, did not complete. */
+export interface WithWorkerFailures {
+  /**
+   * One for each delegation whose last attempt failed, timed out or ran into a limit; the first 20, in the order in
+   * which they ended. Workers that were stopped are none.
+   */
+  readonly failures?: readonly WorkerFailure[]
+  /** How many there are. Absent: all are in `failures`. */
+  readonly failureCount?: number
+}
+
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
   | ({
@@ -68,7 +87,10 @@ export type Outcome<O = Json> =
       readonly output: O
       /** A human gave it: the name. Absent if none was given. */
       readonly by?: string
-    } & WithPlanResults)
+      /** Of a loop with `until`: whether that was true; `false`: it stopped at its bound. */
+      readonly reached?: boolean
+    } & WithPlanResults &
+      WithWorkerFailures)
   | ({ readonly status: 'failed'; readonly failure: Failure } & WithPlanResults)
   | ({
       readonly status: 'limited'
@@ -181,6 +203,16 @@ export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry
   return said.flatMap(({ answer: _answer, ...entry }, i) =>
     said[i] === last && entry.message.role !== 'tool' ? [] : [entry],
   )
+}
+
+/**
+ * The outcome of a worker as its leader takes it for its own: without what it says of how the worker came to it. The
+ * same object if it says nothing of that.
+ */
+export function withoutOwnWork<O>(outcome: Outcome<O>): Outcome<O> {
+  if (outcome.status !== 'completed' || (outcome.reached === undefined && outcome.failures === undefined)) return outcome
+  const { reached: _reached, failures: _failures, failureCount: _count, ...answer } = outcome
+  return answer
 }
 
 /** The outcome alone. The same object if there is no handoff record. */

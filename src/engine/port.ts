@@ -36,6 +36,7 @@ import {
   type Redaction,
   type RunId,
   type Usage,
+  type WithWorkerFailures,
 } from '../core/index.ts'
 import type {
   ActivationStarted,
@@ -137,8 +138,8 @@ const statuses: Readonly<Record<RunStatus, true>> = {
 /** Every status of a run. */
 export const runStatuses = Object.keys(statuses) as readonly RunStatus[]
 
-/** One line about a run. */
-export interface RunSummary {
+/** One line about a run. `failures`: of a run that completed, the workers that did not, at any depth. */
+export interface RunSummary extends WithWorkerFailures {
   readonly run: RunId
   readonly agent: string
   readonly version: string

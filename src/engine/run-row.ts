@@ -12,12 +12,14 @@ import {
   failure,
   isChildRun,
   isObject,
+  present,
   totalUsage,
   type Failure,
   type Json,
   type Outcome,
   type RunId,
   type Usage,
+  type WithWorkerFailures,
 } from '../core/index.ts'
 import { isArrival, type Caller, type JournalEvent } from '../journal/index.ts'
 import type { Question, RunStatus, RunSummary, RunUsage } from './port.ts'
@@ -109,6 +111,9 @@ function spentIn(events: Iterable<JournalEvent>): Usage {
   return spent
 }
 
+/** What the row of a run that has ended says of its end. */
+type RowEnd = EndReason | WithWorkerFailures
+
 /** Why a run ended without completing. */
 export interface EndReason {
   readonly reason: string
@@ -118,11 +123,13 @@ export interface EndReason {
 /** So much of a message is kept in the row; the journal has the whole. */
 const messageKept = 500
 
-/** Undefined for a run that completed. */
-export function endReason(outcome: Outcome): EndReason | undefined {
+/** Undefined for a run that completed, and no worker of it failed. */
+export function endReason(outcome: Outcome): RowEnd | undefined {
   switch (outcome.status) {
-    case 'completed':
-      return undefined
+    case 'completed': {
+      const { failures, failureCount } = outcome
+      return failures === undefined ? undefined : present({ failures, failureCount })
+    }
     case 'failed': {
       const { code, message, class: of, retryable } = outcome.failure
       return whyFailed(failure(code, message.slice(0, messageKept), of, { retryable }))
@@ -152,7 +159,7 @@ interface DescribedRun {
   readonly tags: readonly RunTag[]
   readonly tenant: string | null
   readonly usage: RunUsage | undefined
-  readonly why: EndReason | undefined
+  readonly why: RowEnd | undefined
 }
 
 /**
@@ -215,7 +222,7 @@ export function summaryOf(row: SummaryRow, status: RunStatus, open: OpenQuestion
     ...(isObject(usage) ? { usage: usage as unknown as RunUsage } : {}),
   }
   if (row.ended !== null)
-    return { ...base, endedAt: row.ended, ...(row.why === null ? {} : (JSON.parse(row.why) as EndReason)) }
+    return { ...base, endedAt: row.ended, ...(row.why === null ? {} : (JSON.parse(row.why) as RowEnd)) }
   const waiting = { ...base, ...waitsFor(open) }
   if (row.stuck === null) return waiting
   const aside = asideFor(row)

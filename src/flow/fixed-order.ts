@@ -9,6 +9,7 @@
  */
 import type { Context, StepIO } from '../engine/index.ts'
 import {
+  choice,
   completed,
   copy,
   described,
@@ -29,6 +30,7 @@ import {
   type Failure,
   type Json,
   type Outcome,
+  type Rule,
 } from '../core/index.ts'
 import {
   agentsCheck,
@@ -113,6 +115,11 @@ export interface LoopOptions<Name extends string, Agents extends readonly Agent[
    * throws, the loop fails with `hook.failed`. Default: no such question.
    */
   readonly until?: Until<LastOutput<Agents>>
+  /**
+   * What `maxIterations` without a `true` of `until` come to. `complete` (default): the loop completes with the last
+   * output, and its outcome has `reached: false`. `fail`: it fails with `loop.not-reached`. Only with `until`.
+   */
+  readonly onBound?: 'complete' | 'fail'
 }
 
 /** Whether a loop has done enough. `iteration`: which one has just ended, from 0. */
@@ -179,7 +186,11 @@ const loopChecks = (members: readonly Agent[]): Checks<LoopOptions<string, reado
     ),
   ),
   until: functionCheck,
+  onBound: choice('complete', 'fail'),
 })
+const loopRule: Rule<Partial<LoopOptions<string, readonly Agent[]>>> = ({ onBound, until }, where) => [
+  onBound !== undefined && until === undefined && `${where}: onBound without until: there is nothing to reach`,
+]
 
 /**
  * One after another. An agent with an `input` of its own takes the output of the one before it as its input; one
@@ -195,7 +206,7 @@ export function sequential<const Name extends string, const Agents extends reado
 }
 
 /**
- * Again and again in the same order, until `until` says so, an agent breaks it, or `maxIterations` are done. From one
+ * Again and again in the same order, until `until` says so, an agent breaks it, or `maxIterations` are done: the `reached` of its outcome, or `onBound`, tells the two apart. From one
  * agent to the next as in `sequential`, and from the last to the first of the next iteration. Its output is that of the
  * last agent. Throws `team.invalid`.
  */
@@ -203,9 +214,10 @@ export function loop<const Name extends string, const Agents extends readonly Ag
   options: LoopOptions<Name, Agents> & Fitting<Agents, LastOutput<Agents>>,
 ): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
   mustBeOptions(options, 'loop', 'team.invalid')
-  const { maxIterations, until } = options
-  const bound = String(maxIterations)
-  const order: FixedOrder = { word: 'loop', bound, run: (run) => again(run, maxIterations, until as Until | undefined) }
+  const { maxIterations, onBound } = options
+  const bound = onBound === 'fail' ? `${maxIterations} fail` : String(maxIterations)
+  const rule: LoopRule = { maxIterations, until: options.until as Until | undefined, fails: onBound === 'fail' }
+  const order: FixedOrder = { word: 'loop', bound, run: (run) => again(run, rule) }
   return fixedOrder(options, order) as never
 }
 
@@ -242,7 +254,14 @@ interface OrderEnd {
 
 const completedSoFar = (output: Json): OrderEnd => ({ outcome: completed(output), ends: false })
 
-async function again(run: FixedOrderRun, maxIterations: number, until: Until | undefined): Promise<OrderEnd> {
+interface LoopRule {
+  readonly maxIterations: number
+  readonly until: Until | undefined
+  /** It fails at its bound. */
+  readonly fails: boolean
+}
+
+async function again(run: FixedOrderRun, { maxIterations, until, fails }: LoopRule): Promise<OrderEnd> {
   let last = completedSoFar(null)
   if (run.agents.length === 0) return last
   for (let iteration = 0; iteration < maxIterations; iteration++) {
@@ -254,11 +273,30 @@ async function again(run: FixedOrderRun, maxIterations: number, until: Until | u
       return last
     }
     const enough = until === undefined ? false : await run.isEnough(until, last.outcome, iteration)
-    if (enough === true) return last
+    if (enough === true) return asReached(last, true)
     if (enough !== false) return { outcome: failed(enough), ends: true }
   }
-  return last
+  if (until === undefined) return last
+  return fails
+    ? { outcome: failed(notReached(run.ctx.place.agent, maxIterations)), ends: true }
+    : asReached(last, false)
 }
+
+const asReached = ({ outcome, ...end }: OrderEnd, reached: boolean): OrderEnd => ({
+  ...end,
+  outcome: outcome.status === 'completed' ? { ...outcome, reached } : outcome,
+})
+
+const notReached = (name: string, iterations: number): Failure =>
+  failure(
+    'loop.not-reached',
+    `"${name}": until was not true after ${iterations} ${iterations === 1 ? 'iteration' : 'iterations'}`,
+    'validation',
+    {
+      details: { agent: name, iterations },
+      hint: 'Raise maxIterations, or let the loop complete with the last output: onBound: "complete".',
+    },
+  )
 
 /** One activation of a fixed order. */
 class FixedOrderRun {
@@ -439,7 +477,11 @@ class FixedOrderAgent extends DefinedAgent {
     const checks: Checks<object> = (word === 'loop' ? loopChecks : flowChecks)(members)
     const options = { ...this.#given, agents: this.#members.given }
     const what = `${word} "${this.name}"`
-    const problems = optionProblems(checks, options, what, factRule)
+    const rule: Rule<object> = (given, where) => [
+      ...factRule(given, where),
+      ...(word === 'loop' ? loopRule(given, where) : []),
+    ]
+    const problems = optionProblems(checks, options, what, rule)
     if (word === 'parallel') return problems
     const { maxIterations = 1 } = this.#given as Partial<LoopOptions<string, readonly Agent[]>>
     const steps = members.map((next, i) => [i === 0 ? undefined : members[i - 1], next] as const)

@@ -28,8 +28,10 @@ const failure = {
   },
 } satisfies Shape
 
+const failures = { failures: [{ worker: 'kept', code: 'kept' }], failureCount: 'kept' } satisfies Shape
+
 /** What the row of a run that has ended says of its end. */
-export const endReasonShape = { failure } satisfies Shape
+export const endReasonShape = { failure, ...failures } satisfies Shape
 
 const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
@@ -68,6 +70,8 @@ const outcomeOf = (output: Shape): Shape => ({
   failure,
   trail,
   results,
+  reached: 'kept',
+  ...failures,
 })
 
 /** What a model answered. */
@@ -248,7 +252,7 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   'activation.restarted': {
     state: 'payload',
     unread: [recordedEvent],
-    before: { usage: 'kept', version: 'kept', begun: [recordedEvent] },
+    before: { usage: 'kept', version: 'kept', ...failures, begun: [recordedEvent] },
   },
   'activation.summed': { from: 'kept', state: 'payload' },
   'activation.settled': { outcome: outcomeOf('payload') },

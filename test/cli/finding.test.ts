@@ -1,6 +1,6 @@
 /** `reeve runs` with filters, `reeve questions`, `reeve settle`: what operators find and do at a terminal. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt } from '../../src/index.ts'
+import { agent, createRuntime, delegate, interrupt, loop } from '../../src/index.ts'
 import { reeve, storeHere } from './at-store.ts'
 
 const asker = agent({ name: 'asker', run: async (ctx) => (await interrupt(ctx, 'how many?')) as number })
@@ -60,4 +60,33 @@ test('everything that is open is listed with the command that answers it; a sett
   const refused = await reeve('settle', id, '--happened', 'yes')
   expect(refused.code).not.toBe(0)
   expect(refused.err).toContain('not an effect in doubt')
+})
+
+test('a completed run shows that workers of it failed, and that a loop stopped at its bound', async () => {
+  const root = agent({
+    name: 'root',
+    workers: [breaker],
+    run: async (ctx) => {
+      await delegate(ctx, breaker, 'one')
+      await delegate(ctx, breaker, 'two')
+      return 'all the same'
+    },
+  })
+  const round = loop({ name: 'round', agents: [root], maxIterations: 1, until: () => false })
+  {
+    await using runtime = await createRuntime({ store: storeHere(), agents: [round], onWarning: () => {} })
+    await runtime.run('round', 'go', { runId: 'r' })
+  }
+  expect((await reeve('runs')).out).toMatch(/^r {2}completed .* {2}2 workers failed$/m)
+  expect((await reeve('runs', '--why')).out).toContain(
+    '2 workers failed: breaker (orchestration.threw), breaker (orchestration.threw)',
+  )
+  const row = JSON.parse((await reeve('runs', '--json')).out) as { readonly failures: unknown }
+  expect(row.failures).toEqual([
+    { worker: 'breaker', code: 'orchestration.threw' },
+    { worker: 'breaker', code: 'orchestration.threw' },
+  ])
+  const shown = (await reeve('show', 'r')).out
+  expect(shown).toContain('2 workers failed: breaker (orchestration.threw)')
+  expect(shown).toContain('not reached: the loop stopped at its bound')
 })

@@ -380,7 +380,8 @@ test('K5, K6: two routers, a rule and an exit die at every point and come to the
     transfer: { transfers: 'shown' },
   })
   const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [top], input: 'go' }))
-  expect(end.outcome).toEqual({ status: 'completed', output: 'bye' })
+  const failures = [{ worker: 'Lost', code: 'orchestration.threw' }]
+  expect(end.outcome).toEqual({ status: 'completed', output: 'bye', failures })
   expect(differences).toEqual([])
   expect(repeated).toEqual([])
   expect(points).toBeGreaterThan(30)

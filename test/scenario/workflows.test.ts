@@ -4,11 +4,12 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, breakLoop, exit, tool, type Agent } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
 import { asTool, exitTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { scripted as byTurn, simulate, teamScenario, type ScriptLine } from '../../src/testing/index.ts'
 import { lines, worker, xfer } from './control.ts'
 import { actions, breaks, echo, fails, played, says } from './played.ts'
-import { calls, fatal, scripted } from './team.ts'
+import { calls, fatal, runtimeOf, scripted, store } from './team.ts'
 
 describe('sequential', () => {
   test('after an exit no agent works, at any depth and in any flow', async () => {
@@ -357,4 +358,81 @@ describe('all three', () => {
     expect(repeated).toEqual([])
     expect(points).toBeGreaterThan(30)
   }, 60_000)
+})
+
+describe('a loop and its goal', () => {
+  const counting = (until: number | undefined, onBound?: 'complete' | 'fail', name = 'L') => {
+    let count = 0
+    const step = agent({ name: `${name}_step`, description: 'Counts.', run: () => ++count })
+    return loop({
+      name,
+      description: 'Counts.',
+      agents: [step],
+      maxIterations: 3,
+      ...(until === undefined ? undefined : { until: (score: Json) => score === until }),
+      ...(onBound === undefined ? undefined : { onBound }),
+    })
+  }
+  const ended = async (flow: Agent) => {
+    const runtime = await runtimeOf([flow], { store: store() })
+    const run = await runtime.start(flow, 'go')
+    const outcome = await run.outcome()
+    const view = await run.view()
+    expect(view.outcome).toEqual((({ run: _run, usage: _usage, ...rest }) => rest)(outcome))
+    return { outcome, view }
+  }
+
+  test.each([
+    ['until was true: reached', 2, { output: 2, reached: true }],
+    ['it was true in the last iteration: reached', 3, { output: 3, reached: true }],
+    ['it never was: not reached', 9, { output: 3, reached: false }],
+  ])('%s', async (_what, until, expected) => {
+    expect((await ended(counting(until))).outcome).toMatchObject({ status: 'completed', ...expected })
+  })
+
+  test('without until, or after a break, there is nothing to say', async () => {
+    expect((await ended(counting(undefined))).outcome).not.toHaveProperty('reached')
+    const broken = loop({
+      name: 'B',
+      agents: [says('A', breakLoop('enough'))],
+      maxIterations: 3,
+      until: () => false,
+      onBound: 'fail',
+    })
+    const { outcome } = await ended(broken)
+    expect(outcome).toMatchObject({ status: 'completed', output: 'enough' })
+    expect(outcome).not.toHaveProperty('reached')
+  })
+
+  test('onBound: "fail" ends it as loop.not-reached; reached in time, it completes', async () => {
+    expect((await ended(counting(9, 'fail'))).outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'loop.not-reached', message: '"L": until was not true after 3 iterations' },
+    })
+    expect((await ended(counting(2, 'fail'))).outcome).toMatchObject({ output: 2, reached: true })
+    expect(() => loop({ name: 'L', agents: [worker('A')], maxIterations: 2, onBound: 'fail' })).toThrow(
+      /onBound without until/,
+    )
+    expect(counting(9, 'fail').version).not.toBe(counting(9).version)
+  })
+
+  test.each([
+    ['a sequential', (inner: Agent) => sequential({ name: 'S', agents: [inner] }), undefined],
+    [
+      'a loop with a goal of its own',
+      (inner: Agent) => loop({ name: 'S', agents: [inner], maxIterations: 1, until: () => true }),
+      true,
+    ],
+    [
+      'a router that hands over to it',
+      (inner: Agent) =>
+        router({ name: 'S', model: scripted(xfer('L')), workers: [inner], transfer: { returns: 'never' } }),
+      undefined,
+    ],
+  ])('%s says nothing of the loop in it; the end of the loop does', async (_what, around, reached) => {
+    const { outcome, view } = await ended(around(counting(9)))
+    expect(outcome).toMatchObject({ status: 'completed', output: 3 })
+    expect((outcome as { readonly reached?: boolean }).reached).toBe(reached)
+    expect(view.activations.find(({ agent: name }) => name === 'L')?.outcome).toMatchObject({ reached: false })
+  })
 })

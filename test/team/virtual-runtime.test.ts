@@ -54,8 +54,13 @@ describe('runUntilIdle', () => {
   })
 
   test('passes deadlines on request, unanswered', async () => {
-    const { runtime, clock, runUntilIdle } = await virtual(payer)
-    const run = await runtime.start(payer, 'go')
+    const hasty = agent({
+      name: 'hasty',
+      model: scripted({ calls: [{ name: 'pay', input: {} }] }, 'done'),
+      tools: [tool({ name: 'pay', sensitive: true, approval: { timeoutMs: 30 * 60_000 }, execute: () => 'paid' })],
+    })
+    const { runtime, clock, runUntilIdle } = await virtual(hasty)
+    const run = await runtime.start(hasty, 'go')
     expect((await runUntilIdle({ pastDeadlines: true })).waiting).toEqual([])
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(clock.now()).toBeGreaterThan(manualStart + 29 * 60_000)

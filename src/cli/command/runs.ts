@@ -16,7 +16,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { undrivenLine } from '../next-command.ts'
 import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
-import { timeText } from '../request-text.ts'
+import { failedWorkersLine, failedWorkersText, timeText } from '../request-text.ts'
 import { withRuns } from '../store.ts'
 import type { Style } from '../terminal.ts'
 import { duration } from '../tree.ts'
@@ -77,10 +77,13 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
     for (const [i, summary] of found.entries()) {
       const { run, status, agent, createdAt, endedAt, reason, queued } = summary
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
+      const failed = failedWorkersText(summary)
       const cost = usd ? `${costs[i]!.padStart(widestCost)}  ` : ''
       terminal.line(
-        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}${failed === undefined ? '' : `  ${terminal.style('red', failed)}`}`,
       )
+      const failing = why ? failedWorkersLine(summary) : undefined
+      if (failing !== undefined) terminal.line(`${indent}${failing}`)
       if (queued !== undefined) terminal.line(`${indent}behind ${queued.behind}`)
       if (reason !== undefined && (why || endedAt === undefined)) terminal.line(`${indent}${visibleLine(reason)}`)
       if (why) for (const line of waitLines(summary, now)) terminal.line(`${indent}${line}`)

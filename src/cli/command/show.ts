@@ -15,6 +15,7 @@ import {
   answeredText,
   argumentsLine,
   expiredText,
+  failedWorkersLine,
   preview,
   printedLines,
   setAsideCommands,
@@ -98,6 +99,11 @@ export function show(context: CommandContext, id: string, { json = false, graph 
       terminal.line(
         `partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`,
       )
+    if (view.outcome?.status === 'completed') {
+      const failed = failedWorkersLine(view.outcome)
+      if (failed !== undefined) say(failed)
+      if (view.outcome.reached === false) say('not reached: the loop stopped at its bound, and until was not true')
+    }
     if (view.outcome?.status === 'completed') say(`output: ${preview(view.outcome.output)}`)
     else if (view.outcome !== undefined) say(visibleLine(describeOutcome(view.outcome)))
     if (view.outcome?.status === 'bailed') say(`text: ${preview(view.outcome.text)}`)

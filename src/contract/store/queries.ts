@@ -348,6 +348,28 @@ export const queryCases: readonly StorePlay[] = [
     },
   },
   {
+    invariant: 'K1',
+    name: 'the row of a run that completed says which workers of it failed, alone and in a list',
+    async play(stage) {
+      const a = await stage.open()
+      const id = run('r')
+      const { reader } = a.store
+      const failures = [{ worker: 'checker', code: 'model.failed' as const }]
+      await a.begin(id)
+      await a.commit((draft) => {
+        draft.holds(id).end(id, 1)
+        const said = JSON.stringify({ failures, failureCount: 30 })
+        draft.batch.ended.splice(0, 1, { run: id, status: 'completed', at: 5, why: said })
+      })
+      const [listed] = await reader.summaries({ status: ['completed'] })
+      for (const row of [await reader.summary(id), listed])
+        assert.deepEqual(
+          [row?.status, row?.failures, row?.failureCount, row?.reason],
+          ['completed', failures, 30, undefined],
+        )
+    },
+  },
+  {
     invariant: 'K9',
     name: 'open questions of all runs are listed oldest first, by kind, tenant and run, in pages, without answered ones',
     async play(stage) {

@@ -45,7 +45,6 @@ import {
 import {
   Cancelled,
   type Arrival,
-  type Context,
   type ForeseenCall,
   type KnownEffect,
   type Matcher,
@@ -70,6 +69,7 @@ import {
   type Owner,
 } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
+import { FailedWorkers } from './failed-workers.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
 import {
   RestartRequested,
@@ -104,6 +104,7 @@ export class Activation implements Owner, Verbs {
   /** Its end is in the log. */
   over = false
   usage: Usage = none
+  #failed = new FailedWorkers()
   readonly operations = new ChurnMap<string, Operation>()
   /** How many operations were opened. */
   opened = 0
@@ -152,6 +153,7 @@ export class Activation implements Owner, Verbs {
     if (event.type !== 'activation.restarted') return
     this.version = event.before?.version ?? this.version
     this.usage = this.#log.spent
+    this.#failed = FailedWorkers.of(event.before ?? {})
     if (at > this.clock) this.clock = at
   }
 
@@ -338,6 +340,8 @@ export class Activation implements Owner, Verbs {
     const address = 'address' in event ? event.address : undefined
     const operation = address === undefined ? undefined : this.operations.get(address)
     if (operation !== undefined) operation.ended = true
+    if (event.type === 'worker.settled' && operation?.command.type === 'worker.started')
+      this.#failed.ended(operation.id as ActivationId, operation.command, event.outcome)
     const isOffered = address === undefined || operation !== undefined
     if (!this.#waits.hand(arrivalOf(event, this.id, operation), isOffered)) return this.#settleIfDone()
     if (address !== undefined) this.operations.delete(address)
@@ -481,6 +485,7 @@ export class Activation implements Owner, Verbs {
 
   stop(id: string, reason: string, cause: StopCause = {}): void {
     const operation = this.operations.get(addressOf(this, id))
+    if (cause.timedOutMs === undefined && id.startsWith(this.id)) this.replaced(id)
     if (operation === undefined || operation.ended || operation.stopped !== undefined) return
     operation.stopped = reason
     this.#traffic?.ends()
@@ -493,6 +498,10 @@ export class Activation implements Owner, Verbs {
         this.operations.delete(operation.address)
       } else this.arrive({ type: 'ask.settled', address: operation.address, outcome: cancelled(reason) })
     }
+  }
+
+  replaced(worker: string): void {
+    this.#failed.replaced(worker as ActivationId)
   }
 
   onCancel(name: string, undo: Undo, { always = false }: OnCancelOptions = {}): void {
@@ -559,7 +568,14 @@ export class Activation implements Owner, Verbs {
       .filter((event) => !('address' in event) || this.operations.has(event.address))
     const { abandoned, segment } = this.#log
     const begins = { segment: segment + 1, state, open, unread }
-    const next = segmentEvent(this, begins, steps, abandoned, this.usage, this.operations)
+    const next = segmentEvent(
+      this,
+      begins,
+      steps,
+      abandoned,
+      { usage: this.usage, ...this.#failed.told },
+      this.operations,
+    )
     if ('status' in next) return this.fail(next)
     // what the code goes on with is what was recorded (K10)
     const recorded = decode(this.host.append(this, next.event, this.clock, next.text)) as ActivationRestarted
@@ -567,6 +583,7 @@ export class Activation implements Owner, Verbs {
     if (this.seeds === undefined) this.host.standsFor?.(this, 1)
     this.#traffic = undefined
     this.usage = addUsage(this.usage, recorded.lost ?? [])
+    this.#failed = FailedWorkers.of(recorded.before ?? {})
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'
       operation.ended = true
@@ -656,7 +673,7 @@ export class Activation implements Owner, Verbs {
     const recorded = this.#log.outcome
     if (recorded === undefined) {
       const { abandoned } = this.#log
-      const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
+      const { event, text } = endEvent(this, this.#failed.in(this.outcome!), this.usage, this.#openAtEnd, abandoned)
       const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
       this.#settleOpen(this.#openAtEnd, abandoned)
       this.outcome = stored === text ? event.outcome : (decode(stored) as ActivationSettled).outcome

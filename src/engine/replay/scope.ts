@@ -125,6 +125,8 @@ export interface Verbs extends Owner {
   once(address: string, command: Command): boolean
   wait(match: Matcher | undefined): Promise<Arrival>
   stop(id: string, reason: string, cause?: StopCause): void
+  /** The end of this worker counts no more: another attempt follows it. */
+  replaced(worker: ActivationId): void
   onCancel(name: string, undo: Undo, options?: OnCancelOptions): void
   sums(parts: SummedTraffic): (message: MessageId) => void
   restart(state: Json): never
@@ -281,6 +283,7 @@ export class Scope implements Context {
   }
 
   start(agent: string, given: Json, options: StartWorkerOptions = {}): ActivationId {
+    if (options.after !== undefined) this.#activation.replaced(options.after)
     const input = asRecorded(given, `the input of "${agent}"`)
     const command: Draft<Omit<WorkerStarted, 'address'>> = { type: 'worker.started', op: 'worker', agent }
     if (options.callId !== undefined) command.callId = options.callId

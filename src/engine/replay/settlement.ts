@@ -6,7 +6,16 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the
  * commit that records why; a model call whose end is never recorded is a call of unknown usage).
  */
-import { addUsage, failed, present, type Draft, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  addUsage,
+  failed,
+  present,
+  type Draft,
+  type Json,
+  type Outcome,
+  type Usage,
+  type WithWorkerFailures,
+} from '../../core/index.ts'
 import {
   encode,
   type ActivationRestarted,
@@ -84,6 +93,11 @@ interface NextSegment {
   readonly unread: readonly ArrivalEvent[]
 }
 
+/** What an activation has used, and which of its workers have failed. */
+interface SoFar extends WithWorkerFailures {
+  readonly usage: Usage
+}
+
 /**
  * The beginning of the next segment, or how the activation fails if its state cannot be recorded. `used` so far;
  * `begun`: all operations that were not ended and read.
@@ -93,11 +107,11 @@ export function segmentEvent(
   next: NextSegment,
   steps: readonly Operation[],
   abandoned: readonly StepOpened[],
-  used: Usage,
+  { usage: used, ...workers }: SoFar,
   begun: ReadonlyMap<string, Operation>,
 ): Encoded<ActivationRestarted> | Outcome {
   const lost = lostBy(owner, steps, abandoned)
-  const before = beforeOf(owner, next, addUsage(used, lost), begun)
+  const before = beforeOf(owner, next, { usage: addUsage(used, lost), ...workers }, begun)
   const event: ActivationRestarted = {
     type: 'activation.restarted',
     ...next,
@@ -115,7 +129,7 @@ export function segmentEvent(
 function beforeOf(
   { birth, version }: Owner,
   { open, unread }: NextSegment,
-  usage: Usage,
+  { usage, ...workers }: SoFar,
   begun: ReadonlyMap<string, Operation>,
 ): Before {
   const addresses = new Set([...open, ...unread].flatMap((each) => ('address' in each ? [each.address] : [])))
@@ -124,6 +138,7 @@ function beforeOf(
       usage: usage.length === 0 ? undefined : usage,
       version: version === birth.version ? undefined : version,
     }),
+    ...workers,
     begun: [...addresses].flatMap((address) => begun.get(address)?.command ?? []),
   }
 }

@@ -20,6 +20,7 @@ import type {
   RunId,
   SessionId,
   Usage,
+  WithWorkerFailures,
 } from '../../core/index.ts'
 import type { DoneEffect, Earlier } from './earlier-events.ts'
 import type { FactEvent } from './facts.ts'
@@ -82,7 +83,7 @@ export interface ActivationRestarted {
   readonly before?: Before
 }
 /** What goes on of the former segments of a log. */
-export interface Before {
+export interface Before extends WithWorkerFailures {
   /** What was used so far, `lost` included. Absent: nothing. */
   readonly usage?: Usage
   /** The version of the code that drives it. Absent: the one that it began with. */

@@ -75,6 +75,9 @@ export async function race<E>(
   const stopped = run.stopOthers(kept === undefined ? 'it cannot be decided any more' : 'enough answers are kept')
   const all = await run.ended()
   const known = (list: readonly E[]): ActivationId[] => list.flatMap((end) => rule.idOf(end) ?? [])
+  // an answer is there: a worker that failed beside it is no failure of the work
+  if (kept !== undefined)
+    for (const id of known(all.filter((end) => !kept.includes(end)))) ctx.stop(id, 'enough answers are kept')
   const inOrder = all.filter((end) => kept?.includes(end) === true)
   if (all.length > 1) {
     const { callId } = rule

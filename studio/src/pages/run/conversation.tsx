@@ -173,8 +173,9 @@ function Row(props: {
 }
 
 /** An agent says, thinks and ends; a tool, a sender is named after the word. */
-const headOf = ({ type, name }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
-  const { icon, word } = heads[type]
+const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
+  const { word } = heads[type]
+  const icon = isError === true ? 'warn' : heads[type].icon
   const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
   if (name === undefined) return { icon, word }
   return isSpeaker ? { icon, word: word.toLowerCase(), speaker: name } : { icon, word, name }

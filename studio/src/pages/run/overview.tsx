@@ -18,6 +18,7 @@ import { BudgetBar } from './budget-bar.tsx'
 import { said } from './control-bar.tsx'
 import { parsedJson } from '../../data/json-input.ts'
 import { heldSince } from './controls.ts'
+import { FailedWorkers } from '../runs/run-columns.tsx'
 import { RunQuestions } from './questions.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
@@ -124,6 +125,14 @@ export function OutcomeView({ outcome }: { readonly outcome: NonNullable<LiveAct
               </>
             )}
           </h3>
+          {outcome.failures !== undefined && (
+            <p>
+              <FailedWorkers failures={outcome.failures} count={outcome.failureCount ?? outcome.failures.length} />
+            </p>
+          )}
+          {outcome.reached === false && (
+            <Notice tone="wait">Not reached: the loop stopped at its bound, and until was not true.</Notice>
+          )}
           <ValueView value={outcome.output} />
         </section>
       )

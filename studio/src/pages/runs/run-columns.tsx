@@ -2,7 +2,7 @@
 import type { RunRow } from '../../../../src/server/wire.ts'
 import { Link, runPath } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
-import { StatusBadge } from '../../ui/badge.tsx'
+import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { Countdown, Duration, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
@@ -24,7 +24,7 @@ const questionWords = {
 } as const
 
 /** What a run is at, in a sentence: what it waits for, or what went wrong. */
-function Why({ row: { waitsFor, queued, failure, reason } }: { readonly row: Row }) {
+function Why({ row: { waitsFor, queued, failure, reason, failures, failureCount } }: { readonly row: Row }) {
   if (waitsFor !== undefined)
     return (
       <>
@@ -44,11 +44,27 @@ function Why({ row: { waitsFor, queued, failure, reason } }: { readonly row: Row
         behind <VisibleText>{queued.behind}</VisibleText>
       </>
     )
+  if (failures !== undefined) return <FailedWorkers failures={failures} count={failureCount ?? failures.length} />
   const text = reason ?? failure?.message
   return text === undefined ? null : (
     <span title={text.length > 60 ? text.slice(0, 1_000) : undefined}>
       <VisibleText>{text.slice(0, 300)}</VisibleText>
     </span>
+  )
+}
+
+/** The workers that failed below a run that completed. */
+export function FailedWorkers(props: { readonly failures: NonNullable<Row['failures']>; readonly count: number }) {
+  const { failures, count } = props
+  const names = failures.slice(0, 3).map(({ worker, code }) => `${worker} (${code})`)
+  const rest = count > names.length ? [`${count - names.length} more`] : []
+  return (
+    <>
+      <Badge tone="wait" icon="warn">
+        {count === 1 ? '1 worker failed' : `${count} workers failed`}
+      </Badge>{' '}
+      <VisibleText>{[...names, ...rest].join(', ')}</VisibleText>
+    </>
   )
 }
 
