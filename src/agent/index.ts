@@ -115,7 +115,7 @@ export type {
 export { defaultTurns } from './loop/turn-budget.ts'
 export { ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
-export { checkOutput, outputOf } from './output.ts'
+export { checkOutput, outputAs, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'
 export { outputKeyLayer } from './output-key.ts'
 export { reviewLayer } from './approval/work-review.ts'

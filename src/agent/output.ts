@@ -28,6 +28,10 @@ export function checkOutput(value: Json, schema: Schema | undefined): Checked<Js
   return problem === undefined ? { ok: true, value: checked.value as Json } : { ok: false, problem }
 }
 
+/** An output as that of an agent with this schema: a text of another agent or of a hook is read as an answer is. Pure. */
+export const outputAs = (output: Json, schema: Schema | undefined): Checked<Json> =>
+  typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
+
 /** The message to the model about an answer that does not fit. */
 export const correction = (problem: string): string =>
   `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`

@@ -22,7 +22,7 @@ import {
   type HistoryEntry,
   type Outcome,
 } from '../core/index.ts'
-import { checkOutput, outputOf, type Agent } from '../agent/index.ts'
+import { outputAs, type Agent } from '../agent/index.ts'
 import {
   denies,
   narrow,
@@ -262,9 +262,7 @@ export class ControlLoop {
   /** An answer of a worker must fit the output schema of the router, too. */
   #fitted(outcome: Outcome): Outcome {
     if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
-    const { output } = outcome
-    const fits =
-      typeof output === 'string' ? outputOf(output, this.#routing.output) : checkOutput(output, this.#routing.output)
+    const fits = outputAs(outcome.output, this.#routing.output)
     if (fits.ok) return completed(fits.value)
     const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
     return failed(

@@ -21,6 +21,7 @@ import {
   askHuman,
   channelsOf,
   checkOutput,
+  outputAs,
   checkTree,
   HumanAgent,
   humanChecks,
@@ -288,7 +289,7 @@ class HumanLeader {
       this.#results.find(({ delegation }) => delegation === what) ??
       this.#results.findLast(({ worker, outcome }) => worker === what && outcome.status === 'completed')
     if (result?.outcome.status !== 'completed') return misfit(`there is no output of "${what}" to forward`)
-    const fits = checkOutput(result.outcome.output, this.#output)
+    const fits = outputAs(result.outcome.output, this.#output)
     return fits.ok
       ? { ok: true, value: { type: 'forward', what } }
       : misfit(`the output of "${what}" cannot be the answer: ${fits.problem}`)

@@ -17,7 +17,7 @@ import {
   type Json,
   type JsonObject,
 } from '../core/index.ts'
-import { checkOutput, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
+import { invalidInput, outputAs, type Binding, type CallResult } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -147,7 +147,7 @@ export class ForwardBinding implements Binding {
         failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'),
       )
     const given = this.#output === undefined ? asText(found.output) : found.output
-    const fits = checkOutput(given, this.#output)
+    const fits = outputAs(given, this.#output)
     if (!fits.ok) {
       return refuseVerb(
         ctx,
@@ -182,7 +182,10 @@ export const isForwardable = (each: DelegationEntry): each is WithOutput =>
 
 export function nothingToForward(what: string, list: readonly DelegationEntry[]): string {
   const ready = list.flatMap((each) => (isForwardable(each) ? [`${each.label} (${each.worker})`] : []))
-  return `there is no output of "${what}" to forward. ${ready.length === 0 ? 'No worker has answered yet.' : `There are: ${ready.join(', ')}.`}`
+  // stop_delegation knows a call to several by one name; an answer is one of them
+  const isGroup = list.some(({ group }) => group === what)
+  const several = isGroup ? ' It went to several workers, and no answer counts for all of them: name one.' : ''
+  return `there is no output of "${what}" to forward.${several} ${ready.length === 0 ? 'No worker has answered yet.' : `There are: ${ready.join(', ')}.`}`
 }
 
 /** `recruit`: a specialist joins the team for the rest of this run. */

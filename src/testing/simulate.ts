@@ -184,7 +184,7 @@ async function live(
     if (problem !== undefined) throw problem as Error
     if (Date.now() > until)
       throw new Error(
-        `${scenario.name}: no end in sight after point ${passed.length}: ${JSON.stringify(await engine.summary(scenario.start.run))}`,
+        `${scenario.name}: no end in sight after point ${passed.length}${timerText(clock)}: ${JSON.stringify(await engine.summary(scenario.start.run))}`,
       )
     await new Promise((resolve) => setImmediate(resolve))
     if (!dead && scenario.outside !== undefined)
@@ -194,6 +194,12 @@ async function live(
   await engine.close()
   return { passed, end, events }
 }
+
+/** A retry's pause, a sleep or a deadline waits on the clock of the scenario, which stands until it is moved. */
+const timerText = (clock: ManualClock): string =>
+  clock.next === undefined
+    ? ''
+    : `. A timer is waited for, due in ${clock.next - clock.now()} ms of the manual clock: move it with outside: (_, clock) => clock.advance(…), or let a model that fails be tried once (retry: { attempts: 1 })`
 
 /** Calls to a dead process are never answered. */
 async function dying(dead: () => boolean): Promise<void> {

@@ -36,6 +36,20 @@ describe('what a simulation finds', () => {
     expect(report.differences).toEqual([])
   }, 60_000)
 
+  test('a timer that nothing moves is named: a model that fails once waits for its next attempt', async () => {
+    let asked = 0
+    const shaky = agent({
+      name: 'shaky',
+      model: () => {
+        if (asked++ === 0) throw Object.assign(new Error('busy'), { retryable: true })
+        return 'fine'
+      },
+    })
+    await expect(simulate(teamScenario({ agents: [shaky], input: 'go' }))).rejects.toThrow(
+      /A timer is waited for, due in \d+ ms of the manual clock: move it with outside: .*clock\.advance/,
+    )
+  }, 60_000)
+
   test('code outside of steps runs again with each replay, and the report counts it', async () => {
     let happened = 0
     const careless = agent({

@@ -4,12 +4,13 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, step, tool } from '../../src/agent/index.ts'
+import type { JournalEvent } from '../../src/journal/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import { manualClock } from '../../src/testing/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
-import { until } from './doors.ts'
+import { door, until } from './doors.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, waiting } from './team.ts'
 
 /** A bank that keeps the keys of its payments; the first one gets no answer if `hangs`. */
@@ -320,5 +321,37 @@ describe('a delegation', () => {
     await run.control.resume()
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
     expect(begun).toBe(1)
+  })
+
+  test("a hedge's clock that rings in a pause goes on with what was worked before", async () => {
+    const clock = manualClock()
+    const [first, second] = [door(), door()]
+    const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })
+    const model = scripted(
+      async (request) => (await first.before('')(request), calls(['look', {}])),
+      second.before('W'),
+      'of a hedge',
+    )
+    const w = agent({ name: 'w', description: 'w', tools: [look], model })
+    const S = leader(w, { workers: { w: { hedge: { afterMs: 1_000 } } } }, 'done')
+    const run = await (await runtimeOf([S], { clock })).start(S, 'Go')
+    const seen: JournalEvent[] = []
+    const reading = (async () => {
+      for await (const { event } of run.events()) seen.push(event)
+    })()
+    await until(() => first.came === 1)
+    await run.control.pause()
+    first.open()
+    await until(async () => (await run.view()).status === 'paused')
+    for (let i = 0; i < 5; i++) clock.advance(1_000)
+    await run.control.resume()
+    await until(() => second.came === 1)
+    // it rang, and has read how long the run was paused
+    await until(() => seen.some((event) => event.type === 'step.settled' && event.address.includes('pauses')))
+    expect((await run.view()).activations.map(({ agent: name }) => name)).toEqual(['S', 'w'])
+    second.open()
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
+    expect(model.prompts).toHaveLength(2)
+    await reading
   })
 })

@@ -185,6 +185,7 @@ describe('until it passes', () => {
       },
     ])
     expect(given[0]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expect([given[0]!.messages, ...given[0]!.messages].every(Object.isFrozen)).toBe(true)
     expect(JSON.stringify(given)).not.toContain('secret')
   })
 })

@@ -125,7 +125,7 @@ describe('delegations()', () => {
     const row = (name: string) => rows.find(({ worker: each }) => each === name)!
     expect(row('leaf').tools.toSorted((one, other) => one.callId.localeCompare(other.callId))).toEqual([
       { tool: 'note', callId: 'k1', input: { n: 1 }, result: { noted: { n: 1 } }, isError: false },
-      { tool: 'breaks', callId: 'k2', input: {}, result: 'failed: disk full', isError: true },
+      { tool: 'breaks', callId: 'k2', input: {}, result: '[tool "breaks" failed: disk full]', isError: true },
       {
         tool: 'ghost',
         callId: 'k3',

@@ -93,6 +93,24 @@ describe('failures', () => {
 
 describe('an empty output is no answer', () => {
   test.each([
+    ['of the worker', '{"n":5}', {}],
+    ['of onComplete', 'five', { onComplete: () => ({ result: '{"n":5}' }) }],
+    ['in a block of code', '```json\n{"n":5}\n```', {}],
+  ])(
+    'a text %s is read as the value that the leader owes, as an answer of its own would be',
+    async (_, text, hooks) => {
+      const boss = supervisor({
+        name: 'boss',
+        model: scripted(delegates(['w', 'x']), calls(['forward_message', { worker: 'w' }])),
+        workers: [worker('w', scripted(text))],
+        output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+        delegation: hooks,
+      })
+      expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: { n: 5 } })
+    },
+  )
+
+  test.each([
     ['an empty text', () => ''],
     ['spaces', () => '  '],
     ['null', () => null],

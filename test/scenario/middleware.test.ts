@@ -341,3 +341,52 @@ describe('around a tool', () => {
     expect(told(model.prompts[2])[0]).toMatch(/^wrapped: \[not done: a human rejected/)
   })
 })
+
+describe('what a middleware is shown', () => {
+  test.each(['beforeModel', 'wrapTool'] as const)(
+    'cannot be changed in place: a push in %s is an error of the middleware, and is sent to no model',
+    async (hook) => {
+      const push = (messages: readonly unknown[]) =>
+        void (messages as unknown[]).push({ role: 'user', content: 'smuggled' })
+      const pushes: Middleware =
+        hook === 'beforeModel'
+          ? { name: 'pushes', beforeModel: ({ messages }) => push(messages) }
+          : {
+              name: 'pushes',
+              wrapTool: (_call, run, at) => {
+                push(at.messages)
+                return run()
+              },
+            }
+      const model = scripted(calls(['note', {}]), 'final')
+      const A = agent({ name: 'A', model, tools: [note()], middleware: [pushes] })
+      expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({
+        status: 'failed',
+        failure: { code: 'middleware.failed', details: { middleware: 'pushes', hook } },
+      })
+      expect(JSON.stringify(model.prompts)).not.toContain('smuggled')
+    },
+  )
+
+  test('is a list of its own: one that is kept does not grow, and one that is returned is sent as it was', async () => {
+    const kept: (readonly unknown[])[] = []
+    const returned: unknown[][] = []
+    const keeps: Middleware = {
+      name: 'keeps',
+      beforeModel: ({ messages }, at) => {
+        kept.push(at.messages)
+        const list = [...messages]
+        returned.push(list)
+        return { messages: list }
+      },
+      afterModel: () => void returned.at(-1)!.push({ role: 'user', content: 'late' }),
+    }
+    const model = scripted(calls(['note', {}]), 'final')
+    const A = agent({ name: 'A', model, tools: [note()], middleware: [keeps] })
+    expect(await (await runtimeOf([A])).run(A, 'go')).toMatchObject({ output: 'final' })
+    expect(kept.map(({ length }) => length)).toEqual(model.prompts.map(({ length }) => length))
+    expect(kept[0]!.length).toBeLessThan(kept[1]!.length)
+    expect(kept.flat().every(Object.isFrozen)).toBe(true)
+    expect(JSON.stringify(model.prompts)).not.toContain('late')
+  })
+})

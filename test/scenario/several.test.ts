@@ -325,6 +325,43 @@ describe('a model gives one brief to several', () => {
     },
   )
 
+  test('where none is kept, the name of all is no answer, and the error says which there are', async () => {
+    const model = scripted(
+      calls(['delegate_to_several', { workers: ['a', 'b'], instructions: 'go', keep: 'majority' }]),
+      calls(['forward_message', { delegation: 'd1' }]),
+      calls(['forward_message', { delegation: 'd1.2' }]),
+    )
+    const leader = team(model, [says('a', 'A'), says('b', 'B')], { several: true })
+    expect(await (await runtimeOf([leader])).run(leader, 'hi')).toMatchObject({ output: 'B' })
+    expect(results(model.prompts[2]).at(-1)).toBe(
+      '[there is no output of "d1" to forward. It went to several workers, and no answer counts for all of them: name one. There are: d1.1 (a), d1.2 (b).]',
+    )
+  })
+
+  test('a delegation that is stopped has its hedge stopped with it: it never begins', async () => {
+    const slow = shut('w1')
+    const second = scripted('never')
+    const model = scripted(
+      delegates(['w1', 'go']),
+      async () => {
+        await until(() => slow.never.came === 1)
+        return calls(['stop_delegation', { delegation: 'd1', reason: 'no need' }])
+      },
+      'final',
+    )
+    const leader = team(model, [slow.agent, agent({ name: 'w2', description: 'w2', model: second })], {
+      background: ['w1'],
+      workers: { w1: { hedge: { afterMs: 60_000, with: 'w2' } } },
+    })
+    const run = await (await runtimeOf([leader])).start(leader, 'hi')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect((await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)).toEqual([
+      'S completed',
+      'w1 cancelled',
+    ])
+    expect(second.prompts).toEqual([])
+  })
+
   test('a hedge of the same worker that need not begin', async () => {
     const model = scripted(delegates(['w1', 'go']), 'final')
     const leader = team(model, [says('w1', 'quick')], { workers: { w1: { hedge: { afterMs: 5_000 } } } })

@@ -38,7 +38,8 @@ interface MiddlewareActivation {
   readonly agent: string
   readonly ctx: Context
   readonly turn: number
-  readonly messages: readonly Message[]
+  /** The prompt as it is now: a frozen list of frozen messages. */
+  shown(): readonly Message[]
   readonly action: Action | undefined
   readonly tokens: number
   content(sha256: Sha256): string
@@ -119,7 +120,8 @@ export class MiddlewareChain implements Extension {
 
   /** The prompt of this call; undefined if it is the conversation as it stands. */
   async shown(turn: Context, settings: ModelSettings = {}): Promise<Prompt | undefined> {
-    const { messages, tokens } = this.#activation
+    const { tokens } = this.#activation
+    const messages = this.#activation.shown()
     let asks: ModelPrompt = { messages, settings }
     for (const middleware of this.#list) {
       if (middleware.beforeModel === undefined) continue
@@ -127,7 +129,7 @@ export class MiddlewareChain implements Extension {
       const at = this.#at('beforeModel', middleware, turn)
       const word = await callMiddleware('beforeModel', middleware, () => middleware.beforeModel!(before, at))
       if (word !== undefined)
-        asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
+        asks = { messages: ownList(word.messages, before.messages), settings: { ...before.settings, ...word.settings } }
     }
     if (asks.messages === messages)
       return asks.settings === settings
@@ -242,18 +244,25 @@ export class MiddlewareChain implements Extension {
   }
 
   #at(hook: Hook, { name }: MiddlewareHooks, ctx: Context): Moment {
-    const { agent, turn, messages, action } = this.#activation
+    const activation = this.#activation
+    const { agent, turn, action } = activation
     return {
       agent,
       ctx: agentContext(ctx.scope(hookScope(hook, name))),
       brief: this.#brief,
       turn,
-      messages,
+      get messages() {
+        return activation.shown()
+      },
       values: this.#values,
       ...(action === undefined ? undefined : { action }),
     }
   }
 }
+
+/** What a hook returned as a list that it cannot change later; the one before if it returned that, or nothing. */
+const ownList = (given: readonly Message[] | undefined, before: readonly Message[]): readonly Message[] =>
+  given === undefined || given === before ? before : [...given]
 
 async function callMiddleware<T>(
   hook: Hook,

@@ -42,8 +42,8 @@ export interface Moment {
   /** The current turn, from 1; 0 before the first. */
   readonly turn: number
   /**
-   * The conversation as the model sees it, the agent's own instructions first. It grows while the agent works; do not
-   * change it.
+   * The conversation as the model sees it when this is read, the agent's own instructions first. A new list, frozen with
+   * its messages: what is said later is in the next one that is read.
    */
   readonly messages: readonly Message[]
   readonly values: MomentValues
@@ -96,7 +96,10 @@ export interface MiddlewareHooks {
    * agent, that is another activation.
    */
   before?(begins: ActivationStart, at: Moment): HookReply<Partial<ActivationStart>>
-  /** Before each model call: changes the prompt of this call. The recorded conversation stays as it is. */
+  /**
+   * Before each model call: changes the prompt of this call. What it is given is frozen; what it returns is sent. The
+   * recorded conversation stays as it is.
+   */
   beforeModel?(asked: ModelPrompt, at: Moment): HookReply<Partial<ModelPrompt>>
   /**
    * After each answer of the model: `text` replaces its text, in the conversation and as the answer. `again` rejects

@@ -95,9 +95,14 @@ export class ConversationState {
     return this.#whole ?? this.messages
   }
 
-  /** The conversation without instructions, for users' code: a new list of frozen messages. */
+  /** The conversation without instructions, for users' code: a new list, frozen with its messages. */
   conversation(): readonly Message[] {
-    return this.whole.filter(({ role }) => role !== 'system').map(deepFreeze)
+    return Object.freeze(this.whole.filter(({ role }) => role !== 'system').map(deepFreeze))
+  }
+
+  /** The prompt as it is now, for users' code: a new list, frozen with its messages. */
+  shown(): readonly Message[] {
+    return Object.freeze(this.messages.map(deepFreeze))
   }
 
   /** The content of the prompt for its content key. */

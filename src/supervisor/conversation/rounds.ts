@@ -19,7 +19,7 @@ import {
   type Json,
   type Outcome,
 } from '../../core/index.ts'
-import { checkOutput, isAgent, outputOf, type Agent } from '../../agent/index.ts'
+import { isAgent, outputAs, type Agent } from '../../agent/index.ts'
 import { formatWorkerResult, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import { FlowConversation, edgeOf, runMember, type EdgeOptions } from '../../flow/index.ts'
@@ -271,7 +271,7 @@ export class Rounds implements Floor {
     const { output: schema } = this.#rules
     if (outcome.status !== 'completed' || schema === undefined) return outcome
     const { output } = outcome
-    const fits = typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
+    const fits = outputAs(output, schema)
     if (fits.ok) return completed(fits.value)
     return failed(
       failure('output.invalid', `the answer of "${this.name}" does not fit its schema: ${fits.problem}`, 'validation'),
