@@ -271,6 +271,7 @@ export function startWorker(
     options.equalBy = briefValue(brief)
   }
   if (grant?.after !== undefined) options.after = grant.after
+  if (grant?.sentBack !== undefined) options.sentBack = grant.sentBack
   if (grant?.place !== undefined) options.place = grant.place
   if (purpose !== undefined) options.purpose = purpose
   if (account !== undefined) options.limits = account
