@@ -193,7 +193,7 @@ export function approvalRefusal(
   ctx: Context,
   call: ToolCall,
   verdict: RefusedVerdict,
-  known?: KnownWork | undefined,
+  known?: KnownWork,
 ): CallResult {
   known?.release?.()
   const told = `[${toldRefusal(refusalOf({ kind: 'call', name: call.name }, verdict), known)}]`

@@ -22,14 +22,14 @@ export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
   })
 
 /** What an approver wants. `repeat`: the ids of the effects that are to be made once more. */
-export interface Rework {
+export interface ReworkOrder {
   readonly feedback: string
   readonly by?: string
   readonly repeat?: readonly string[] | undefined
 }
 
 /** A task that has ended is to be done again. */
-export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: Rework): void {
+export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: ReworkOrder): void {
   tell(entry, { feedback, repeat })
   entry.status = 'pending'
   entry.failure = undefined
@@ -48,7 +48,7 @@ export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: Rew
  * What is to be different the next time; no attempt of it counts that was there before. What was done for it stands,
  * like that of any earlier attempt, apart from what the approver names.
  */
-export function tell(entry: Entry, { feedback, repeat = [] }: Rework): void {
+export function tell(entry: Entry, { feedback, repeat = [] }: ReworkOrder): void {
   entry.rework = { feedback, ...(entry.output === undefined ? undefined : { before: entry.output }) }
   entry.spared = entry.begun
   entry.after = entry.last

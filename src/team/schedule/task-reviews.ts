@@ -21,7 +21,7 @@ import {
 import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
 import type { TaskGraph, Entry } from './task-graph.ts'
 import { editedTask } from '../plan/task-edit.ts'
-import { actedOn, type Rework } from './rework.ts'
+import { actedOn, type ReworkOrder } from './rework.ts'
 
 /** What the work is told. */
 export type Word =
@@ -38,7 +38,7 @@ export type Word =
       readonly by?: string
       readonly comment?: string
     }
-  | ({ readonly type: 'again' } & Rework)
+  | ({ readonly type: 'again' } & ReworkOrder)
   /** What it acts on is not what was seen any more. */
   | { readonly type: 'stale' }
   | { readonly type: 'withdrawn' }
