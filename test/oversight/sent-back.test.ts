@@ -230,8 +230,13 @@ test('a yes that is given while the input of its task is being done again does n
   await expect.poll(open).toEqual([])
   letGo()
   await expect
-    .poll(async () => Object.fromEntries((await open()).map(({ task, context }) => [task, context])))
-    .toEqual({ paper: { draft: 'draft 2' }, web: { draft: 'draft 2' } })
+    .poll(async () => new Map((await open()).map(({ task, context }) => [task, context])))
+    .toEqual(
+      new Map([
+        ['paper', { draft: 'draft 2' }],
+        ['web', { draft: 'draft 2' }],
+      ]),
+    )
   expect(seen).toEqual([])
   for (const { id } of await open()) await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
   expect(await run.outcome()).toMatchObject({ status: 'completed' })
