@@ -526,10 +526,11 @@ function addApprovals(program: Command, execute: Execute): void {
     .description('send a pending request back: the agent is asked to change it and try again')
     .argument('<approval>', 'the id of the approval')
     .option('--comment <text>', 'sent to the agent')
+    .option('--repeat <effect...>', 'ids of completed effects to make once more; without it, none is')
     .option(...approver)
     .option(...by)
     .addHelpText('after', examples('reeve retry apr_8k2… --comment "less, and in two steps"'))
-    .action((id: string, options: DecidingOptions) => execute((context) => retry(context, id, options)))
+    .action((id: string, options: Parameters<typeof retry>[2]) => execute((context) => retry(context, id, options)))
 }
 
 /** Answers, control commands and messages. */

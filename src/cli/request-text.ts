@@ -120,6 +120,8 @@ type ApproverRules = Pick<
   | 'tier'
   | 'options'
   | 'until'
+  | 'done'
+  | 'doneMore'
 >
 
 /** Why approval is needed, who may decide, and until when, one line each. Empty if any approver may decide. */
@@ -135,11 +137,18 @@ export function whoLines({
   tier,
   options,
   until,
+  done = [],
+  doneMore = 0,
 }: ApproverRules): readonly string[] {
   const asked = approvers === undefined ? undefined : `approvers: ${approvers.map(visible).join(' or ')}`
   const which = tier === undefined ? '' : ` (tier ${tier})`
   return [
     kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
+    ...done.map(
+      ({ id, name, state, at, input, task }) =>
+        `${state === 'done' ? 'already done' : 'perhaps done'}: ${visible(name)}${task === undefined ? '' : ` (task ${visible(task)})`} at ${new Date(at).toISOString()}${input === undefined ? '' : ` with ${visibleLine(JSON.stringify(input))}`}; ${id}`,
+    ),
+    doneMore === 0 ? undefined : `already done: ${doneMore} more before`,
     delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
     brief === undefined ? undefined : `brief: ${visibleLine(brief)}`,
     hits.length === 0

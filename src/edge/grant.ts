@@ -76,6 +76,8 @@ export interface LeaderGrant extends Grant {
   readonly admitted?: true
   /** The worker is another attempt at the work of this one. Not on the edge. */
   readonly after?: ActivationId
+  /** An approver has sent that work back. Not on the edge. */
+  readonly sentBack?: { readonly repeat: readonly string[] }
   /** The worker is placed apart, as a run of its own. Not on the edge. */
   readonly place?: 'apart'
 }

@@ -112,7 +112,7 @@ export const answerShape =
  */
 const answered: Shape = (value) =>
   isObject(value) && isObject(value['on']) && typeof value['on']['inputHash'] === 'string'
-    ? { decision: 'kept', on: 'kept', input: 'payload', grant: { input: 'payload', '*': 'kept' } }
+    ? { decision: 'kept', on: 'kept', repeat: 'kept', input: 'payload', grant: { input: 'payload', '*': 'kept' } }
     : 'payload'
 
 const edgeMessage = { role: 'kept', agent: 'kept' } satisfies Shape

@@ -342,6 +342,8 @@ export interface DecisionBody {
   readonly comment?: string
   /** The scope of an approval; as `Decision.grant`. */
   readonly grant?: Json
+  /** Of `retry`: the ids of the effects in `approval.done` that are to be made once more. */
+  readonly repeat?: readonly string[]
   /**
    * The hash of the arguments that the approver was shown (`approval.inputHash`). Another one is refused: what was seen
    * is not what would run.

@@ -190,12 +190,7 @@ async function grantOf(
 }
 
 /** The result of a call that was not approved. */
-export function approvalRefusal(
-  ctx: Context,
-  call: ToolCall,
-  verdict: RefusedVerdict,
-  known?: KnownWork | undefined,
-): CallResult {
+export function approvalRefusal(ctx: Context, call: ToolCall, verdict: RefusedVerdict, known?: KnownWork): CallResult {
   known?.release?.()
   const told = `[${toldRefusal(refusalOf({ kind: 'call', name: call.name }, verdict), known)}]`
   return refuse(ctx, call, refusalFailure(told, verdict), told)

@@ -5,7 +5,7 @@
  * Owns: when a beginning and a result are reviewed, what follows from each decision. Every form of teamwork uses it,
  * because all activations begin here. Does not own: calls of tools (tool-gate.ts), the triggers and the question
  * (../../oversight), tasks of a planned team before they begin (../../team).
- * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing more is recorded.
+ * Holds: K3, K4: the scopes `begin` and `result` are persistent. Without oversight nothing more is recorded.
  */
 import {
   failed,
@@ -69,10 +69,11 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Ac
   let edge: Edge = looks && !leavesHandoff(begun) ? { ...begun, leader: { ...begun.leader, report: true } } : begun
   const before: HistoryEntry[] = []
   const spent = new WorkCost()
+  let here = given
   for (let round = 0; ; round++) {
     const locals = new Locals()
     const input = encodeEdge(edge)
-    const ctx = new EdgeOverride(round === 0 ? given : given.scope('again'), input, spent, locals)
+    const ctx = new EdgeOverride(here, input, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || handoffOf(outcome).action?.type === 'transfer')
@@ -91,6 +92,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Ac
     const { said } = handoffOf(outcome)
     before.push(...unanswered(said))
     edge = withFeedback(edge, said, verdict.feedback)
+    here = await given.again({ repeat: verdict.repeat ?? [] })
   }
 }
 
@@ -133,6 +135,7 @@ async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge |
     toolVersion: version,
     input: finalBrief(agent, briefValue(edge.work.brief)),
     kind: 'work',
+    doneSoFar: async () => (begin.knownBefore().length === 0 ? [] : begin.doneBy()),
     ...(description === '' ? undefined : { description }),
     fits: (input) => {
       const fit = fitOfBrief(agent, input)
@@ -173,6 +176,12 @@ interface WorkUse {
   readonly costUsd: number | undefined
 }
 
+/** The approver has sent the work back. */
+interface SentBackWork {
+  readonly feedback: string | undefined
+  readonly repeat: readonly string[] | undefined
+}
+
 /** Reviews a result. Undefined: it stands. An outcome: it replaces the result. Feedback: the work is repeated. */
 async function reviewResult(
   agent: Agent,
@@ -181,7 +190,7 @@ async function reviewResult(
   outcome: Extract<Outcome, { status: 'completed' }>,
   used: WorkUse,
   round: number,
-): Promise<Outcome | { readonly feedback: string | undefined } | undefined> {
+): Promise<Outcome | SentBackWork | undefined> {
   const { name, version, assess, outputSchema } = agent
   const oversight = edge.oversight?.policy
   const { output } = outcome
@@ -208,6 +217,7 @@ async function reviewResult(
     ...(found === undefined ? undefined : { context: found as unknown as Json }),
     ...(isTask(ctx, edge.team) ? { defaultTimeoutMs: defaultApprovalTimeoutMs } : undefined),
     ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
+    doneSoFar: () => ctx.doneBy(),
     fits: (input) => {
       const checked = checkOutput(input, outputSchema)
       return checked.ok ? undefined : checked.problem
@@ -215,7 +225,7 @@ async function reviewResult(
   })
   if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
   if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, handoffOf(outcome))
-  if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
+  if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment, repeat: verdict.repeat }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
   return withAnswer(name, refusedOutcome({ kind: 'result', name, why }, { ...verdict, how }), handoffOf(outcome))

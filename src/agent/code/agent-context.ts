@@ -278,6 +278,7 @@ export function startWorker(
     options.equalBy = briefValue(brief)
   }
   if (grant?.after !== undefined) options.after = grant.after
+  if (grant?.sentBack !== undefined) options.sentBack = grant.sentBack
   if (isApart) {
     options.place = 'apart'
     const turns = grant.turns ?? turnsOf(receiver.limits)

@@ -37,8 +37,12 @@ export const reject = (context: CommandContext, approvalId: string, options: Dec
   decide(context, approvalId, { decision: 'reject' }, options)
 
 /** Sends the request back, to be changed and tried again. */
-export const retry = (context: CommandContext, approvalId: string, options: DecidingOptions): Promise<Exit> =>
-  decide(context, approvalId, { decision: 'retry' }, options)
+export const retry = (
+  context: CommandContext,
+  approvalId: string,
+  { repeat, ...options }: DecidingOptions & { readonly repeat?: readonly string[] },
+): Promise<Exit> =>
+  decide(context, approvalId, { decision: 'retry', ...(repeat === undefined ? {} : { repeat }) }, options)
 
 /** Approves with edited arguments. */
 export async function edit(

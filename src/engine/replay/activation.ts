@@ -431,7 +431,10 @@ export class Activation implements Owner, Verbs {
     const release = (): void => earlier?.release(address)
     if (met?.made !== undefined) return { state: 'made', release }
     const done = met?.done ?? this.host.doneElsewhere?.({ owner: this, address: address as OpId })
-    if (done === undefined) return void release()
+    if (done === undefined) {
+      release()
+      return undefined
+    }
     return { state: 'done', done, isExact: done.activation !== undefined && inputHash !== undefined, release }
   }
 

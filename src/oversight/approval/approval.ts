@@ -18,7 +18,13 @@ import {
   type ApproverTier,
   type RiskLevel,
 } from '../../edge/index.ts'
-import { isEdge, type ApprovalRequested, type ApprovalResolved, type EscalationHit } from '../../journal/index.ts'
+import {
+  isEdge,
+  type ApprovalRequested,
+  type ApprovalResolved,
+  type DoneEffect,
+  type EscalationHit,
+} from '../../journal/index.ts'
 import { capabilityFor } from './capability.ts'
 import {
   decisionIn,
@@ -85,6 +91,8 @@ export interface ApprovalRequest {
   readonly options?: readonly DecisionOption[]
   /** The id of the earlier request, if this one asks again. */
   readonly follows?: string
+  /** What was done for it, if it was: see `ApprovalRequested.done`. */
+  readonly done?: readonly DoneEffect[]
   /** The approvers, channels and deadlines. Default: any approver, no channel. */
   readonly rules?: ApprovalRules
 }
@@ -367,6 +375,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: ApprovalRound)
         description: request.description,
         hits: request.hits,
         context: request.context,
+        ...doneShown(request.done),
         follows,
         tier: tier > 1 ? tier : undefined,
         ...workOf(ctx),
@@ -381,6 +390,16 @@ async function ask(ctx: Context, request: ApprovalRequest, round: ApprovalRound)
     verdict: verdictOf(outcome, input, onTimeout === 'escalate' ? 'reject' : onTimeout),
     on: outcome.status === 'completed' ? readDecision(outcome.output)?.on : undefined,
   }
+}
+
+/** How many effects a question lists. */
+const doneMost = 50
+
+/** The newest of them: what is left out can be named in no decision. */
+function doneShown(done: readonly DoneEffect[] = []): Pick<ApprovalRequested, 'done' | 'doneMore'> {
+  if (done.length === 0) return {}
+  const more = done.length - doneMost
+  return more > 0 ? { done: done.slice(-doneMost), doneMore: more } : { done }
 }
 
 /** The maximum of a brief shown with a request, in characters. */
@@ -438,5 +457,11 @@ function resolved(
 ): void {
   const { approver, comment } = verdict
   const inputHash = verdict.approved && verdict.edited ? digestJson(verdict.input) : undefined
-  ctx.emit({ type: 'approval.resolved', id, resolution, ...present({ approver, comment, inputHash, capability }) })
+  const repeat = verdict.approved ? undefined : verdict.repeat
+  ctx.emit({
+    type: 'approval.resolved',
+    id,
+    resolution,
+    ...present({ approver, comment, inputHash, capability, repeat }),
+  })
 }

@@ -33,6 +33,8 @@ export type Verdict =
       readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
       readonly approver?: string
       readonly comment?: string
+      /** Of `retry`: the ids of the effects that are to be made once more. */
+      readonly repeat?: readonly string[]
       /** Not rejected by an approver: too many edits were invalid; `comment` has the problem of the last one. */
       readonly misfit?: true
     }
@@ -59,7 +61,7 @@ export type Decided = {
   readonly on?: DecidedOn
 } & (
   | { readonly decision: 'approve'; readonly grant?: SessionGrant }
-  | { readonly decision: 'reject' | 'retry' }
+  | { readonly decision: 'reject' | 'retry'; readonly repeat?: readonly string[] }
   | { readonly decision: 'edit'; readonly input: Json }
 )
 
@@ -68,11 +70,17 @@ const text = (given: Json | undefined): string | undefined => (typeof given === 
 /** Parses a decision; undefined if it is invalid. Ignores unknown fields. Pure. */
 export function readDecision(given: Json): Decided | undefined {
   if (!isObject(given)) return undefined
-  const { decision, input, approver, comment, grant: granting, on } = given
+  const { decision, input, approver, comment, grant: granting, on, repeat } = given
   const by = present({ approver: text(approver), comment: text(comment), on: readOn(on) })
   if (decision === 'edit') return input === undefined ? undefined : { decision, input, ...by }
   if (decision === 'approve') return { decision, ...by, ...present({ grant: readGranting(granting) }) }
-  return decision === 'reject' || decision === 'retry' ? { decision, ...by } : undefined
+  if (decision === 'retry') return { decision, ...by, ...present({ repeat: readRepeat(repeat) }) }
+  return decision === 'reject' ? { decision, ...by } : undefined
+}
+
+function readRepeat(given: Json | undefined): readonly string[] | undefined {
+  if (!Array.isArray(given)) return undefined
+  return (given as readonly Json[]).filter((id) => typeof id === 'string')
 }
 
 function readOn(given: Json | undefined): DecidedOn | undefined {
@@ -95,7 +103,12 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
   if (decided.decision === 'edit') return { approved: true, input: decided.input, edited: true, by: 'human', ...by }
   if (decided.decision === 'approve')
     return { approved: true, input, edited: false, by: 'human', ...by, ...present({ grant: decided.grant }) }
-  return { approved: false, how: decided.decision === 'retry' ? 'retry' : 'rejected', ...by }
+  return {
+    approved: false,
+    how: decided.decision === 'retry' ? 'retry' : 'rejected',
+    ...by,
+    ...present({ repeat: decided.repeat }),
+  }
 }
 
 /** The expiry of an approval of work that has not begun. In journals older than `fourEyes` it never expires. Pure. */

@@ -11,7 +11,7 @@
 import { present, type Json } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import type { EscalationHit } from '../../journal/index.ts'
+import type { DoneEffect, EscalationHit } from '../../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
 import { goodUntil, type ApprovedVerdict, type DecidedOn, type Verdict } from './decision.ts'
 import { gateOf, type GateDecision, type Subject } from '../escalation/escalation.ts'
@@ -114,11 +114,16 @@ export function reviewRequest(
 }
 
 /** What an escalation asks, apart from what the triggers say. */
-export interface EscalationRequest extends Omit<ApprovalRequest, 'reason' | 'risk' | 'sensitive' | 'rules' | 'hits'> {
+export interface EscalationRequest extends Omit<
+  ApprovalRequest,
+  'reason' | 'risk' | 'sensitive' | 'rules' | 'hits' | 'done'
+> {
   /** Why it needs an approval in every mode, if it does. */
   readonly reason?: string
   /** Called with the reason just before the approver is asked. */
   readonly asking?: (reason: string) => void
+  /** Reads what was done for it; asked for once an approver is asked. */
+  readonly doneSoFar?: () => Promise<readonly DoneEffect[]>
   readonly fits?: Fits
 }
 
@@ -144,11 +149,13 @@ export async function escalate(
   const word = gateOf(oversight, subject, oversight === undefined ? undefined : await currentMode(ctx, oversight))
   noteHits(ctx, what, word)
   if (!word.asks) return undefined
-  const { asking, fits, ...asked } = request
+  const { asking, doneSoFar, fits, ...asked } = request
   const reason = reasonOf(word, request.reason)
   asking?.(reason)
+  const done = await doneSoFar?.()
   const question: ApprovalRequest = {
     ...asked,
+    ...present({ done }),
     reason,
     risk: word.risk,
     sensitive: word.sensitive || subject.always === true,

@@ -47,9 +47,20 @@ export type Decision =
     }
   | {
       readonly approvalId: string
-      readonly decision: 'reject' | 'retry'
+      readonly decision: 'reject'
       readonly comment?: string
       readonly approver?: string
+    }
+  | {
+      readonly approvalId: string
+      readonly decision: 'retry'
+      readonly comment?: string
+      readonly approver?: string
+      /**
+       * The ids of completed `once` effects, of those that the approval lists as `done`, that are to be made once more.
+       * Default: none. The work is done again, and what it has made is not.
+       */
+      readonly repeat?: readonly string[]
     }
   | {
       readonly approvalId: string
@@ -104,7 +115,7 @@ export type MayDecide = (
   io: { readonly signal: AbortSignal },
 ) => boolean | string | Promise<boolean | string>
 
-const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant']
+const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant', 'repeat']
 const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
 /** Common names of these fields elsewhere, for suggestions. */
 const alsoCalled: Readonly<Record<string, string>> = {
@@ -133,7 +144,7 @@ function unknownDecision(given: unknown): string {
 /** The problem of a decision's shape; undefined if it is valid. */
 function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'invalid decision: expected an object { approvalId, decision, … }'
-  const { approvalId, decision, input, comment, approver, grant } = given
+  const { approvalId, decision, input, comment, approver, grant, repeat } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.includes(name))
   const strange = unknown.map(unknownField)
   if (typeof approvalId !== 'string' || approvalId === '')
@@ -146,6 +157,10 @@ function decisionProblem(given: unknown): string | undefined {
   if (grant !== undefined && decision !== 'approve')
     return `decision ${JSON.stringify(decision)} takes no grant; only "approve" does`
   if (grant !== undefined && grantProblem(grant) !== undefined) return grantProblem(grant)
+  if (repeat !== undefined && decision !== 'retry')
+    return `decision ${JSON.stringify(decision)} takes no repeat; only "retry" does`
+  if (repeat !== undefined && !(Array.isArray(repeat) && repeat.every((id) => typeof id === 'string')))
+    return 'repeat must be a list of ids of effects'
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a string'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a string'
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
@@ -171,6 +186,7 @@ export async function decide(
   if (question.until !== undefined && question.until < storeTime(access))
     throw expired(approvalId, question.until, whenDriven(asked, question.run))
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
+  if ('repeat' in decision) mustBeDone(asked, decision.repeat)
   await mustBePermitted(access, question, decision)
   // binds the decision to the document that the approver saw, even if the code has changed since
   const { tool, toolVersion, inputHash, fourEyes = false } = asked
@@ -256,6 +272,18 @@ function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, gra
     {
       hint: 'Nothing was decided. Such a grant would not cover a call like this one.',
     },
+  )
+}
+
+/** An effect can only be repeated if the approver was shown it. */
+function mustBeDone({ id, done = [] }: ApprovalRequested, repeat: readonly string[] = []): void {
+  const strange = repeat.find((each) => !done.some((effect) => effect.id === each))
+  if (strange === undefined) return
+  const there = done.map((effect) => effect.id)
+  throw new ReeveError(
+    'approval.invalid',
+    `repeat: approval "${id}" lists no effect "${strange}"${there.length === 0 ? '; it lists none' : meantInstead(strange, there, 'they are')}`,
+    { hint: 'Nothing was decided. The effects that may be repeated are those in `done` of the approval.' },
   )
 }
 

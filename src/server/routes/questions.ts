@@ -59,6 +59,7 @@ const decisionBody = object<DecisionBody>('DecisionBody', {
   input: optional(json({ description: 'Of edit: all the arguments.' })),
   comment: optional(text({ maxLength: 10_000 })),
   grant: optional(json({ description: 'The scope of an approval.' })),
+  repeat: optional(list(name(), { maxItems: 50, description: 'Of retry: the ids of the effects to make once more.' })),
   inputHash: optional(name({ description: 'The hash of the arguments that the approver was shown.' })),
 })
 

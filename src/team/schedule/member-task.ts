@@ -41,7 +41,7 @@ export function memberTask(
   return {
     worker: agent,
     brief: briefOf(briefFor(entry, assignment, agent, shown)),
-    grant: { added, assignment, ...present({ permissions, limits, oversight }) },
+    grant: { added, assignment, ...present({ permissions, limits, oversight, sentBack: entry.sentBack }) },
     after: entry.after,
   }
 }

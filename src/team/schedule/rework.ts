@@ -21,13 +21,16 @@ export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
     return entry?.status === 'succeeded' && entry.by === undefined ? [entry] : []
   })
 
+/** What an approver wants. `repeat`: the ids of the effects that are to be made once more. */
+export interface ReworkOrder {
+  readonly feedback: string
+  readonly by?: string
+  readonly repeat?: readonly string[] | undefined
+}
+
 /** A task that has ended is to be done again. */
-export function reopen(
-  ctx: Context,
-  entry: Entry,
-  { feedback, by }: { readonly feedback: string; readonly by?: string },
-): void {
-  tell(entry, feedback)
+export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: ReworkOrder): void {
+  tell(entry, { feedback, repeat })
   entry.status = 'pending'
   entry.failure = undefined
   entry.reason = undefined
@@ -41,10 +44,13 @@ export function reopen(
   })
 }
 
-/** What is to be different the next time; no attempt of it counts that was there before. */
-export function tell(entry: Entry, feedback: string): void {
+/**
+ * What is to be different the next time; no attempt of it counts that was there before. What was done for it stands,
+ * like that of any earlier attempt, apart from what the approver names.
+ */
+export function tell(entry: Entry, { feedback, repeat = [] }: ReworkOrder): void {
   entry.rework = { feedback, ...(entry.output === undefined ? undefined : { before: entry.output }) }
   entry.spared = entry.begun
-  // who asks for it again wants it done again
-  entry.after = undefined
+  entry.after = entry.last
+  entry.sentBack = entry.last === undefined ? undefined : { repeat }
 }

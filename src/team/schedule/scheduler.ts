@@ -303,7 +303,7 @@ export class Scheduler {
   /** What it acts on is to be changed, and then it is looked at again. */
   #rework(entry: Entry, word: Extract<Word, { readonly type: 'again' }>): void {
     const before = actedOn(this.#graph, entry)
-    if (before.length === 0) tell(entry, word.feedback)
+    if (before.length === 0) tell(entry, word)
     else entry.unblocked = false
     for (const each of before) {
       reopen(this.#ctx, each, word)
@@ -343,6 +343,7 @@ export class Scheduler {
     }
     const { id } = started
     const attempt = ++entry.begun
+    entry.last = id
     entry.status = 'running'
     this.#directory.move(entry.member, 'running')
     this.#timeouts.moved(entry)
@@ -433,7 +434,7 @@ export class Scheduler {
       if (word.output !== undefined) entry.output = word.output
       return this.settle(entry, 'succeeded')
     }
-    if (word.type === 'again') tell(entry, word.feedback)
+    if (word.type === 'again') tell(entry, word)
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
     this.#queue.again(entry)
@@ -573,5 +574,6 @@ export class Scheduler {
  */
 function comesAfter({ entry, activation }: AtWork): void {
   entry.after = activation
+  entry.sentBack = undefined
   if (entry.approved) entry.looked = entry.approved = false
 }

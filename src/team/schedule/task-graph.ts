@@ -76,6 +76,10 @@ export interface Entry {
   backingOff: boolean
   /** After whom the next attempt at it comes. */
   after: ActivationId | undefined
+  /** An approver wants something else of that attempt. */
+  sentBack: { readonly repeat: readonly string[] } | undefined
+  /** Its newest attempt. */
+  last: ActivationId | undefined
   output: Json | undefined
   /** A human did it: under which name. */
   by: string | undefined
@@ -114,6 +118,8 @@ export const newEntry = (
   rework: undefined,
   backingOff: false,
   after: undefined,
+  sentBack: undefined,
+  last: undefined,
   output: undefined,
   by: undefined,
   failure: undefined,

@@ -9,6 +9,7 @@
 import { digestJson, failed, present, type Json } from '../../core/index.ts'
 import { defaultApprovalTimeoutMs, type Edge, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
+import type { DoneEffect } from '../../journal/index.ts'
 import {
   escalate,
   goodUntil,
@@ -20,6 +21,7 @@ import {
 import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
 import type { TaskGraph, Entry } from './task-graph.ts'
 import { editedTask } from '../plan/task-edit.ts'
+import { actedOn, type ReworkOrder } from './rework.ts'
 
 /** What the work is told. */
 export type Word =
@@ -36,7 +38,7 @@ export type Word =
       readonly by?: string
       readonly comment?: string
     }
-  | { readonly type: 'again'; readonly feedback: string; readonly by?: string }
+  | ({ readonly type: 'again' } & ReworkOrder)
   /** It, or what it acts on, is not what was seen any more. */
   | { readonly type: 'stale' }
   | { readonly type: 'withdrawn' }
@@ -177,6 +179,7 @@ export class Reviews {
       ...present({ context, reason: why, ...task.approval }),
       options: this.#options(entry, kind),
       defaultTimeoutMs: defaultApprovalTimeoutMs,
+      doneSoFar: () => this.#doneSoFar(ctx, entry, kind),
       asking: (said) => {
         reason = said
         open.asked = true
@@ -186,6 +189,14 @@ export class Reviews {
     this.#open.delete(entry)
     if (open.asked) asks(entry, false)
     return { verdict, reason }
+  }
+
+  /** What was done by those whom `retry` would have begin again, and for this task before. */
+  async #doneSoFar(ctx: Context, entry: Entry, kind: ReviewedPart): Promise<readonly DoneEffect[]> {
+    const found: DoneEffect[] = []
+    for (const { id, last } of kind === 'task' ? [...actedOn(this.#parts.graph, entry), entry] : [entry])
+      if (last !== undefined) found.push(...(await ctx.doneBy(last)).map((effect) => ({ ...effect, task: id })))
+    return found
   }
 
   #options(entry: Entry, kind: ReviewedPart): readonly DecisionOption[] {
@@ -209,7 +220,11 @@ export class Reviews {
     this.#failures.seen()
     if (how !== 'retry' || !this.#mayChange(entry, kind)) return { type: 'refused', how: 'rejected', reason, ...by }
     this.#rounds[kind].set(entry, (this.#rounds[kind].get(entry) ?? 0) + 1)
-    return { type: 'again', feedback: comment ?? 'make it better', ...present({ by: approver }) }
+    return {
+      type: 'again',
+      feedback: comment ?? 'make it better',
+      ...present({ by: approver, repeat: verdict.repeat }),
+    }
   }
 }
 
