@@ -107,9 +107,9 @@ async function origin(
     if (asked.length === 0) break
     const holds = asked.some(({ kind }) => kind === undefined)
     if (holds) await run.control.pause({ by: 'pat' })
-    const length = (await journalOf(run)).length
+    const before = await wholeOf(run)
     for (const each of asked) await yes(each)
-    await expect.poll(async () => (await journalOf(run)).length).toBeGreaterThan(length)
+    await expect.poll(() => wholeOf(run), { timeout: hangsAfterMs }).not.toBe(before)
     if (holds) {
       await settled(run)
       break
@@ -118,12 +118,15 @@ async function origin(
   return run
 }
 
+/** What is recorded of a run, with its child runs, in one text. */
+const wholeOf = async (run: Run<unknown>): Promise<string> => JSON.stringify(await run.view())
+
 /** Nothing more is recorded. */
 async function settled(run: Run<unknown>): Promise<void> {
-  for (let before = -1, now = 0; before !== now;) {
-    before = now
+  let [before, now] = ['', await wholeOf(run)]
+  while (before !== now) {
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
-    now = (await journalOf(run)).length
+    ;[before, now] = [now, await wholeOf(run)]
   }
 }
 
