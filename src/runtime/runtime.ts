@@ -147,9 +147,9 @@ export interface Runtime extends AsyncDisposable {
   audit(run: string, options?: AuditOptions): Promise<AuditDocument>
   /**
    * Starts a new run from a position of another one, optionally with an edit, and repeats no recorded work. The origin
-   * is not changed. Its later effects are repeated only after `settleDoubt`; approvals and grants are not copied. A
-   * fork of a run of a session has a session of its own. Throws `fork.invalid`, `input.invalid`, `run.unknown`;
-   * `run.conflict` for a `runId` of another run.
+   * is not changed. Its later effects are repeated only after `settleDoubt`; grants are not copied, and a yes only with
+   * the recorded end of what it permitted. A fork of a run of a session has a session of its own. Throws `fork.invalid`,
+   * `input.invalid`, `run.unknown`; `run.conflict` for a `runId` of another run.
    */
   fork(options: ForkOptions): Promise<Run>
   /**

@@ -62,6 +62,29 @@ describe('what counts', () => {
     expect(await counts(runtime)).toEqual([1, 1])
   })
 
+  test('a fork does not count, wherever it begins and whatever it begins with', async () => {
+    const root = agent({
+      name: 'analyst',
+      description: 'Analyses.',
+      run: async (ctx) => {
+        await ctx.step('look', () => 'seen', { effect: 'read' })
+        return 'done'
+      },
+    })
+    const { runtime, run } = await begin(root)
+    await run.outcome()
+    expect(await counts(runtime)).toEqual([1, 1])
+    const events = await run.journal()
+    const ended = events.findIndex(({ event }) => event.type === 'activation.settled')
+    for (const { position } of events.slice(0, ended)) {
+      const fork = await runtime.fork({ run: run.id, at: position })
+      expect(await fork.outcome()).toMatchObject({ status: 'completed' })
+    }
+    const other = await runtime.fork({ run: run.id, at: events[0]!.position, edit: { type: 'input', input: 'else' } })
+    expect(await other.outcome()).toMatchObject({ status: 'completed' })
+    expect(await counts(runtime)).toEqual([1, 1])
+  })
+
   test('finished by hand and cancelled, also after a takeover: neither counts', async () => {
     const { runtime, run } = await begin(human({ name: 'person' }))
     await waiting(run)

@@ -1,35 +1,34 @@
 /**
  * What of a copied log is left out of a fork, so that the code asks for it anew.
  *
- * Owns: the rules about questions, approvals and notes. Does not own: what is copied at all, ids, seqs (fork.ts). Pure.
+ * Owns: the rules about questions, approvals and notes. Does not own: how the end of an approved action is found
+ * (permitted-work.ts), what is copied at all, ids, seqs (fork.ts). Pure.
  *
  * - A question that is open at the fork point is not copied: the fork asks it under an id of its own, with the time
  *   that was left. One that a former segment of the log asked cannot be asked again by the code: it is copied under a
- *   new id and stays open (`carried`).
- * - Approvals do not carry over. One that was decided stays as far as it has led to something: a worker begun, a
- *   message sent, a tool, a model or another effect done in the scope in which it was asked. Where it has not, the
- *   question and the decision are left out, with everything in that scope that followed: it is asked again. The same
- *   holds for what a grant has let pass. A refusal stays, since it permits nothing; so does the approval of a plan, a
- *   recruit, mail or a result, since what it permits is done in the moment in which it is decided.
+ *   new id and stays open.
+ * - A yes is copied only together with the recorded end of what it permitted. Without that end, what it permitted waits
+ *   for a yes of the fork's own, in one of two ways. If nothing of value has followed, the question is left out with
+ *   everything that followed, and the code asks it again. If work has begun, the question stays open, to be approved or
+ *   rejected as it stands; what was recorded of the work is taken up with the new yes and not done again. Where that
+ *   yes could stand for other arguments (it was edited, or several approvers were asked), the work is left out, too.
+ * - The same holds for what a grant has let pass. A refusal stays, since it permits nothing.
  * - Commands of operators are not copied: no pause of the origin holds in the fork. Doubts and divergences are found
  *   anew.
  */
-import { isObject, type Outcome } from '../../core/index.ts'
-import type { ApprovalRequested, JournalEvent, StepOpened } from '../../journal/index.ts'
-import { isValueStep } from '../replay/value-steps.ts'
+import type { Outcome } from '../../core/index.ts'
+import type { JournalEvent } from '../../journal/index.ts'
+import { isAct, isBeside, isUneditedYes, permits, scopeOf, LogIndex, type OriginEntry } from './permitted-work.ts'
 
-/** One entry of the origin's log. */
-export interface OriginEntry {
-  readonly position: number
-  readonly at: number
-  readonly event: JournalEvent
-}
+export type { OriginEntry }
 
 /** What is copied of a log that goes on. */
 export interface Cut {
   readonly kept: readonly OriginEntry[]
   /** Addresses of questions of former segments that stay open. */
   readonly carried: ReadonlySet<string>
+  /** Addresses of questions that stay open, and whose work has begun. */
+  readonly begun: ReadonlySet<string>
   /** Addresses of workers that are left out with everything below them. */
   readonly without: readonly string[]
 }
@@ -45,114 +44,110 @@ const controls: ReadonlySet<string> = new Set<JournalEvent['type']>([
   'replay.diverged',
 ])
 
-/** The scope of an address: everything in it begins with this. */
-const scopeOf = (address: string): string => address.slice(0, address.lastIndexOf('/') + 1)
-
-/** An effect that a decision has permitted, rather than something that code reads on its way. */
-const isWork = (event: StepOpened): boolean =>
-  (event.type !== 'step.begun' || event.effect !== 'read') && !isValueStep(event.address)
-
-const endOf = (event: JournalEvent): string | undefined =>
-  event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled'
-    ? event.address
-    : undefined
-
-/** Whether a decision permits something that is yet to be done. */
-function permits({ kind, onTimeout }: ApprovalRequested, outcome: Outcome): boolean {
-  if (kind !== undefined && kind !== 'task') return false
-  if (outcome.status === 'timed-out') return onTimeout !== 'reject'
-  if (outcome.status !== 'completed') return false
-  const decision = isObject(outcome.output) ? outcome.output['decision'] : undefined
-  return decision !== 'reject' && decision !== 'retry'
-}
-
-/** What is told beside a question, and what is told of its end. */
-const isBeside = (event: JournalEvent): boolean =>
-  (event.type === 'worker.started' && event.purpose === 'notice') ||
-  event.type === 'notice.sent' ||
-  event.type === 'notice.failed' ||
-  event.type === 'approval.resolved'
-
 class Log {
-  readonly entries: readonly OriginEntry[]
-  /** Where the last segment begins. */
-  readonly #begin: number
-  readonly #ends = new Map<string, number>()
+  readonly #index: LogIndex
   readonly #out = new Set<number>()
-  readonly #addresses = new Set<string>()
-  readonly carried = new Set<string>()
+  readonly #carried = new Set<string>()
+  readonly #begun = new Set<string>()
 
-  constructor(entries: readonly OriginEntry[]) {
-    this.entries = entries
-    this.#begin = entries.findLastIndex(({ event }) => event.type === 'activation.restarted') + 1
-    for (let i = this.#begin; i < entries.length; i++) {
-      const address = endOf(entries[i]!.event)
-      if (address !== undefined) this.#ends.set(address, i)
-    }
+  constructor(entries: readonly OriginEntry[], outcomeOf: (address: string) => Outcome | undefined) {
+    this.#index = new LogIndex(entries, outcomeOf)
   }
 
   cut(): Cut {
+    const { entries, begin } = this.#index
     this.#carry()
-    for (let i = this.#begin; i < this.entries.length; i++) {
-      const { event } = this.entries[i]!
-      if (controls.has(event.type)) this.#out.add(i)
-      else if ('op' in event && event.op === 'ask') this.#question(i, event.address)
-      else if (event.type === 'approval.granted') this.#takeBack(scopeOf(event.address), this.#begin)
-      else if ((event.type === 'effect.in-doubt' || event.type === 'effect.cleared') && !this.#ends.has(event.address))
+    for (const [i, { event }] of entries.entries()) {
+      const isFormer = i < begin
+      if (this.#out.has(i)) continue
+      if ('op' in event && event.op === 'ask') {
+        // what a former segment asked is past, but for whether the worker may work at all
+        const isLeave = event.type === 'approval.requested' && event.kind === 'work'
+        if (!isFormer || (isLeave && this.#index.endOf(event.address) !== undefined)) this.#question(i, event.address)
+      } else if (isFormer) continue
+      else if (controls.has(event.type)) this.#out.add(i)
+      else if (event.type === 'approval.granted') this.#grant(i, scopeOf(event.address))
+      else if (
+        (event.type === 'effect.in-doubt' || event.type === 'effect.cleared') &&
+        this.#index.endOf(event.address) === undefined
+      )
         this.#out.add(i)
     }
-    const isOut = ({ event }: OriginEntry, i: number): boolean =>
-      this.#out.has(i) || (i >= this.#begin && 'address' in event && this.#addresses.has(event.address))
-    const left = this.entries.filter(isOut)
+    const left = entries.filter((_, i) => this.#out.has(i))
     return {
-      kept: this.entries.filter((entry, i) => !isOut(entry, i)),
-      carried: this.carried,
+      kept: entries.filter((_, i) => !this.#out.has(i)),
+      carried: this.#carried,
+      begun: this.#begun,
       without: left.flatMap(({ event }) => (event.type === 'worker.started' ? [event.address] : [])),
     }
   }
 
   /** Questions of former segments that are open. */
   #carry(): void {
-    const restarted = this.entries[this.#begin - 1]?.event
+    const restarted = this.#index.entries[this.#index.begin - 1]?.event
     for (const { address, op } of restarted?.type === 'activation.restarted' ? restarted.open : [])
-      if (op === 'ask' && !this.#ends.has(address)) this.carried.add(address)
+      if (op === 'ask' && this.#index.endOf(address) === undefined) this.#carried.add(address)
   }
 
   #question(i: number, address: string): void {
-    const { event } = this.entries[i]!
-    const end = this.#ends.get(address)
-    if (end === undefined) return this.#askAnew(i, address)
-    const ended = this.entries[end]!.event
-    if (event.type !== 'approval.requested' || ended.type !== 'ask.settled' || !permits(event, ended.outcome)) return
-    // what follows from a task's approval may stand in any scope of its team
-    if (this.#takeBack(event.kind === 'task' ? '' : scopeOf(address), end + 1)) this.#askAnew(i, address)
-  }
-
-  /** The question is left out, and what was told beside it. */
-  #askAnew(i: number, address: string): void {
-    this.#addresses.add(address)
-    const scope = scopeOf(address)
-    for (let j = i + 1; j < this.entries.length; j++) {
-      const { event } = this.entries[j]!
-      if ('op' in event && event.address.startsWith(scope) && isBeside(event)) this.#addresses.add(event.address)
+    const { event } = this.#index.entries[i]!
+    const end = this.#index.endOf(address)
+    if (event.type !== 'approval.requested') return end === undefined ? this.#leaveOut([i]) : undefined
+    if (end === undefined) {
+      if (event.begun === true) return this.#keepOpen(i, address)
+      this.#leaveOut([i])
+      return this.#leaveOut(this.#index.inScope(scopeOf(address), i + 1).filter((j) => isBeside(this.#event(j))))
     }
+    const ended = this.#event(end)
+    if (ended.type !== 'ask.settled' || !permits(event, ended.outcome)) return
+    const work = this.#index.permitted(i, end, event)
+    if (work.hasEnded) return
+    const isPlain = isUneditedYes(ended.outcome) && !this.#index.asksAgain(i, address)
+    if (i >= this.#index.begin && isPlain && work.hasBegun) return this.#reopen(i, end, address, work.commands)
+    this.#leaveOut([i, end])
+    this.#leaveOut(work.all)
   }
 
-  /** Leaves out what this scope holds after a decision, if nothing was done yet. False: something was. */
-  #takeBack(scope: string, from: number): boolean {
-    const after = this.entries
-      .slice(from)
-      .flatMap(({ event }) => ('op' in event && event.address.startsWith(scope) ? [event] : []))
-    const isDone = after.some(
-      (event) =>
-        (event.op === 'worker' && event.purpose !== 'notice') ||
-        event.op === 'send' ||
-        (event.op === 'step' && isWork(event) && this.#ends.has(event.address)),
-    )
-    if (!isDone) for (const { address } of after) this.#addresses.add(address)
-    return !isDone
+  #event(i: number): JournalEvent {
+    return this.#index.entries[i]!.event
+  }
+
+  #grant(i: number, scope: string): void {
+    if (!this.#index.hasActed(scope, i)) this.#leaveOut(this.#index.inScope(scope, this.#index.begin))
+  }
+
+  /** The yes is left out, the question and what was recorded of the work stay. */
+  #reopen(i: number, end: number, address: string, commands: readonly number[]): void {
+    const isOpenAct = (event: JournalEvent): boolean =>
+      'op' in event && event.op === 'step' && isAct(event) && this.#index.endOf(event.address) === undefined
+    this.#keepOpen(i, address)
+    this.#out.add(end)
+    this.#leaveOut(commands.filter((j) => isOpenAct(this.#event(j))))
+    // its leader is told again that it waits no more
+    const told = this.#index.inScope(scopeOf(address), end + 1).find((j) => this.#event(j).type === 'message.sent')
+    if (told !== undefined) this.#leaveOut([told])
+  }
+
+  #keepOpen(i: number, address: string): void {
+    this.#begun.add(address)
+    this.#leaveOut(this.#index.inScope(scopeOf(address), i + 1).filter((j) => isBeside(this.#event(j))))
+  }
+
+  /** Leaves out these entries; of operations everything that was recorded of them. */
+  #leaveOut(indexes: readonly number[]): void {
+    for (const i of indexes) {
+      this.#out.add(i)
+      const event = this.#event(i)
+      if ('op' in event) for (const j of this.#index.about(event.address)) this.#out.add(j)
+    }
   }
 }
 
-/** What of the log of an activation that has not ended is copied. */
-export const cutLog = (entries: readonly OriginEntry[]): Cut => new Log(entries).cut()
+/**
+ * What of the log of an activation that has not ended is copied. `outcomeOf`: how the worker at an address has ended,
+ * whether its leader has heard of it or not.
+ */
+export const cutLog = (
+  entries: readonly OriginEntry[],
+  outcomeOf: (address: string) => Outcome | undefined = () => undefined,
+): Cut => new Log(entries, outcomeOf).cut()

@@ -22,6 +22,7 @@ import {
   withoutHandoff,
   type ActivationId,
   type Json,
+  type Outcome,
   type RunId,
   type SessionId,
   type Shape,
@@ -30,6 +31,7 @@ import {
   editShape,
   isNotice,
   type ActivationStarted,
+  type ApprovalRequested,
   type AskOpened,
   type Caller,
   type Copied,
@@ -43,6 +45,7 @@ import type { AccountLimits } from '../context.ts'
 import { addressName } from '../replay/operation.ts'
 import { isValueStep, valueStep } from '../replay/value-steps.ts'
 import { cutLog, type OriginEntry } from './fork-cut.ts'
+import { humanWaits } from '../human-waits.ts'
 import type { InboxMail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
 import { rootsInQueue, type ForkRun } from '../port.ts'
@@ -99,6 +102,8 @@ export interface ForkPlan {
   readonly stream: string
   readonly values: ReadonlyMap<string, Json>
 }
+
+const none: ReadonlySet<string> = new Set()
 
 const invalid = (message: string, hint: string): ReeveError => new ReeveError('fork.invalid', message, { hint })
 
@@ -228,15 +233,24 @@ class Fork {
       if (log === undefined) logs.set(recorded.activation, [entry])
       else log.push(entry)
     }
+    const outcomeOf = (id: ActivationId): Outcome | undefined => {
+      const last = logs.get(id)?.at(-1)?.event
+      return last?.type === 'activation.settled' ? last.outcome : undefined
+    }
     const kept = new Map<number, Recorded>()
     const without: string[] = []
     for (const [activation, log] of logs) {
       const ended = log.at(-1)!.event.type === 'activation.settled'
-      const cut = ended ? { kept: log, carried: new Set<string>(), without: [] } : cutLog(log)
+      const cut = ended
+        ? { kept: log, carried: none, begun: none, without: [] }
+        : cutLog(log, (address) => outcomeOf(childActivation(activation, address)))
       for (const address of cut.without) without.push(`${activation}>${address}`)
       for (const { position, at, event } of cut.kept) {
-        const still =
-          'op' in event && event.op === 'ask' && cut.carried.has(event.address)
+        const isCarried = 'op' in event && event.op === 'ask' && cut.carried.has(event.address)
+        const isBegun = event.type === 'approval.requested' && cut.begun.has(event.address)
+        const still = isBegun
+          ? this.#askedAgain(activation, event, at)
+          : isCarried
             ? this.#reopened(activation, event)
             : event
         kept.set(position, { position, run: this.#request.run, activation, seq: 0, at, event: still })
@@ -254,6 +268,13 @@ class Fork {
     return { ...event, ...until, id: derivedId(kind, this.#moved(activation) as string, event.address) }
   }
 
+  /** A question that was answered with a yes: it stays open as it stands, with all of its time. */
+  #askedAgain(activation: ActivationId, event: ApprovalRequested, at: number): ApprovalRequested {
+    const until = event.until === undefined ? {} : { until: this.#now + event.until - at }
+    const id = derivedId('apr', this.#moved(activation) as string, event.address)
+    return { ...event, ...until, id, options: ['approve', 'reject'], begun: true }
+  }
+
   #started(
     event: JournalEvent & { type: 'activation.started' },
     told: JournalEvent,
@@ -265,7 +286,7 @@ class Fork {
         ? {}
         : { caller: { ...event.caller, session: this.#request.to as string as SessionId } }
     const { copied: _copied, ...rest } = told as typeof event
-    if (this.#request.edit?.type === 'input') return { ...rest, ...caller }
+    if (this.#request.edit?.type === 'input') return { ...rest, ...caller, copied: [] }
     const copied: Copied[] = []
     for (const part of [
       ...(event.copied ?? []),
@@ -360,33 +381,25 @@ class Fork {
     })
   }
 
-  /** Those that were put in former segments. */
+  /** Those that are copied and open: the code does not put them again. */
   #questions(entries: readonly ForkEntry[]): ForkPlan['questions'] {
-    const open = new Map<string, ForkPlan['questions'][number]>()
-    const former = new Map<ActivationId, Map<string, ForkPlan['questions'][number]>>()
+    const open = new Map<ActivationId, Map<string, ForkPlan['questions'][number]>>()
     for (const { activation, at, event } of entries) {
-      if ('op' in event && event.op === 'ask') {
-        const asked = former.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
-        former.set(
+      const asked = open.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
+      open.set(activation, asked)
+      if ('op' in event && event.op === 'ask')
+        asked.set(event.address, {
           activation,
-          asked.set(event.address, {
-            activation,
-            at,
-            record: askedQuestion({ owner: { id: activation }, address: event.address }, event),
-          }),
-        )
-      } else if (event.type === 'ask.settled') {
-        former.get(activation)?.delete(event.address)
-        open.delete(`${activation} ${event.address}`)
-      } else if (event.type === 'activation.restarted')
-        for (const { address } of event.open) {
-          const asked = former.get(activation)?.get(address)
-          if (asked !== undefined) open.set(`${activation} ${address}`, asked)
-        }
-      else if (event.type === 'activation.settled')
-        for (const key of open.keys()) if (key.startsWith(`${activation} `)) open.delete(key)
+          at,
+          record: askedQuestion({ owner: { id: activation }, address: event.address }, event),
+        })
+      else if (event.type === 'ask.settled') asked.delete(event.address)
+      else if (event.type === 'activation.restarted') {
+        const still = new Set(event.open.map(({ address }) => address))
+        for (const address of asked.keys()) if (!still.has(address)) asked.delete(address)
+      } else if (event.type === 'activation.settled') asked.clear()
     }
-    return [...open.values()]
+    return [...open.values()].flatMap((asked) => [...asked.values()])
   }
 
   /** Messages that were sent and not received, refusals that were not heard, and the message of the edit. */
@@ -407,6 +420,7 @@ class Fork {
       if (body.type !== 'message') return [{ activation, key: `refused:${event.id}`, body }]
       return over.has(event.to) ? [] : [{ activation: event.to, key: event.id, body: { ...body, from: activation } }]
     })
+    mail.push(...this.#waits(entries).filter(({ activation }) => !over.has(activation)))
     const { edit, to } = this.#request
     if (edit?.type !== 'message') return mail
     const target = this.#moved(edit.to) as ActivationId
@@ -421,18 +435,42 @@ class Fork {
     ]
   }
 
-  /** What became of messages after the fork point, by their ids. */
+  /**
+   * What workers have told their leaders of waiting for a human, and will tell them anew: what is left of it is taken
+   * back.
+   */
+  #waits(entries: readonly ForkEntry[]): ForkPlan['mail'] {
+    const sent = new Set(entries.flatMap(({ event }) => (event.type === 'message.sent' ? [event.id as string] : [])))
+    const left = new Map<string, { activation: ActivationId; from: ActivationId; waiting: number }>()
+    for (const { activation, event } of entries) {
+      if (event.type !== 'message.received' || event.from === undefined || sent.has(event.id)) continue
+      if (!humanWaits.claims(event.body)) continue
+      const pair = `${activation} ${event.from}`
+      const one = left.get(pair) ?? { activation, from: event.from, waiting: 0 }
+      left.set(pair, { ...one, waiting: one.waiting + (event.body['waits'] === true ? 1 : -1) })
+    }
+    return [...left.values()].flatMap(({ activation, from, waiting }, pair) =>
+      Array.from({ length: Math.abs(waiting) }, (_, i) => {
+        const id = `msg_${this.#request.to}.waits.${pair}.${i}`
+        return {
+          activation,
+          key: id,
+          body: { type: 'message' as const, id, from, body: humanWaits.message({ waits: waiting < 0 }) },
+        }
+      }),
+    )
+  }
+
+  /** What became of messages, by their ids: of those that were received it counts that they are to be received again. */
   #later(): ReadonlyMap<string, Extract<InboxMail, { type: 'message' | 'refused' }>> {
     const later = new Map<string, Extract<InboxMail, { type: 'message' | 'refused' }>>()
     for (const mail of this.#origin.mail)
       if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
-    for (const { position, event } of this.#origin.feed) {
-      if (position <= this.#request.at) continue
+    for (const { event } of this.#origin.feed)
       if (event.type === 'message.received')
         later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
       else if (event.type === 'message.refused')
         later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
-    }
     return later
   }
 

@@ -6,8 +6,9 @@
  * their receivers. What comes after it is the fork's own.
  *
  * Which of the two it is: code that was resumed by a copied arrival draws as the origin did, code that was resumed by
- * an arrival of the fork's own draws anew. Questions are the exception: one that is asked in the fork has an id of its
- * own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
+ * an arrival of the fork's own draws anew. Questions and messages are the exception: one that is asked or sent in the
+ * fork has an id of its own wherever the code comes to it, since it is found by it; a copied one keeps its id. And a yes
+ * of the fork's own to what had begun in the origin draws as the origin's did: what was recorded of it follows.
  */
 import {
   childActivation,
@@ -21,14 +22,18 @@ import {
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
 import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
 
-/** The kinds of ids that questions have. Persistent. */
-const questionIds: ReadonlySet<string> = new Set(['apr', 'int'])
+/** The kinds of ids that questions and messages have. Persistent. */
+const recordedIds: ReadonlySet<string> = new Set(['apr', 'int', 'msg'])
 
 /** What the ids of one activation of a forked run derive from. */
 export class Seeds {
   readonly #own: ActivationId
   readonly #copied: readonly Copied[]
-  readonly #asked = new Set<string>()
+  readonly #recorded = new Set<string>()
+  /** Addresses of questions whose work had begun in the origin, and the part of the log that holds it. */
+  readonly #begun = new Map<string, number>()
+  /** What it draws belongs to the copied part, and the moment in which it does is the fork's own. */
+  #isLate = false
   /** Where the copied part that it is in ends; none: what it does is its own. */
   #at = 0
 
@@ -41,11 +46,24 @@ export class Seeds {
   move(seq: number | undefined): void {
     const at = seq === undefined ? -1 : this.#copied.findIndex((part) => seq < part.seq)
     this.#at = at < 0 ? this.#copied.length : at
+    this.#isLate = false
   }
 
-  /** An entry of the log: a question that was asked under this id. */
-  note(event: JournalEvent): void {
-    if (event.type === 'approval.requested' || event.type === 'interrupt.raised') this.#asked.add(event.id)
+  /** The code goes on because a question has ended: if its work had begun, with what was recorded of that. */
+  answered(address: string): void {
+    const at = this.#begun.get(address)
+    if (at === undefined) return
+    this.#at = at
+    this.#isLate = true
+  }
+
+  /** An entry of the log: a question that was asked, or a message that was sent, under this id. */
+  note(event: JournalEvent, seq: number): void {
+    if (event.type !== 'approval.requested' && event.type !== 'interrupt.raised' && event.type !== 'message.sent')
+      return
+    this.#recorded.add(event.id)
+    if (event.type !== 'approval.requested' || event.begun !== true) return
+    this.#begun.set(event.address, Math.max(0, this.#copied.findIndex((part) => seq < part.seq))) // prettier-ignore
   }
 
   get current(): ActivationId {
@@ -54,13 +72,13 @@ export class Seeds {
 
   /** How far a deadline moves that is counted from a moment of the origin. Milliseconds. */
   get shiftMs(): number {
-    return this.#copied.slice(this.#at).reduce((sum, { shiftMs }) => sum + shiftMs, 0)
+    return this.#isLate ? 0 : this.#copied.slice(this.#at).reduce((sum, { shiftMs }) => sum + shiftMs, 0)
   }
 
   id(prefix: string, address: string): string {
-    if (!questionIds.has(prefix)) return derivedId(prefix, this.current, address)
-    const known = this.#copied.slice(this.#at).map(({ seed }) => derivedId(prefix, seed, address))
-    return known.find((id) => this.#asked.has(id)) ?? derivedId(prefix, this.#own, address)
+    if (!recordedIds.has(prefix)) return derivedId(prefix, this.current, address)
+    const known = this.#copied.map(({ seed }) => derivedId(prefix, seed, address))
+    return known.find((id) => this.#recorded.has(id)) ?? derivedId(prefix, this.#own, address)
   }
 }
 

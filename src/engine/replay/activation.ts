@@ -122,6 +122,8 @@ export class Activation implements Owner, Verbs {
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
+  /** The code has asked for something whose end came before. */
+  #isLate = false
   /** Of code that sums up what it hears. */
   #traffic: Traffic | undefined
   /** What was open when its outcome became certain. */
@@ -231,6 +233,8 @@ export class Activation implements Owner, Verbs {
       this.#runMain()
     }
     while (!resumed) {
+      resumed = this.#isLate && this.#offerKept()
+      if (resumed) break
       const past = this.#log.nextArrival()
       if (past !== undefined) {
         resumed =
@@ -246,7 +250,7 @@ export class Activation implements Owner, Verbs {
       const recorded = this.#record(live, at)
       resumed = recorded !== undefined && this.#deliver(recorded, at, seq)
     }
-    if (this.#log.replaying || this.#live.size > 0) this.host.ready(this)
+    if (this.#isLate || this.#log.replaying || this.#live.size > 0) this.host.ready(this)
     return true
   }
 
@@ -331,8 +335,17 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
+  /** Ends that came before their operations were asked for are offered to the waits that are pending. */
+  #offerKept(): boolean {
+    const kept = this.#waits.offerKept()
+    if (kept === undefined) this.#isLate = false
+    else this.operations.delete(addressOf(this, kept))
+    return kept !== undefined
+  }
+
   #deliver(event: ArrivalEvent, at: number, seq: number): boolean {
     if (at > this.clock) this.clock = at
+    if (event.type === 'ask.settled') this.seeds?.answered(event.address)
     if (event.type === 'message.received') this.#traffic?.heard(seq, event.id)
     else this.#traffic?.ends()
     if (event.type === 'cancel.received') return this.#cancel(event)
@@ -379,6 +392,12 @@ export class Activation implements Owner, Verbs {
     const event =
       claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
     const operation = openOperation(this, event, claimed?.known, options)
+    if (operation.endRecorded && this.#waits.keeps(operation.id)) {
+      // its end came before the code asked for it: in a fork, before what it waits for was approved
+      operation.ended = true
+      this.#isLate = true
+      this.host.ready(this)
+    }
     const earlier = this.#earlierAt(address)
     if (earlier !== undefined) {
       if (event.op === 'step') Object.assign(operation, earlier.step(event))
@@ -637,6 +656,8 @@ export class Activation implements Owner, Verbs {
   /** Its outcome is certain: what it still does has no effect, and open operations are stopped. */
   #finish(outcome: Outcome): void {
     if (this.discarded || this.outcome !== undefined) return
+    // what was begun and not asked for again ends with it
+    if (this.#log.outcome === undefined) for (const known of this.#log.takeUnclaimedWorkers()) this.#carryOver(known)
     this.outcome = outcome
     this.#openAtEnd = openAtEnd(this.operations)
     // an end that is in the log already has waited for its workers

@@ -101,7 +101,7 @@ export class RecordedLog {
       })
     }
     this.#foldedTo = seq + 1
-    this.seeds?.note(event)
+    this.seeds?.note(event, seq)
     if (event.type === 'activation.summed') {
       this.#summedAt = seq
       if (isAhead) this.#addPast({ event, at, seq })
@@ -274,6 +274,13 @@ export class RecordedLog {
     if (this.#known === undefined && this.#dropped === undefined) return none
     const open = [...(this.#known?.values() ?? []), ...(this.#dropped ?? none)].filter(({ ended }) => !ended)
     return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
+  }
+
+  /** Takes the workers that the code has not asked for again and that have not ended. */
+  takeUnclaimedWorkers(): readonly RecordedCommand[] {
+    const workers = [...(this.#known?.values() ?? [])].filter(({ event, ended }) => event.op === 'worker' && !ended)
+    for (const { event } of workers) this.#known?.delete(event.address)
+    return workers
   }
 
   /** An operation that the code has yet to ask for again. */

@@ -377,7 +377,7 @@ export class Scope implements Context {
     this.#guard()
     mustBeJson(body, `the message to ${to}`)
     const address = this.#address('!send', this.#counter('!send'))
-    const id = derivedId('msg', this.#seed, address) as MessageId
+    const id = this.#idAt('msg', address) as MessageId
     if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
       this.#activation.host.send(this.#activation, to, id, body)
     return id
@@ -528,7 +528,10 @@ export class Scope implements Context {
   }
 
   id(prefix: string): string {
-    const address = this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`))
+    return this.#idAt(prefix, this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`)))
+  }
+
+  #idAt(prefix: string, address: string): string {
     return this.#activation.seeds?.id(prefix, address) ?? derivedId(prefix, this.#activation.id, address)
   }
 }

@@ -102,21 +102,43 @@ export class PendingWaits {
     return false
   }
 
-  /** Takes what has arrived already, if it matches. A predicate is not shown the end of what the code has not begun. */
+  /** Takes what has arrived already, if it matches. */
   take(match: Matcher | undefined): Arrival | undefined {
     if (this.#kept.size === 0) return undefined
     let found: Arrival | undefined
     if (typeof match === 'string') found = this.#kept.get(match)
     else {
       for (const kept of this.#kept.values()) {
-        const isOffered = kept.type === 'message' || kept.type === 'message.refused' || this.#isBegun(kept.id)
-        if (!isOffered || (match !== undefined && !match(kept))) continue
+        if (!this.#isOffered(kept) || (match !== undefined && !match(kept))) continue
         found = kept
         break
       }
     }
     if (found !== undefined) this.#kept.delete(found.id)
     return found
+  }
+
+  /** Whether it has arrived and was not read. */
+  keeps(id: string): boolean {
+    return this.#kept.has(id)
+  }
+
+  /** Gives what has arrived already, in that order, to a pending wait that matches. The id of what it gave. */
+  offerKept(): string | undefined {
+    for (const kept of this.#kept.values()) {
+      if (!this.#isOffered(kept)) continue
+      const i = this.#any.findIndex(({ match }) => match === undefined || match(kept))
+      if (i < 0) continue
+      this.#kept.delete(kept.id)
+      this.#any.splice(i, 1)[0]!.resolve(kept)
+      return kept.id
+    }
+    return undefined
+  }
+
+  /** A predicate is not shown the end of what the code has not begun. */
+  #isOffered(arrival: Arrival): boolean {
+    return arrival.type === 'message' || arrival.type === 'message.refused' || this.#isBegun(arrival.id)
   }
 
   /** `stuck`: nothing is delivered any more, so no wait is a mistake of the code. */

@@ -60,7 +60,7 @@ export interface ActivationStarted {
   readonly path?: readonly string[]
   /** Of one that is placed apart: the path of its leader, whose events are in another run. */
   readonly under?: readonly string[]
-  /** Of a forked run: the logs that the beginning of this one was copied from, part by part. */
+  /** Of a forked run: the logs that the beginning of this one was copied from, part by part. Empty: it has another input. */
   readonly copied?: readonly Copied[]
   /** Of another attempt at work that was attempted before: what the earlier attempts did. */
   readonly earlier?: Earlier
@@ -298,6 +298,11 @@ export interface ApprovalRequested extends AskCommand, Keyed {
    */
   readonly done?: readonly DoneEffect[]
   readonly doneMore?: number
+  /**
+   * Of a forked run: what it permits had begun in the origin with exactly these arguments, and goes on with a yes. It
+   * can be approved or rejected, not changed.
+   */
+  readonly begun?: true
 }
 /** A message was sent to another activation's inbox. */
 export interface MessageSent {

@@ -1,18 +1,13 @@
 /**
  * Slots and human waits: a worker that waits for a human holds no concurrency slot of its leader (team R-16, C85).
  *
- * Owns: the channel of these messages. Does not own: assigning slots (supervisor/worker/slots.ts), which leader is
+ * Owns: when these messages are sent. Does not own: their form (engine/human-waits.ts), assigning slots (supervisor/worker/slots.ts), which leader is
  * notified (`leader.slotOf` of the edge).
  * Holds: K3: the leader learns of it by messages, so slots are reassigned in recorded order.
  */
 import type { ActivationId, Json } from '../../core/index.ts'
 import { recordedSlot } from '../../edge/index.ts'
-import { TypedChannel, type Arrival, type Context } from '../../engine/index.ts'
-
-/** A worker begins (true) or stops (false) waiting for a human. */
-const humanWaits = new TypedChannel<{ readonly waits: boolean }>('$permit', (member) => ({
-  waits: member('waits') === true,
-}))
+import { humanWaits, type Arrival, type Context } from '../../engine/index.ts'
 
 /** Frees the slot, if any, while waiting for a human, and takes it back afterwards. */
 export async function withoutSlot<T>(ctx: Context, wait: () => Promise<T>): Promise<T> {
