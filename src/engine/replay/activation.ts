@@ -658,7 +658,7 @@ export class Activation implements Owner, Verbs {
     if (this.discarded || this.outcome !== undefined) return
     // what was begun and not asked for again ends with it
     if (this.#log.outcome === undefined) for (const known of this.#log.takeUnclaimedWorkers()) this.#carryOver(known)
-    this.outcome = outcome
+    this.outcome = this.#failed.in(outcome)
     this.#openAtEnd = openAtEnd(this.operations)
     // an end that is in the log already has waited for its workers
     this.#awaited = this.#log.outcome === undefined ? awaitedWorkers(this.#openAtEnd) : new Set()
@@ -697,7 +697,7 @@ export class Activation implements Owner, Verbs {
     const recorded = this.#log.outcome
     if (recorded === undefined) {
       const { abandoned } = this.#log
-      const { event, text } = endEvent(this, this.#failed.in(this.outcome!), this.usage, this.#openAtEnd, abandoned)
+      const { event, text } = endEvent(this, this.outcome!, this.usage, this.#openAtEnd, abandoned)
       const stored = this.host.append(this, event, Math.max(this.clock, this.host.now()), text)
       this.#settleOpen(this.#openAtEnd, abandoned)
       this.outcome = stored === text ? event.outcome : (decode(stored) as ActivationSettled).outcome
