@@ -159,9 +159,7 @@ const idOf = (task: Readonly<Record<string, unknown>>): string =>
 function mustBeNew(id: string, standing: TaskStanding | undefined): readonly string[] {
   if (standing === undefined) return [`there is no task "${id}"`]
   if (standing.recruited) return [`"${id}" is what a recruit does: run.team.retire lets them go`]
-  return standing.state === 'new'
-    ? []
-    : [`task "${id}" ${hasBegun(standing)}: it stays as it is`]
+  return standing.state === 'new' ? [] : [`task "${id}" ${hasBegun(standing)}: it stays as it is`]
 }
 
 function hasBegun({ state, isAsked }: TaskStanding): string {

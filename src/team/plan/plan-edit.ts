@@ -61,13 +61,7 @@ export function edited(
 }
 
 function standing(entry: Entry, work: Scheduler): TaskStanding {
-  const state = hasEnded(entry)
-    ? 'ended'
-    : work.running.includes(entry)
-      ? 'at-work'
-      : entry.begun > 0
-        ? 'open'
-        : 'new'
+  const state = hasEnded(entry) ? 'ended' : work.running.includes(entry) ? 'at-work' : entry.begun > 0 ? 'open' : 'new'
   return {
     task: entry.task,
     state,
