@@ -375,12 +375,16 @@ class Play {
           ? labelIn(JSON.stringify([body['tool'], body['task'], body['description'], body['input']]))
           : labelIn(JSON.stringify([body['path'], question.activation]))
     if (label !== undefined) await this.#mayBeAsked(runtime, run, label, question)
+    // who is told that it was done says no to doing it again; code is told of the effect itself when it asks for it
+    const isTold = label !== undefined && kind === undefined && saysDone(body)
+    const wouldRepeat = isTold && this.#gates.get(label) === 'tool' && this.#bank.knows(run, label)
+    const isForCode = isTold && this.#gates.get(label) === 'code'
     const options = (body['options'] ?? ['approve', 'reject']) as readonly string[]
     const chance = this.#roll()
     const decision =
       (kind === 'task' || kind === 'result') && options.includes('retry') && chance < 0.25
         ? 'retry'
-        : chance < 0.85
+        : isForCode || (chance < 0.85 && !wouldRepeat)
           ? 'approve'
           : 'reject'
     if (decision === 'approve' && label !== undefined) count(run.yeses, label)
@@ -397,7 +401,9 @@ class Play {
 
   /** What its run has recorded as paid is not asked about. */
   async #mayBeAsked(runtime: Runtime, run: Played, label: string, question: Asked): Promise<void> {
-    if (this.#hedged.has(label) || this.#gates.get(label) === 'command') return
+    const body = question.body as Readonly<Record<string, unknown>>
+    if (this.#hedged.has(label) || this.#gates.get(label) === 'command' || saysDone(body)) return
+    if (run.before.has(label)) this.#bank.wrong.push(`${run.id} asks about ${label}, and does not say that it was paid`)
     const feed = await runtime.handle(run.id).journal()
     const asked = feed.findIndex(({ event }) => event.type === 'approval.requested' && event.id === question.id)
     const receipt = feed.slice(0, asked).find((each) => isReceipt(each, label))
@@ -513,6 +519,10 @@ class Play {
     }
   }
 }
+
+/** Whether an approver is told what was done before. */
+const saysDone = ({ reason }: Readonly<Record<string, unknown>>): boolean =>
+  typeof reason === 'string' && /already done|perhaps did|perhaps done|perhaps "/.test(reason)
 
 const isReceipt = ({ event }: Recorded, label: string): boolean =>
   event.type === 'step.settled' && event.outcome.status === 'completed' && event.outcome.output === receiptOf(label)
