@@ -87,7 +87,7 @@ const kinds: { readonly [Kind in string]: (prompt: Prompt) => Agent } = {
       ],
     }),
 }
-/** These end as `limited`, which a run itself is not retried from. */
+/** These end as `limited`: the turns that their answers had used are free again before the first of them. */
 const limiting: typeof kinds = {
   'never passes a scorer': (prompt) =>
     agent({
@@ -210,16 +210,18 @@ const table = [
       ([shape, around]) => [kind, shape, (prompt: Prompt) => around(make(prompt))] as const,
     ),
   ]),
-  ...Object.entries(limiting).flatMap(([kind, make]) =>
-    Object.entries(strangers).map(
+  ...Object.entries(limiting).flatMap(([kind, make]) => [
+    [kind, 'alone', make] as const,
+    ...Object.entries(strangers).map(
       ([shape, around]) => [kind, shape, (prompt: Prompt) => around(make(prompt))] as const,
     ),
-  ),
+  ]),
 ]
 
 describe('K10: a retry after a bad answer asks the model again', () => {
-  test.each(table)('an answer that %s: %s', async (_kind, _shape, make) => {
-    const { retry, outcome, events } = await retried(make)
+  test.each(table)('an answer that %s: %s', async (kind, shape, make) => {
+    const status = shape === 'alone' && kind in limiting ? 'limited' : 'failed'
+    const { retry, outcome, events } = await retried(make, { status })
     expect(outcome.status).toBe('completed')
     expect(asked.length).toBeGreaterThan(0)
     expect(new Set(asked)).toEqual(new Set(['the new prompt']))
@@ -439,8 +441,14 @@ describe('what stays as it was', () => {
     })
   })
 
-  test('a run at a limit is refused, whatever its answers were', async () => {
-    const root = limiting['never passes a scorer']!('the old prompt')
+  test('a run at a limit is refused where going back frees nothing: its calls did work', async () => {
+    const looks = tool({ name: 'look', effect: 'read', input: { type: 'object' }, execute: () => 'nothing yet' })
+    const root = agent({
+      name: 'looker',
+      tools: [looks],
+      limits: { turns: 3 },
+      model: () => ({ calls: [{ name: 'look', input: {} }] }),
+    })
     await using runtime = await runtimeUnderTest({ agents: [root] })
     const run = await runtime.start(root, 'Go')
     expect((await run.outcome()).status).toBe('limited')

@@ -109,7 +109,10 @@ export async function retryRun(
   if (!retryable.includes(summary.status))
     throw invalid(`run ${run} ended as ${summary.status}`, 'Only a run that did not succeed is retried; fork this one.')
   const { end, at, from, discarded } = point
-  if (end.status === 'limited' && end.limit !== 'minutes')
+  // what a row of refused answers had used is free again before the first of them; one that asks for too many calls used none
+  const isRefused = discarded.modelCalls > 1 || (end.status === 'limited' && end.limit === 'calls')
+  const isFreed = from.redoes === 'model-call' && isRefused
+  if (end.status === 'limited' && end.limit !== 'minutes' && !isFreed)
     throw invalid(
       `run ${run} reached its limit of ${end.limit}: a retry has the same limits, and has used what was used`,
       'Start a new run with other limits.',
