@@ -13,7 +13,7 @@ import type {
   Earlier,
   JournalEvent,
 } from '../journal/index.ts'
-import type { Orchestration, SentBack, StartWorkerOptions } from './context.ts'
+import type { Orchestration, OriginDeed, SentBack, StartWorkerOptions } from './context.ts'
 import type { Operation, Owner } from './replay/operation.ts'
 import type { Pause } from './replay/pauses.ts'
 import type { StopCause } from './mail.ts'
@@ -80,8 +80,12 @@ export interface ActivationHost {
   closeQuestion(op: Operation): void
   /** Whether the run that this one was forked from has made this effect. Absent: none is known to have been made. */
   doneElsewhere?(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined
-  /** Whether that run has made effects of the worker at this address, or below it. */
-  isDoneBelow?(leader: Owner, address: string): boolean
+  /**
+   * Whether that run has made effects of the worker at this address, or below it. `after`: the attempt that it repeats.
+   */
+  isDoneBelow?(leader: Owner, address: string, after: ActivationId | undefined): boolean
+  /** What that run has done of the work of this activation, in a scope of it and in the workers that begin there. */
+  deedsOfOrigin?(owner: Owner, scope: string): readonly OriginDeed[]
   /**
    * Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has
    * made.

@@ -209,6 +209,13 @@ export interface ForeseenCall {
   readonly equalBy: Json
 }
 
+/** An effect that the origin has made, or may have. */
+export interface OriginDeed extends Omit<DoneElsewhere, 'activation'> {
+  readonly name: string
+  /** Of the activation in which it is looked for: the address of the effect, or of the worker that would make it. */
+  readonly place: string
+}
+
 /** What is known of a call before it is made. `release`: it is not made, and an equal one after it is this one. */
 export type KnownEffect =
   /** It has completed: it is not made again, and ends as it ended then. */
@@ -312,8 +319,12 @@ export interface Context {
    * its workers by this name.
    */
   knownBefore(worker?: string): readonly EarlierEffect[]
-  /** Whether the run that this one was forked from has made effects of the worker of this name that begins next. */
-  knownOfOrigin(name: string): boolean
+  /**
+   * What the run that this one was forked from has made of the work of this activation and of its workers, and was not
+   * decided here; `name`: of the worker of this name that begins next. None where the origin had answered a question of
+   * this scope.
+   */
+  deedsOfOrigin(name?: string): readonly OriginDeed[]
   /**
    * The `once` effects that this worker, those below it and the attempts before it have made. A recorded read. Default:
    * those of this activation.

@@ -286,7 +286,7 @@ const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: st
   'mail.accepted': { kind: 'text', message: 'kept' },
   'run.forked': {
     edit: 'text',
-    done: [{ activation: 'kept', address: 'kept', run: 'kept', outcome: outcomeOf('payload') }],
+    done: [{ activation: 'kept', address: 'kept', work: 'kept', run: 'kept', outcome: outcomeOf('payload') }],
   },
 }
 

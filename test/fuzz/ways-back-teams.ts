@@ -117,8 +117,15 @@ export const receiptOf = (label: string): string => `receipt of ${label}.`
 export const paidBy = (label: string): string => `paid: ${label}.`
 export const unpaidBy = (label: string): string => `unpaid: ${label}.`
 
-const answerTo = (label: string, told: string): string =>
-  told.includes(receiptOf(label)) ? paidBy(label) : unpaidBy(label)
+/** Whether a text tells that something was done before, or perhaps. */
+export const isToldDone = (text: string): boolean =>
+  /already done|perhaps did|perhaps done|perhaps "|not repeated/.test(text)
+
+/** Whoever is told that it was done before, or perhaps, does not say that it was not. */
+const answerTo = (label: string, told: string): string => {
+  if (told.includes(receiptOf(label))) return paidBy(label)
+  return isToldDone(told) ? `perhaps paid: ${label}.` : unpaidBy(label)
+}
 
 const noRetry = { attempts: 1 } as const
 const again = { attempts: 2, backoffMs: 1, jitter: false } as const
@@ -129,8 +136,9 @@ async function works(ctx: AgentContext, one: PayingTeam & { type: 'payer' }, out
   const order = ctx.id('order')
   if (gate === 'code') {
     const word = await ctx.approve('pay', { input: { label: name } })
-    if (word.approved)
-      told = await step(ctx, 'pay', ({ key }) => outside.pay(name, key), { effect: 'once', retry: noRetry })
+    told = word.approved
+      ? await step(ctx, 'pay', ({ key }) => outside.pay(name, key), { effect: 'once', retry: noRetry })
+      : word.feedback
   } else told = await step(ctx, 'pay', ({ key }) => outside.pay(name, key), { effect: 'once', retry: noRetry })
   // what is drawn again in a fork is the same, or the address of this step is another
   await step(ctx, `note ${order}`, () => null, { effect: 'read' })

@@ -17,6 +17,7 @@ import { checkJournal, manualClock } from 'reeve/testing'
 import { dice } from '../dice.ts'
 import {
   everybodyIn,
+  isToldDone,
   hedgedIn,
   payingAgent,
   randomPayingTeam,
@@ -139,6 +140,8 @@ class Play {
   #made = 0
   readonly #endless = new Set<string>()
   #isDead = false
+  /** Which process it is that lives. */
+  #life = 0
 
   constructor(seed: number, folder: string) {
     this.#seed = seed
@@ -199,6 +202,7 @@ class Play {
   /** One process. True: every run has ended. */
   async #live(life: number, isLast: boolean): Promise<boolean> {
     this.#isDead = false
+    this.#life = life
     this.#commits = isLast || this.#roll() < 0.4 ? Infinity : 1 + this.#below(40)
     const crash = (point: string): boolean => (this.#isDead ||= point.startsWith('commit') && --this.#commits <= 0)
     const [newest, ...earlier] = this.#agents
@@ -314,11 +318,12 @@ class Play {
     if (at === undefined) return
     const id = this.#newId('fork')
     this.#add(id, this.#paidBefore(run.id))
+    const life = this.#life
     try {
       await runtime.fork({ run: run.id, at: at.position, runId: id, by: 'ann' })
       this.#moves.fork++
     } catch (thrown) {
-      if (!this.#isDead) this.#bank.runs.delete(id)
+      if (!this.#isDead && life === this.#life) this.#bank.runs.delete(id) // of a dead process it is unknown
       throw thrown
     }
   }
@@ -326,11 +331,12 @@ class Play {
   async #retry(runtime: Runtime, run: Run<unknown>): Promise<void> {
     const id = this.#newId('retry')
     this.#add(id, this.#paidBefore(run.id))
+    const life = this.#life
     try {
       await runtime.retry(run.id, { runId: id, by: 'ann', again: true })
       this.#moves.retry++
     } catch (thrown) {
-      if (!this.#isDead) this.#bank.runs.delete(id)
+      if (!this.#isDead && life === this.#life) this.#bank.runs.delete(id) // of a dead process it is unknown
       throw thrown
     }
   }
@@ -522,7 +528,7 @@ class Play {
 
 /** Whether an approver is told what was done before. */
 const saysDone = ({ reason }: Readonly<Record<string, unknown>>): boolean =>
-  typeof reason === 'string' && /already done|perhaps did|perhaps done|perhaps "/.test(reason)
+  typeof reason === 'string' && isToldDone(reason)
 
 const isReceipt = ({ event }: Recorded, label: string): boolean =>
   event.type === 'step.settled' && event.outcome.status === 'completed' && event.outcome.output === receiptOf(label)

@@ -132,3 +132,134 @@ describe('a task that has begun', () => {
     expect(out).toHaveLength(1)
   })
 })
+
+describe('what the origin has made', () => {
+  const positionOf = async (run: Run<unknown>, type: Recorded['event']['type']): Promise<number> =>
+    (await run.journal()).find(({ event }) => event.type === type)!.position
+
+  const decide = async (run: Run<unknown>, decision: 'approve' | 'reject'): Promise<string> => {
+    const [asked] = (await waits(run)).waiting
+    await run.decide({ approvalId: asked!.id, decision, approver: 'ann' })
+    return asked!.reason
+  }
+
+  /** Asks until it may, at most twice. */
+  const cashier = (paid: string[]): Agent =>
+    agent({
+      name: 'cashier',
+      description: 'Pays.',
+      run: async (ctx) => {
+        const said: string[] = []
+        for (const attempt of [1, 2]) {
+          const word = await ctx.approve('pay', { input: { attempt } })
+          if (word.approved) {
+            await step(ctx, 'pay', (io) => paid.push(io.key), { effect: 'once' })
+            return [...said, 'paid']
+          }
+          said.push(word.feedback)
+        }
+        return said
+      },
+    })
+
+  test('is told to code that asks, by the question and by a no', async () => {
+    const paid: string[] = []
+    const root = cashier(paid)
+    await using runtime = await runtimeOf(root)
+    const run = await runtime.start(root, null)
+    expect(await decide(run, 'approve')).not.toContain('already done')
+    await run.outcome()
+    const fork = await runtime.fork({ run: run.id, at: await positionOf(run, 'approval.requested') })
+    const told = new RegExp(`"pay" was already done in run ${run.id} at \\d{4}-`)
+    expect(await decide(fork, 'reject')).toMatch(told)
+    await decide(fork, 'reject')
+    expect(await fork.outcome()).toMatchObject({ output: [expect.stringMatching(told), expect.stringMatching(told)] })
+    expect(paid).toHaveLength(1)
+  })
+
+  test('later than an answer is not told with it, since the origin was not told so', async () => {
+    const paid: string[] = []
+    const root = cashier(paid)
+    await using runtime = await runtimeOf(root)
+    const run = await runtime.start(root, null)
+    await decide(run, 'reject')
+    await decide(run, 'approve')
+    const origin = await run.outcome()
+    const fork = await runtime.fork({ run: run.id, at: await positionOf(run, 'ask.settled') })
+    expect(await decide(fork, 'approve')).toContain(`already done in run ${run.id}`)
+    const [doubt] = (await waits(fork)).questions
+    expect(doubt).toMatchObject({ kind: 'in-doubt' })
+    await runtime.settleDoubt({ id: doubt!.id, happened: true })
+    expect(await fork.outcome()).toEqual({ ...origin, run: fork.id })
+    expect(paid).toHaveLength(1)
+  })
+
+  test.each(['approve', 'reject'] as const)('in another attempt is the same effect: %s', async (decision) => {
+    const paid: string[] = []
+    let isDown = true
+    const clerk = agent({
+      name: 'clerk',
+      description: 'Pays.',
+      retry: { attempts: 1 },
+      tools: [
+        tool({ name: 'pay', sensitive: true, input: { type: 'object' }, execute: (_input, io) => paid.push(io.key) }),
+      ],
+      model: ({ messages }) => {
+        if (isDown) {
+          isDown = false
+          throw new Error('the provider is down')
+        }
+        return messages.at(-1)?.role === 'tool' ? JSON.stringify(messages.at(-1)) : calls(['pay', {}])
+      },
+    })
+    const root = supervisor({
+      name: 'boss',
+      workers: [clerk],
+      delegation: { retry: { attempts: 2, backoffMs: 1 } },
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool' ? JSON.stringify(messages.at(-1)) : delegates(['clerk', 'go']),
+    })
+    await using runtime = await runtimeOf(root)
+    const run = await runtime.start(root, 'Go')
+    await decide(run, 'approve') // of the second attempt
+    await run.outcome()
+    expect(paid).toEqual([expect.stringContaining('clerk#1')])
+    const fork = await runtime.fork({ run: run.id, at: await positionOf(run, 'worker.started') })
+    expect(await decide(fork, decision)).toContain(
+      `run ${run.id}, from which this one was forked, had already done "pay"`,
+    )
+    const end = JSON.stringify(await fork.outcome())
+    if (decision === 'reject') expect(end).toContain('not repeated')
+    expect(paid).toHaveLength(decision === 'approve' ? 2 : 1)
+  })
+
+  test('is told by a question that stays open because its work has begun', async () => {
+    const out: string[] = []
+    const root = team({
+      name: 'crew',
+      roles: {
+        generalist: agent({
+          name: 'printer',
+          description: 'Prints.',
+          run: async (ctx) => {
+            await step(ctx, 'print', (io) => void out.push(io.key), { effect: 'once' })
+            return 'printed'
+          },
+        }),
+      },
+      planner: { subtasks: [{ id: 'print', description: 'draft', requiresApproval: true }] },
+    })
+    await using runtime = await runtimeOf(root)
+    const run = await runtime.start(root, 'Go')
+    await decide(run, 'approve')
+    await run.outcome()
+    const fork = await runtime.fork({ run: run.id, at: await positionOf(run, 'task.started') })
+    const [asked] = (await waits(fork)).waiting
+    expect(asked).toMatchObject({
+      begun: true,
+      reason: expect.stringContaining(`"print" was already done in run ${run.id} at `),
+    })
+    await fork.control.cancel('seen', 'ann')
+    expect(out).toHaveLength(1)
+  })
+})

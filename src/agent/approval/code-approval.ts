@@ -17,7 +17,7 @@ import {
   type Schema,
   type SchemaLike,
 } from '../../edge/index.ts'
-import { knownEffects, type KnownWork } from './known-work.ts'
+import { knownHere, type KnownWork } from './known-work.ts'
 import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
 import {
   untimedProblems,
@@ -129,7 +129,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
   }
   const word = gateOf(oversight, subject, mode)
   noteHits(ctx, { subject: 'action', name: action }, word)
-  const known = knownEffects(above.knownBefore())
+  const known = knownHere(ctx)
   const why = reasonOf(word, options.reason ?? `"${ctx.place.agent}" asks for approval of "${action}"`)
   const reason = known === undefined ? why : `${why}; ${known.reason}`
   let checked = schema?.check(input)

@@ -9,7 +9,7 @@
  */
 import { asText, cut, type Json } from '../../core/index.ts'
 import { formatToolResult } from '../../edge/index.ts'
-import type { Context, KnownEffect } from '../../engine/index.ts'
+import { toldDeeds, type Context, type KnownEffect } from '../../engine/index.ts'
 import type { DoneElsewhere, EarlierEffect } from '../../journal/index.ts'
 
 /** What was done before. */
@@ -84,9 +84,16 @@ function sentenceOf(name: string, { run, activation, outcome, at }: DoneElsewher
 function knownWithin(ctx: Context, agent: string, name: string): KnownWork | undefined {
   const before = ctx.knownBefore(agent)
   if (before.length > 0) return knownEffects(before)
-  return ctx.knownOfOrigin(name)
-    ? whole(`the run from which this one was forked had already done some of this`)
-    : undefined
+  const told = toldDeeds(ctx.deedsOfOrigin(name))
+  return told === undefined ? undefined : whole(told)
+}
+
+/** What was done before of the work of an agent that asks for an approval by code: the action may be any of it. */
+export function knownHere(ctx: Context): KnownWork | undefined {
+  const told = [knownEffects(ctx.knownBefore())?.told, toldDeeds(ctx.deedsOfOrigin())].filter(
+    (each) => each !== undefined,
+  )
+  return told.length === 0 ? undefined : whole(told.join('; '))
 }
 
 const whole = (what: string): KnownWork => ({ reason: what, told: what })

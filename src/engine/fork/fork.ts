@@ -35,6 +35,7 @@ import {
   type AskOpened,
   type Caller,
   type Copied,
+  type EarlierAttempt,
   type ForkEdit,
   type JournalEvent,
   type Recorded,
@@ -42,9 +43,12 @@ import {
 } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
+import { firstAttemptAt } from '../replay/earlier-attempts.ts'
 import { addressName } from '../replay/operation.ts'
 import { isValueStep, valueStep } from '../replay/value-steps.ts'
 import { cutLog, type OriginEntry } from './fork-cut.ts'
+import { OriginDeeds, toldDeeds } from './origin.ts'
+import { workScopeOf } from './permitted-work.ts'
 import { humanWaits } from '../human-waits.ts'
 import type { InboxMail } from '../mail.ts'
 import { accountsIn, type ForkEntry } from './fork-accounts.ts'
@@ -140,6 +144,8 @@ class Fork {
   /** How long the origin had stood still. */
   readonly #shiftMs: number
   readonly #prefix: readonly Recorded[]
+  /** The attempts before each activation of the origin. */
+  readonly #attempts: ReadonlyMap<ActivationId, readonly EarlierAttempt[]>
 
   constructor(request: ForkRun, origin: ForkOrigin, now: number) {
     this.#request = request
@@ -148,6 +154,13 @@ class Fork {
     this.#from = rootActivation(request.run)
     this.#root = rootActivation(request.to)
     this.#prefix = this.#edited(origin.feed.filter(({ position }) => position <= request.at))
+    this.#attempts = new Map(
+      origin.feed.flatMap(({ activation, event }) =>
+        event.type === 'activation.started' && event.earlier !== undefined
+          ? [[activation, event.earlier.attempts] as const]
+          : [],
+      ),
+    )
     this.#shiftMs = Math.max(0, now - Math.max(...this.#prefix.map(({ at }) => at)))
   }
 
@@ -155,6 +168,8 @@ class Fork {
     const { to: run } = this.#request
     const { agent, version, caller } = this.#origin
     const kept = this.#kept()
+    const done = this.#done(kept)
+    const deeds = new OriginDeeds({ done })
     const entries: ForkEntry[] = []
     const lengths = new Map<ActivationId, number>()
     const counts = new Map<string, number>()
@@ -168,10 +183,14 @@ class Fork {
         activation,
         seq,
         at,
-        event: event.type === 'activation.started' ? this.#started(event, told, old, counts.get(old)!) : told,
+        event:
+          event.type === 'activation.started'
+            ? this.#started(event, told, old, counts.get(old)!)
+            : told.type === 'approval.requested' && told.begun === true
+              ? this.#telling(told, old, deeds)
+              : told,
       })
     }
-    const done = this.#done(kept)
     entries.push({ activation: this.#root, seq: lengths.get(this.#root)!, at: this.#now, event: this.#forked(done) })
     const own: Caller | undefined =
       caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
@@ -275,6 +294,21 @@ class Fork {
     return { ...event, ...until, id, options: ['approve', 'reject'], begun: true }
   }
 
+  /** A question that stays open as it stands says what the origin has made of what it is about. */
+  #telling(asked: ApprovalRequested, old: ActivationId, deeds: OriginDeeds): ApprovalRequested {
+    const scope = workScopeOf(asked)
+    if (scope === undefined) return asked
+    const told = toldDeeds(deeds.within(this.#moved(this.#workOf(old)) as ActivationId, scope))
+    if (told === undefined || asked.reason.includes(told)) return asked
+    const { contentKey: _contentKey, ...rest } = asked
+    return { ...rest, reason: `${asked.reason}; ${told}` }
+  }
+
+  /** The first attempt at the work of an activation of the origin. */
+  #workOf(old: ActivationId): ActivationId {
+    return firstAttemptAt(old, (id) => this.#attempts.get(id))
+  }
+
   #started(
     event: JournalEvent & { type: 'activation.started' },
     told: JournalEvent,
@@ -328,11 +362,14 @@ class Fork {
           found.set(`${one.activation} ${one.address}`, {
             ...one,
             activation: this.#moved(one.activation) as ActivationId,
+            ...(one.work === undefined ? {} : { work: this.#moved(one.work) as ActivationId }),
           })
       if (!('address' in event) || isNotice(nameOf(activation))) continue
       const key = `${activation} ${event.address}`
+      const work = this.#workOf(activation)
       const own = {
         activation: this.#moved(activation) as ActivationId,
+        ...(work === activation ? {} : { work: this.#moved(work) as ActivationId }),
         address: event.address,
         run: this.#request.run,
         at,

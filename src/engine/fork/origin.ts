@@ -10,16 +10,10 @@
  * fork has an id of its own wherever the code comes to it, since it is found by it; a copied one keeps its id. And a yes
  * of the fork's own to what had begun in the origin draws as the origin's did: what was recorded of it follows.
  */
-import {
-  childActivation,
-  completed,
-  derivedId,
-  type ActivationId,
-  type Json,
-  type Outcome,
-  type RunId,
-} from '../../core/index.ts'
+import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../../core/index.ts'
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
+import type { OriginDeed } from '../context.ts'
+import { inFirstRound } from '../replay/earlier-attempts.ts'
 import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
 
 /** The kinds of ids that questions and messages have. Persistent. */
@@ -32,6 +26,8 @@ export class Seeds {
   readonly #recorded = new Set<string>()
   /** Addresses of questions whose work had begun in the origin, and the part of the log that holds it. */
   readonly #begun = new Map<string, number>()
+  /** Addresses of questions that were answered in the copied part. */
+  readonly #answered: string[] = []
   /** What it draws belongs to the copied part, and the moment in which it does is the fork's own. */
   #isLate = false
   /** Where the copied part that it is in ends; none: what it does is its own. */
@@ -59,11 +55,17 @@ export class Seeds {
 
   /** An entry of the log: a question that was asked, or a message that was sent, under this id. */
   note(event: JournalEvent, seq: number): void {
+    if (event.type === 'ask.settled' && seq < (this.#copied.at(-1)?.seq ?? 0)) this.#answered.push(event.address)
     if (event.type !== 'approval.requested' && event.type !== 'interrupt.raised' && event.type !== 'message.sent')
       return
     this.#recorded.add(event.id)
     if (event.type !== 'approval.requested' || event.begun !== true) return
     this.#begun.set(event.address, Math.max(0, this.#copied.findIndex((part) => seq < part.seq))) // prettier-ignore
+  }
+
+  /** Whether a question in this scope was answered in the copied part: what the origin did later was not known then. */
+  hasAnswer(scope: string): boolean {
+    return this.#answered.some((address) => address.startsWith(scope))
   }
 
   get current(): ActivationId {
@@ -142,25 +144,65 @@ export function raiseDoubt(host: { openDoubt(op: Operation, isNew: boolean): voi
 
 /** What the origin of a run has done, as the run's root says. */
 export class OriginDeeds {
-  readonly #effects: ReadonlyMap<string, DoneElsewhere>
+  readonly #done: RunForked['done']
   /** Workers of the run that would do some of it, and those above them. */
   readonly #workers = new Set<string>()
 
-  constructor({ done }: RunForked) {
-    this.#effects = new Map(done.map(({ activation, address, ...deed }) => [`${activation} ${address}`, deed]))
-    for (const { activation } of done)
-      for (let at = activation.length; at > 0 && !this.#workers.has(activation.slice(0, at));) {
-        this.#workers.add(activation.slice(0, at))
-        at = activation.lastIndexOf('>', at - 1)
-      }
+  constructor({ done }: Pick<RunForked, 'done'>) {
+    this.#done = done
+    for (const { activation, work = activation } of done)
+      for (const id of [activation, work])
+        for (let at = id.length; at > 0 && !this.#workers.has(id.slice(0, at)); at = id.lastIndexOf('>', at - 1))
+          this.#workers.add(id.slice(0, at))
   }
 
-  effect({ owner, address }: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
-    return this.#effects.get(`${owner.id} ${address}`)
+  /** `work`: the first attempt at the work of its owner. An effect of another attempt at it is the same effect. */
+  effect({ owner, address }: Pick<Operation, 'owner' | 'address'>, work: ActivationId): DoneElsewhere | undefined {
+    const place = inFirstRound(address)
+    const found =
+      this.#done.find((each) => each.activation === owner.id && each.address === address) ??
+      this.#done.findLast((each) => (each.work ?? each.activation) === work && inFirstRound(each.address) === place)
+    return found === undefined ? undefined : deedOf(found)
   }
 
-  /** Whether it has made effects of the worker that begins at this address, or below that one. */
-  isBelow(leader: ActivationId, address: string): boolean {
-    return this.#workers.has(childActivation(leader, address))
+  /** Whether it has made effects of this worker, or below it. */
+  isBelow(worker: ActivationId): boolean {
+    return this.#workers.has(worker)
   }
+
+  /** What it has done of the work of an activation, in a scope of it and in the workers that begin there. */
+  within(work: ActivationId, scope = ''): readonly OriginDeed[] {
+    const wanted = inFirstRound(scope)
+    return this.#done.flatMap((each) => {
+      const { activation, work: by = activation } = each
+      const below = by.startsWith(`${work}>`) ? by.slice(work.length).replace(/^>+/, '').split('>')[0] : undefined
+      const place = below ?? (by === work ? inFirstRound(each.address) : undefined)
+      if (place === undefined || !place.startsWith(wanted)) return []
+      return [{ ...deedOf(each), name: nameAt(each.address), place }]
+    })
+  }
+}
+
+const deedOf = ({ run, outcome, at }: RunForked['done'][number]): DoneElsewhere => ({
+  run,
+  ...(outcome === undefined ? {} : { outcome }),
+  ...(at === undefined ? {} : { at }),
+})
+
+const nameAt = (address: string): string => address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+
+/** How many deeds are named in a sentence. */
+const namedMost = 10
+
+/** What the origin has done, in words for an approver. Undefined: nothing. */
+export function toldDeeds(deeds: readonly OriginDeed[]): string | undefined {
+  if (deeds.length === 0) return undefined
+  const named = deeds
+    .slice(-namedMost)
+    .map(
+      (deed) =>
+        `"${deed.name}" was ${alreadyDone(deed)}${deed.at === undefined ? '' : ` at ${new Date(deed.at).toISOString()}`}`,
+    )
+  const more = deeds.length - named.length
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more before` : ''}`
 }

@@ -36,6 +36,17 @@ export const scopeOf = (address: string): string => address.slice(0, address.las
 /** The scope around a scope. */
 const scopeAround = (scope: string): string => scopeOf(scope.slice(0, -1))
 
+/** A task of a planned team, by the address of the question about it: the scope around, and the name in it. */
+const taskAt = /^(.*?)approval(?:#\d+)?\/([^/]+)\/[^/]+$/
+
+/** The scope of what a question permits, effects and workers. Undefined: none of these. */
+export function workScopeOf({ kind, callId, address }: ApprovalRequested): string | undefined {
+  if (kind === 'work') return ''
+  if (kind === undefined) return callId === undefined ? '' : scopeOf(address)
+  const [, above, task] = (kind === 'task' ? taskAt.exec(address) : null) ?? []
+  return above === undefined ? undefined : `${above}${task}/`
+}
+
 /** An effect that an approval may have been about, rather than something that code reads or writes down on its way. */
 export const isAct = (event: StepOpened): boolean =>
   event.type === 'tool.called' || (claimable(event.effect) && !isValueStep(event.address))
@@ -204,7 +215,7 @@ export class LogIndex {
 
   /** Of a planned team: workers, timers and facts of a task. They stand beside the scope in which it was asked about. */
   #ofTask(i: number, { address }: ApprovalRequested): readonly number[] {
-    const [, above, task] = /^(.*?)approval(?:#\d+)?\/([^/]+)\/[^/]+$/.exec(address) ?? []
+    const [, above, task] = taskAt.exec(address) ?? []
     if (above === undefined || task === undefined) return []
     const isOf = (rest: string): boolean => rest.startsWith(`${task}/`) || rest.startsWith(`${task}#`)
     return this.#commands(i + 1, ({ address: each }) => {

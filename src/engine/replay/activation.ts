@@ -50,6 +50,7 @@ import {
   type Matcher,
   type OnCancelOptions,
   type Orchestration,
+  type OriginDeed,
   type StepOptions,
   type SummedTraffic,
 } from '../context.ts'
@@ -449,7 +450,9 @@ export class Activation implements Owner, Verbs {
     const met = earlier?.foresee(inputHash === undefined ? step : { ...step, inputHash })
     const release = (): void => earlier?.release(address)
     if (met?.made !== undefined) return { state: 'made', release }
-    const done = met?.done ?? this.host.doneElsewhere?.({ owner: this, address: address as OpId })
+    const isPast = this.seeds?.hasAnswer(address.slice(0, address.lastIndexOf('/') + 1)) === true
+    const done =
+      met?.done ?? (isPast ? undefined : this.host.doneElsewhere?.({ owner: this, address: address as OpId }))
     if (done === undefined) {
       release()
       return undefined
@@ -460,6 +463,13 @@ export class Activation implements Owner, Verbs {
   knownBefore(worker?: string): readonly EarlierEffect[] {
     const earlier = this.#rounds.at(-1)?.earlier ?? this.#earlier
     return earlier?.before(worker) ?? none
+  }
+
+  deedsOfOrigin(asked: string, scope: string): readonly OriginDeed[] {
+    if (this.seeds?.hasAnswer(asked) === true) return none
+    const deeds = this.host.deedsOfOrigin?.(this, scope) ?? none
+    // what was asked for here was decided then
+    return deeds.filter(({ place }) => this.operations.get(place)?.ended !== true)
   }
 
   #diverge(address: string, obstacles: readonly string[]): void {

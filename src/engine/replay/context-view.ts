@@ -14,6 +14,7 @@ import type {
   ForeseenCall,
   KnownEffect,
   Matcher,
+  OriginDeed,
   Place,
   SentBack,
   SessionValues,
@@ -96,8 +97,8 @@ export abstract class ContextView implements Context {
     return this.ctx.knownBefore(worker)
   }
 
-  knownOfOrigin(name: string): boolean {
-    return this.ctx.knownOfOrigin(name)
+  deedsOfOrigin(name?: string): readonly OriginDeed[] {
+    return this.ctx.deedsOfOrigin(name)
   }
 
   doneBy(worker?: ActivationId): Promise<readonly DoneEffect[]> {

@@ -291,7 +291,23 @@ const segmentOf = (address: string): string => /^@\d+\//.exec(address)?.[0] ?? '
 const roundIn = new RegExp(`^((?:@\\d+/)?)(${againPath}(?:#\\d+)?/)`)
 const roundOf = (address: string): string => roundIn.exec(address)?.[2] ?? ''
 /** The address that an operation has in the first round. */
-const inFirstRound = (address: string): string => address.replace(roundIn, '$1')
+export const inFirstRound = (address: string): string => address.replace(roundIn, '$1')
+
+/**
+ * The first attempt at the work of an activation: another attempt, also one in another run, is an attempt at the same
+ * work if its first one is the same. `attemptsOf`: the earlier attempts that an activation was born with.
+ */
+export function firstAttemptAt(
+  activation: ActivationId,
+  attemptsOf: (activation: ActivationId) => readonly EarlierAttempt[] | undefined,
+): ActivationId {
+  const first = attemptsOf(activation)?.[0]?.activation
+  if (first !== undefined) return firstAttemptAt(first, attemptsOf)
+  const above = parentOf(activation)
+  return above === undefined
+    ? activation
+    : childActivation(firstAttemptAt(above.parent, attemptsOf), inFirstRound(above.address))
+}
 
 const doneBy = ({ activation, outcome, at }: EarlierEffect): DoneElsewhere => ({
   run: runOf(activation),

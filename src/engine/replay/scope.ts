@@ -47,6 +47,7 @@ import type {
   ForeseenCall,
   KnownEffect,
   Matcher,
+  OriginDeed,
   Place,
   SentBack,
   SessionValues,
@@ -119,6 +120,8 @@ export interface Verbs extends Owner {
   /** As for `Context`. */
   known(address: string, call: ForeseenCall): KnownEffect | undefined
   knownBefore(worker?: string): readonly EarlierEffect[]
+  /** `asked`: the scope of the question. */
+  deedsOfOrigin(asked: string, scope: string): readonly OriginDeed[]
   /** What is begun at addresses that begin so knows this of earlier rounds. */
   knows(path: string, earlier: Earlier): void
   /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
@@ -290,7 +293,8 @@ export class Scope implements Context {
     if (options.purpose !== undefined) command.purpose = options.purpose
     if (options.toldBy !== undefined) command.toldBy = options.toldBy
     const name = options.name ?? agent
-    if (options.place === 'apart' && !this.#isDoneBelow(name)) Object.assign(command, this.#apart(agent, options))
+    if (options.place === 'apart' && !this.#isDoneBelow(name, options.after))
+      Object.assign(command, this.#apart(agent, options))
     const content = (): string | undefined => {
       const version = this.#activation.host.versionOf(this.#activation, agent, options.version)
       return version === undefined ? undefined : workerContent(agent, version, input)
@@ -312,9 +316,9 @@ export class Scope implements Context {
    * What the origin of a fork has done is known to the run that was forked, and to no other: who is to ask before it is
    * done again works in it.
    */
-  #isDoneBelow(name: string): boolean {
+  #isDoneBelow(name: string, after: ActivationId | undefined): boolean {
     const { host } = this.#activation
-    return host.isDoneBelow?.(this.#activation, this.#following(name)) === true
+    return host.isDoneBelow?.(this.#activation, this.#following(name), after) === true
   }
 
   #apart(
@@ -352,8 +356,8 @@ export class Scope implements Context {
     return this.#activation.knownBefore(worker)
   }
 
-  knownOfOrigin(name: string): boolean {
-    return this.#isDoneBelow(name)
+  deedsOfOrigin(name?: string): readonly OriginDeed[] {
+    return this.#activation.deedsOfOrigin(this.#path, name === undefined ? '' : this.#following(name))
   }
 
   async doneBy(worker = this.#activation.id): Promise<readonly DoneEffect[]> {

@@ -34,6 +34,8 @@ export interface RunForked {
     /** Of the fork. */
     readonly activation: ActivationId
     readonly address: string
+    /** The first attempt at the work in which it was made; absent: that activation. */
+    readonly work?: ActivationId
     readonly run: RunId
     /** Absent: it was under way. */
     readonly outcome?: Outcome
