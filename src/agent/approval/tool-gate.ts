@@ -99,7 +99,7 @@ export async function passGate(
     : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted =
-    grantable && !isRepeat && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
+    grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
   if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
@@ -150,16 +150,21 @@ function bounded(preview: Json | undefined): Json {
   return size <= previewMost ? (preview ?? null) : `the preview is left out: ${size} characters, at most ${previewMost}`
 }
 
-/** An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. */
+/**
+ * An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. They
+ * are also read for a call that no grant approves: a fork knows what its origin, which read them, did not.
+ */
 async function grantOf(
   ctx: Context,
   asked: GatedCall & Parameters<typeof holdsFor>[0],
   call: ToolCall,
+  isRepeat: boolean,
 ): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
     return null
   })
+  if (isRepeat) return undefined
   const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
   const grant = grantFor(good, asked, ctx.now().getTime())
   if (grant === undefined) return undefined
