@@ -14,9 +14,17 @@ import {
   type Outcome,
   type Usage,
 } from '../core/index.ts'
-import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
+import {
+  isCommand,
+  RunIndex,
+  type Caller,
+  type DoneElsewhere,
+  type JournalEvent,
+  type Recorded,
+} from '../journal/index.ts'
 import {
   Activation,
+  OriginDeeds,
   versionToBegin,
   type Engine,
   type ActivationHost,
@@ -55,11 +63,13 @@ export async function verifyJournal(events: readonly Recorded[], registry: Regis
   const logs = Map.groupBy(events, ({ activation }) => activation)
   const index = new RunIndex()
   for (const recorded of events) index.take(recorded)
+  const forked = events.find(({ event }) => event.type === 'run.forked')?.event
+  const origin = forked?.type === 'run.forked' ? new OriginDeeds(forked) : undefined
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
     for (const segment of segments(log))
       problems.push(
-        ...(await replay(id, segment, index.activations.get(id)?.path ?? [], registry, caller)).map(
+        ...(await replay(id, segment, index.activations.get(id)?.path ?? [], { registry, caller, origin })).map(
           (problem) => `${id}: ${problem}`,
         ),
       )
@@ -73,6 +83,14 @@ function segments(log: readonly Recorded[]): (readonly Recorded[])[] {
   return [...cuts.map((cut) => log.slice(0, cut + 1)), log]
 }
 
+/** What every activation of the run has. */
+interface Replayed {
+  readonly registry: Registry
+  readonly caller: Caller
+  /** Of a forked run: what its origin has made. */
+  readonly origin: OriginDeeds | undefined
+}
+
 class ListeningHost implements ActivationHost {
   readonly strict = true
   readonly problems: string[] = []
@@ -80,11 +98,13 @@ class ListeningHost implements ActivationHost {
   restarted: JournalEvent | undefined
   readonly #registry: Registry
   readonly #caller: Caller
+  readonly #origin: OriginDeeds | undefined
   readonly #at: number
 
-  constructor(registry: Registry, caller: Caller, at: number) {
+  constructor({ registry, caller, origin }: Replayed, at: number) {
     this.#registry = registry
     this.#caller = caller
+    this.#origin = origin
     this.#at = at
   }
 
@@ -138,6 +158,12 @@ class ListeningHost implements ActivationHost {
     this.#not(`asks ${op.address}`)
   }
   closeQuestion(): void {}
+  doneElsewhere(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
+    return this.#origin?.effect(op)
+  }
+  isDoneBelow({ id }: Owner, address: string): boolean {
+    return this.#origin?.isBelow(id, address) === true
+  }
   openDoubt(op: Operation): void {
     if (!this.open.has(op.address)) this.#not(`doubts ${op.address}`)
   }
@@ -180,8 +206,7 @@ async function replay(
   id: ActivationId,
   log: readonly Recorded[],
   path: readonly string[],
-  registry: Registry,
-  caller: Caller,
+  { registry, caller, origin }: Replayed,
 ): Promise<string[]> {
   const first = log[0]!.event
   if (first.type !== 'activation.started') return ['does not begin with its beginning']
@@ -189,8 +214,7 @@ async function replay(
   const past = last.type === 'activation.restarted' ? log.slice(0, -1) : log
   const asked: string[] = []
   const host = new ListeningHost(
-    watched(registry, { asks: (_activation, address) => asked.push(address) }),
-    caller,
+    { registry: watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, origin },
     log.at(-1)!.at,
   )
   host.open = openAddresses(past)

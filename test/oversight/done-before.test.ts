@@ -2,13 +2,19 @@
  * What is done is known before anybody is asked: another attempt of a `once` effect that ended is not asked about; one
  * that may have happened is asked about once, with what is known, and a no is never told as "not done".
  */
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createRuntime, supervisor, team, tool, type Agent, type Run as AnyRun } from '../../src/index.ts'
 import type { Oversight } from '../../src/public/oversight.ts'
 import { asText } from '../../src/core/index.ts'
 import { registerAgents } from '../../src/runtime/index.ts'
-import { verifyJournal } from '../../src/testing/index.ts'
+import { manualClock, verifyJournal } from '../../src/testing/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'reeve-done-before-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Run = AnyRun<never> | AnyRun<unknown> | AnyRun
 type Answer = 'approve' | 'reject' | 'leave'
@@ -262,6 +268,62 @@ test('a tool that is orchestration asks again, says what it did before, and does
     await replays(run, root)
   }
 })
+
+/** What a deploy between two attempts takes away: the second one's call does not reach its tool. */
+const withdrawals = {
+  'a permission that was withdrawn': { delegation: { permissions: { deny: ['pay'] } } },
+  'a tool that is gone': { tools: [] },
+  'arguments that do not fit any more': { input: z.object({ invoice: z.number() }) },
+} as const
+
+test.each(Object.keys(withdrawals) as (keyof typeof withdrawals)[])(
+  'a second attempt that is refused by %s is told what the first one did',
+  async (by) => {
+    const paid: unknown[] = []
+    let slips = 1
+    const make = (changed: { delegation?: object; tools?: readonly never[]; input?: z.ZodType } = {}): Agent => {
+      const pay = tool({
+        name: 'pay',
+        effect: 'once',
+        input: changed.input ?? z.object({ invoice: z.string() }),
+        execute: (input) => `receipt ${paid.push(input)}`,
+      })
+      const worker = agent({
+        name: 'payer',
+        description: 'Pays.',
+        retry: { attempts: 1 },
+        tools: changed.tools ?? [pay],
+        model: ({ messages }) => {
+          const result = messages.findLast(({ role }) => role === 'tool')
+          if (result === undefined) return { calls: [{ name: 'pay', input: { invoice: 'A' } }] }
+          if (slips-- > 0) throw new Error('the provider is down')
+          return `report: ${asText(result.content)}`
+        },
+      })
+      return supervisor({
+        name: 'boss',
+        workers: [worker],
+        delegation: { retry: { attempts: 2, backoffMs: 60_000 }, ...changed.delegation },
+        model: ({ messages }) =>
+          messages.at(-1)!.role === 'tool'
+            ? asText(messages.at(-1)!.content)
+            : { calls: [{ name: 'delegate', input: { worker: 'payer', instructions: 'Pay.' } }] },
+      })
+    }
+    const store = join(folder, `${by}.db`)
+    const first = await createRuntime({ agents: [make()], store })
+    const begun = await first.start('boss', 'Go')
+    await expect
+      .poll(async () => (await begun.journal()).some(({ event }) => event.type === 'activation.settled'))
+      .toBe(true)
+    await first.close()
+    const root = make(withdrawals[by])
+    await using second = await createRuntime({ agents: [root], store, clock: manualClock(Date.now() + 600_000) })
+    const run = second.handle(begun.id)
+    expect(await endOf(run)).toMatch(/report: .*earlier attempts have already done \\"pay\\" at \d{4}-/)
+    expect(paid).toHaveLength(1)
+  },
+)
 
 /** An agent that pays once, and its run, after the payment. */
 async function paidRun(paid: unknown[]) {

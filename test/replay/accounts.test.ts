@@ -70,6 +70,75 @@ describe('K11: accounts', () => {
     expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 600 }, reserved: { tokens: 0 }, unknown: 1 })
   })
 
+  /** Pays within the budget, and fails; the next attempt finds the budget spent. `hangs`: the payment never answers. */
+  const paysTwice = (paid: string[], hangs: boolean) => ({
+    worker: async (ctx: Context) => {
+      const pay = (): Json => {
+        paid.push('paid')
+        if (hangs) throw new Error('the line went dead')
+        return 'receipt'
+      }
+      const once = { effect: 'once', reserve: { tokens: 400 }, settle: () => ({ charge: { tokens: 400 } }) } as const
+      const receipt = await step(ctx, 'pay', pay, once)
+      if (paid.length === 1 && !ctx.place.activation.endsWith('#1')) throw new Error('a slip')
+      return receipt
+    },
+    lead: async (ctx: Context) => {
+      const first = ctx.start('worker', null)
+      await ended(ctx, first)
+      await step(ctx, 'spend', () => 1, {
+        effect: 'model',
+        reserve: { tokens: 600 },
+        settle: () => ({ charge: { tokens: 600 } }),
+      })
+      const again = await ended(ctx, ctx.start('worker', null, { after: first }))
+      return again.status === 'failed' ? again.failure.code : again.status === 'completed' ? again.output : again.status
+    },
+  })
+
+  test('K6: what an earlier attempt has made is no matter of the budget, and costs nothing again', async () => {
+    const paid: string[] = []
+    const engine = bench.engine(paysTwice(paid, false))
+    await start(engine, { limits: { tokens: 1_000 } })
+    expect((await engine.outcome(run)).outcome).toEqual(completed('receipt'))
+    expect(paid).toHaveLength(1)
+    expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 1_000 }, reserved: { tokens: 0 }, unknown: 0 })
+  })
+
+  test.each([
+    [true, 'receipt of the bank'],
+    [false, 'orchestration.threw'],
+  ])(
+    'K6: of what an earlier attempt may have made it is asked before the budget refuses it (it happened: %s)',
+    async (happened, answer) => {
+      const paid: string[] = []
+      const agents = paysTwice(paid, true)
+      const engine = bench.engine(agents)
+      await start(engine, { limits: { tokens: 1_000 } })
+      await until('it is asked', async () => (await engine.questions()).length === 1)
+      await bench.kill()
+      const next = bench.engine(agents)
+      await until('it is still asked', async () => (await next.questions()).length === 1)
+      const [doubt] = await next.questions()
+      expect(doubt).toMatchObject({ kind: 'in-doubt', address: 'pay' })
+      const { activation, address } = doubt!
+      await next.post({
+        type: 'settle-doubt',
+        activation,
+        address,
+        happened,
+        ...(happened && { value: answer }),
+      } as never)
+      expect((await next.outcome(run)).outcome).toMatchObject({ status: 'completed', output: answer })
+      const log = await next.read(run)
+      expect(log.some(({ event }) => JSON.stringify(event).includes('"code":"budget.exceeded"'))).toBe(true)
+      expect(
+        log.some(({ event }) => event.type === 'step.settled' && JSON.stringify(event.outcome).includes('budget')),
+      ).toBe(!happened)
+      expect(paid).toHaveLength(1)
+    },
+  )
+
   test('K8: a clock of working minutes is called off when the work is over', async () => {
     const clock = manualClock()
     const lead = async (ctx: Context): Promise<Json> => {

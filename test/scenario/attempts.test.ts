@@ -63,7 +63,8 @@ describe('a task of a planned team', () => {
     const made = (await eventsOf(run)).flatMap((event) =>
       event.type === 'step.settled' && event.madeBy !== undefined ? [event.madeBy] : [],
     )
-    expect(made).toEqual([expect.stringMatching(/>work\/pay\/payer$/), expect.stringMatching(/>work\/pay#1\/payer$/)])
+    const first: unknown = expect.stringMatching(/>work\/pay\/payer$/)
+    expect(made).toEqual([first, first])
   })
 
   test('K6: a timeout during a `once` step leaves the next attempt in doubt, its time stopped', async () => {

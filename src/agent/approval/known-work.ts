@@ -11,6 +11,7 @@ import { asText, cut, type Json } from '../../core/index.ts'
 import { formatToolResult } from '../../edge/index.ts'
 import { toldDeeds, type Context, type KnownEffect } from '../../engine/index.ts'
 import type { DoneElsewhere, EarlierEffect } from '../../journal/index.ts'
+import type { ToolCall } from '../../model/index.ts'
 
 /** What was done before. */
 export interface KnownWork {
@@ -113,3 +114,15 @@ export function knownEffects(effects: readonly EarlierEffect[]): KnownWork | und
 /** A refusal of something of which is known what was done before: it is never told as not done. */
 export const toldRefusal = (refusal: string, known: KnownWork | undefined): string =>
   known === undefined ? `not done: ${refusal}` : `not repeated: ${refusal}; but ${known.told}`
+
+/**
+ * What was done before with the tool of a call that is refused before it reaches its tool: with any arguments, since it
+ * is not known which the tool would run with.
+ */
+export function knownOfTool(ctx: Context, { name, input }: ToolCall): KnownWork | undefined {
+  const before = ctx.knownBefore().filter(({ tool }) => tool === name)
+  if (before.length > 0) return knownEffects(before)
+  const known = ctx.known(name, { tool: name, effect: 'once', equalBy: input })
+  known?.release()
+  return known?.state === 'done' ? knownEffect(name, known) : undefined
+}

@@ -64,7 +64,7 @@ import type { ConversationState } from '../loop/conversation-state.ts'
 import { withActions } from '../tool/tool-actions.ts'
 import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../tool/final-arguments.ts'
 import { middlewareFailure, type MiddlewareChain } from '../extensions/middleware-chain.ts'
-import { knownCall, toldRefusal, type KnownWork } from './known-work.ts'
+import { knownCall, knownOfTool, toldRefusal, type KnownWork } from './known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
@@ -99,7 +99,7 @@ export async function passGate(
     : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted =
-    grantable && !isRepeat && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
+    grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
   if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
@@ -150,16 +150,21 @@ function bounded(preview: Json | undefined): Json {
   return size <= previewMost ? (preview ?? null) : `the preview is left out: ${size} characters, at most ${previewMost}`
 }
 
-/** An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. */
+/**
+ * An earlier grant by an approver who may approve this call now. If grants cannot be read, an approver is asked. They
+ * are also read for a call that no grant approves: a fork knows what its origin, which read them, did not.
+ */
 async function grantOf(
   ctx: Context,
   asked: GatedCall & Parameters<typeof holdsFor>[0],
   call: ToolCall,
+  isRepeat: boolean,
 ): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
     return null
   })
+  if (isRepeat) return undefined
   const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
   const grant = grantFor(good, asked, ctx.now().getTime())
   if (grant === undefined) return undefined
@@ -434,7 +439,8 @@ const misfit = (checked: Checked<unknown>): string => (checked.ok ? '' : checked
  * asked about again.
  */
 function changedInputResult(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
-  const message = `not done: ${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
+  const why = `${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
+  const message = toldRefusal(why, knownOfTool(ctx, call))
   return refuse(
     ctx,
     call,
@@ -548,10 +554,16 @@ function toolCallContent({ place }: Context, { name, version }: NamedTool, input
   return text
 }
 
+/** Refuses a call before it reaches its tool. What was done with the tool before is told, so that nobody misses it. */
+export function refuseUnreached(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
+  const known = knownOfTool(ctx, call)
+  return refuse(ctx, call, failure, known === undefined ? told : `${told} [${known.told}]`)
+}
+
 /** The result for arguments that do not fit their schema. It says what is wrong. */
 export function invalidInput(ctx: Context, call: ToolCall, problem: string): CallResult {
   const what = failure('tool.invalid-input', `the arguments of "${call.name}" do not fit: ${problem}`, 'validation')
-  return refuse(ctx, call, what, `[${what.message}. Correct them and call again.]`)
+  return refuseUnreached(ctx, call, what, `[${what.message}. Correct them and call again.]`)
 }
 
 /** `StepIO` with the id and the caller of the call. The signal stays lazy. */

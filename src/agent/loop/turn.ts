@@ -37,10 +37,11 @@ import {
 } from '../../model/index.ts'
 import { approvalQuestion, approvedBefore, expiredBy, review } from '../../oversight/index.ts'
 import { noSuchTool } from '../approval/assessment.ts'
+import { knownOfTool, toldRefusal } from '../approval/known-work.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from './conversation-state.ts'
 import type { Prompt } from '../extensions/extension.ts'
-import { earlierQuestion, approvalRefusal, passGate } from '../approval/tool-gate.ts'
+import { earlierQuestion, approvalRefusal, passGate, refuseUnreached } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
 /** The caller of a model. Made once per definition. */
@@ -240,7 +241,7 @@ function runCall(
     !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))
   ) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
-    return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
+    return Promise.resolve(refuseUnreached(ctx, call, what, `[${what.message}]`))
   }
   if (call.invalid !== undefined) {
     const what = failure(
@@ -248,7 +249,7 @@ function runCall(
       `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`,
       'validation',
     )
-    return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
+    return Promise.resolve(refuseUnreached(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
   }
   const listed = permissions?.approval
   if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(state, ctx, binding, call)
@@ -295,15 +296,16 @@ async function unknownTool(
     const asking = earlierQuestion(state.edge, `"${call.name}" is gone since this was asked`)
     const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
     const verdict = await passGate(ctx, gone, call, asking, () => undefined)
-    if (!verdict.approved) return approvalRefusal(ctx, call, verdict)
-    const message = `not done: ${approvedBefore(verdict.approver)}, and ${noSuchTool(call.name)} any more`
+    const known = knownOfTool(ctx, call)
+    if (!verdict.approved) return approvalRefusal(ctx, call, verdict, known)
+    const message = toldRefusal(`${approvedBefore(verdict.approver)}, and ${noSuchTool(call.name)} any more`, known)
     const what = failure('tool.unknown', message, 'validation')
     return refuse(ctx, call, what, `[${what.message}]`)
   }
   const names = offeredTools(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   const told = `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`
-  return { ...refuse(ctx, call, what, told), unknownTool: true }
+  return { ...refuseUnreached(ctx, call, what, told), unknownTool: true }
 }
 
 /**

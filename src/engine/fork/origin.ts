@@ -101,7 +101,7 @@ export function isInDoubt(host: DoubtHost, op: Operation): boolean {
   const done = op.done ?? host.doneElsewhere?.(op)
   if (done !== undefined) op.done = done
   if (op.doubt !== undefined || (op.done !== undefined && op.rounds === 0)) return true
-  return op.effect === 'once' && !op.fresh && !op.held && !host.inFlight(op)
+  return op.effect === 'once' && !op.fresh && !op.held && op.refused === undefined && !host.inFlight(op)
 }
 
 /** Where it was done, as its doubt tells it. */

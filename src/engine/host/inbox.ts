@@ -198,7 +198,7 @@ function settleDoubt(
     )
   engine.commands.useUp(activation, key)
   engine.commands.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, engine.clock.now())
-  engine.commands.letOut(op)
+  activation.cleared(op)
 }
 
 function settleDivergence(

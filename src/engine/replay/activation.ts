@@ -55,7 +55,7 @@ import {
   type SummedTraffic,
 } from '../context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
-import { EarlierWork } from './earlier-attempts.ts'
+import { EarlierWork, type Met } from './earlier-attempts.ts'
 import { awaitedWorkers, cutSegment, endEvent, openAtEnd, segmentEvent, settleOpen } from './settlement.ts'
 import { addressed, admitted, type Command, type ActivationHost } from '../activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
@@ -390,8 +390,11 @@ export class Activation implements Owner, Verbs {
     const obstacles = claimed === undefined ? this.#log.obstacles(address, command, options?.aliases) : []
     if (obstacles.length > 0) this.#diverge(address, obstacles)
     if (this.stuck !== undefined) return undefined
-    const event =
-      claimed?.known.event ?? admitted(this.host, this, this.#identified(addressed(command, address), options))
+    const asked = claimed?.known.event ?? this.#identified(addressed(command, address), options)
+    const earlier = this.#earlierAt(address)
+    // what was made is known before anything can refuse it, and costs nothing again
+    const met = asked.op === 'step' ? earlier?.step(asked) : undefined
+    const event = claimed === undefined ? this.#begun(asked, met) : asked
     const operation = openOperation(this, event, claimed?.known, options)
     if (operation.endRecorded && this.#waits.keeps(operation.id)) {
       // its end came before the code asked for it: in a fork, before what it waits for was approved
@@ -399,11 +402,8 @@ export class Activation implements Owner, Verbs {
       this.#isLate = true
       this.host.ready(this)
     }
-    const earlier = this.#earlierAt(address)
-    if (earlier !== undefined) {
-      if (event.op === 'step') Object.assign(operation, earlier.step(event))
-      else if (event.op === 'worker') operation.earlier = earlier.worker(event)
-    }
+    if (met !== undefined) Object.assign(operation, met)
+    if (earlier !== undefined && event.op === 'worker') operation.earlier = earlier.worker(event)
     // the approver was told what was done before: that was the first doubt
     if (event.type === 'tool.called' && event.again !== undefined && operation.rounds === 0) operation.rounds = 1
     if (claimed === undefined) this.host.append(this, event, this.clock)
@@ -424,6 +424,13 @@ export class Activation implements Owner, Verbs {
     if (content !== undefined) known.contentKey = digests.keyOf(content)
     if (options?.equalBy !== undefined && redacts !== true) known.inputHash = digests.sha256(canonical(options.equalBy))
     return event
+  }
+
+  /** A new command with what is set aside for it: nothing for an effect that an earlier attempt has made. */
+  #begun(event: CommandEvent, met: Met | undefined): CommandEvent {
+    if (met?.made === undefined || event.op !== 'step') return admitted(this.host, this, event)
+    const { reserve: _reserve, ...made } = event
+    return made
   }
 
   #earlierAt(address: string): EarlierWork | undefined {
@@ -479,12 +486,17 @@ export class Activation implements Owner, Verbs {
 
   letOut(operation: Operation): void {
     if (operation.endRecorded) return
-    if (operation.refused !== undefined)
-      this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
-    else if (operation.made !== undefined && operation.rounds === 0) this.arrive(madeBefore(operation, operation.made))
+    if (operation.made !== undefined && operation.rounds === 0) this.arrive(madeBefore(operation, operation.made))
     else if (isInDoubt(this.host, operation)) {
       if (raiseDoubt(this.host, operation)) this.#tellDoubt(operation, true)
-    } else this.host.letOut(operation)
+    } else this.cleared(operation)
+  }
+
+  /** Nobody has made this effect: it leaves, unless it was refused when it was begun. */
+  cleared(operation: Operation): void {
+    const { address, refused } = operation
+    if (refused === undefined) this.host.letOut(operation)
+    else this.arrive({ type: 'step.settled', address, outcome: failed(refused) })
   }
 
   /** An operator has settled an effect in doubt. */

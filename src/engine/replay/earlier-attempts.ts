@@ -252,7 +252,9 @@ function told(
   const { address, effect } = event
   const call = event.type === 'tool.called' ? present({ tool: event.tool, inputHash: event.inputHash }) : {}
   if (effect === 'idempotent' && 'inputHash' in call) return [{ ...by, address, effect, ...call, at }]
-  if (effect !== 'once' || event.refused !== undefined || held) return []
+  // a refused one was never let out, and may have been settled as made before
+  const isRefused = event.refused !== undefined && outcome?.status !== 'completed'
+  if (effect !== 'once' || isRefused || held) return []
   // its leave was refused before it did anything
   if (outcome?.status === 'failed' && outcome.failure.code === 'capability.refused') return []
   return [
