@@ -140,16 +140,21 @@ const isRecorded = (
 function isDone(events: readonly Recorded[], at: number, asked: Asked, fork: string): boolean {
   const { kind, tool, activation } = asked
   const there = activation.replace(rootActivation(fork as RunId), rootActivation(events[0]!.run))
+  const hasEnded = (task: string): boolean =>
+    isRecorded(events, at, (event) => event.type === 'task.settled' && event.task === task)
   if (kind === 'work')
     return isRecorded(
       events,
       at,
       (event, { activation: id }) => event.type === 'activation.settled' && id.replaceAll('>>', '>') === there,
     )
-  if (kind === 'task')
-    return isRecorded(events, at, (event) => event.type === 'task.settled' && event.task === asked.task)
-  if (kind === 'plan') return isRecorded(events, at, (event) => event.type === 'plan.created')
-  if (kind === 'recruit') return isRecorded(events, at, (event) => event.type === 'recruit.decided')
+  if (kind === 'task') return hasEnded(asked.task!)
+  if (kind === 'plan' || kind === 'recruit') {
+    const joined = events.flatMap(({ event }) =>
+      event.type === 'teammate.joined' && (kind === 'plan' || event.recruited === true) ? [event.task] : [],
+    )
+    return joined.length > 0 && joined.every(hasEnded)
+  }
   const ended = (name: string): boolean =>
     isRecorded(
       events,

@@ -15,7 +15,6 @@ import {
   tool,
   type Agent,
   type AgentContext,
-  type Context,
 } from '../../src/index.ts'
 import { teammate } from '../../src/agent/index.ts'
 import type { ModelFunction } from '../../src/model/index.ts'
@@ -35,7 +34,7 @@ export interface Shape {
   readonly oversight?: Oversight
   /** The first yes is a grant for what is asked later, too. */
   readonly grants?: true
-  /** Acts that need no yes of their own: what a recruit does, or what code does after what was approved. */
+  /** Acts that need no yes of their own: what code does after what was approved. */
   readonly follow?: readonly string[]
 }
 
@@ -86,6 +85,14 @@ const ships = (acts: Act[], name = 'w'): Agent =>
       await ctx.interrupt('now?')
       return step(ctx, 'ship', does(acts, 'ship'))
     },
+  })
+
+/** Does one thing, and asks nobody. */
+const packs = (acts: Act[]): Agent =>
+  agent({
+    name: 'packer',
+    description: 'Packs.',
+    run: (ctx) => step(ctx, 'wrap', does(acts, 'wrap'), { effect: 'once' }),
   })
 
 type SupervisorMore = Partial<Parameters<typeof supervisor>[0]>
@@ -143,13 +150,14 @@ const recruits = (acts: Act[]): Agent =>
   agent({
     name: 'w',
     description: 'Recruits one that ships.',
-    run: async (ctx: Context, brief: string) => {
+    run: async (ctx: AgentContext, brief: string) => {
       const task = brief.split('\n')[0]
       if (task === 'x') {
         const answer = await teammate(ctx).recruit({ description: 'helps', role: 'scout' })
         return answer.admitted ? 'recruited' : 'alone'
       }
-      return step(ctx, 'scout', does(acts, 'scout'), { effect: 'read' })
+      await ctx.interrupt('now?')
+      return step(ctx, 'scout', does(acts, 'scout'), { effect: 'once' })
     },
   })
 
@@ -236,11 +244,44 @@ export const shapes: readonly Shape[] = [
     make: (acts) => boss(paysByTool(acts), { delegation: { background: { workers: ['w'] } } }),
   },
   { name: 'a plan', make: (acts) => crew(paysByTool(acts), { approvePlan: true }) },
+  { name: 'a plan whose tasks nobody is asked about', make: (acts) => crew(ships(acts), { approvePlan: true }) },
   {
-    name: 'a recruit',
-    follow: ['scout'],
-    make: (acts) => crew(recruits(acts), { recruit: { policy: () => 'ask' } }),
+    name: 'a plan of tasks after each other',
+    make: (acts) =>
+      team({
+        name: 'crew',
+        roles: { generalist: ships(acts), packer: packs(acts) },
+        planner: {
+          subtasks: [
+            { id: 'x', description: 'x', role: 'packer' },
+            { id: 'y', description: 'y', dependencies: ['x'] },
+          ],
+        },
+        approvePlan: true,
+      }),
   },
+  {
+    name: 'a plan of which one task is approved on its own',
+    make: (acts) =>
+      team({
+        name: 'crew',
+        roles: { generalist: ships(acts), packer: packs(acts) },
+        planner: {
+          subtasks: [
+            { id: 'x', description: 'x', role: 'packer', requiresApproval: true },
+            { id: 'y', description: 'y' },
+          ],
+        },
+        approvePlan: true,
+      }),
+  },
+  { name: 'a recruit', make: (acts) => crew(recruits(acts), { recruit: { policy: () => 'ask' } }) },
+  {
+    name: 'a recruit in command',
+    make: (acts) => crew(recruits(acts)),
+    oversight: inCommand,
+  },
+  { name: 'a recruit under an approved plan', make: (acts) => crew(recruits(acts), { approvePlan: true }) },
   {
     name: 'a standing grant',
     grants: true,

@@ -9,7 +9,9 @@
  * - `ctx.approve`: the end of an effect, or of a worker, that followed from it;
  * - a task: the end of the task, or of its last worker if that was completed;
  * - a worker that begins: the end of that worker, so never in the log of one that has not ended;
- * - a plan, a recruit, a retirement, a letter, a result: what is recorded of it right after the yes.
+ * - a plan: the end of every task of it, also of those that were added while it was carried out;
+ * - a recruit: the end of its task, since nobody is asked about that;
+ * - a retirement, a letter, a result: what is recorded of it right after the yes.
  * A message is no end: a worker tells its leader that it waits no more, and nothing is done by that.
  */
 import { isObject, type Outcome } from '../../core/index.ts'
@@ -20,7 +22,7 @@ import {
   type StepOpened,
   type WorkerStarted,
 } from '../../journal/index.ts'
-import { claimable } from '../replay/operation.ts'
+import { addressName, claimable } from '../replay/operation.ts'
 import { isValueStep } from '../replay/value-steps.ts'
 
 /** One entry of the origin's log. */
@@ -50,6 +52,13 @@ export function workScopeOf({ kind, callId, address }: ApprovalRequested): strin
 /** An effect that an approval may have been about, rather than something that code reads or writes down on its way. */
 export const isAct = (event: StepOpened): boolean =>
   event.type === 'tool.called' || (claimable(event.effect) && !isValueStep(event.address))
+
+/** The scope in which a planned team does its tasks, by the address of one of its questions. */
+function workAround({ kind, address }: Pick<ApprovalRequested, 'kind' | 'address'>): string | undefined {
+  if (kind === 'task') return /^(.*?)approval(?:#\d+)?\/[^/]+\/[^/]+$/.exec(address)?.[1]
+  const above = /^((?:.*?\/)?)(?:planning|staff)(?:#\d+)?\//.exec(address)?.[1]
+  return above === undefined ? undefined : `${above}work/`
+}
 
 const isWorker = (event: JournalEvent): event is WorkerStarted =>
   event.type === 'worker.started' && event.purpose !== 'notice'
@@ -163,9 +172,15 @@ export class LogIndex {
     })
     switch (asked.kind) {
       case 'task': {
-        const commands = this.#ofTask(i, asked)
-        return work(this.#taskHasEnded(commands, asked), commands, commands)
+        const commands = this.#ofTask(i, workAround(asked), asked.task)
+        return work(this.#taskHasEnded(commands, asked.task), commands, commands)
       }
+      case 'plan': {
+        const commands = this.#commands(end + 1, () => true)
+        return work(this.#planHasEnded(end, workAround(asked)), commands, commands)
+      }
+      case 'recruit':
+        return this.#recruited(i, end, asked, work)
       case 'work': {
         const after = this.entries.map((_, j) => j).slice(i + 1)
         return work(false, after, after)
@@ -213,27 +228,73 @@ export class LogIndex {
     return { commands, isOpen: follows || commands.some(isPending) }
   }
 
-  /** Of a planned team: workers, timers and facts of a task. They stand beside the scope in which it was asked about. */
-  #ofTask(i: number, { address }: ApprovalRequested): readonly number[] {
-    const [, above, task] = taskAt.exec(address) ?? []
+  /**
+   * Of a planned team: workers, timers and facts of a task. They stand beside the scope in which it was asked about.
+   * `above`: the scope of the work.
+   */
+  #ofTask(from: number, above: string | undefined, task: string | undefined): readonly number[] {
     if (above === undefined || task === undefined) return []
-    const isOf = (rest: string): boolean => rest.startsWith(`${task}/`) || rest.startsWith(`${task}#`)
-    return this.#commands(i + 1, ({ address: each }) => {
+    const name = addressName(task)
+    const isOf = (rest: string): boolean => rest.startsWith(`${name}/`) || rest.startsWith(`${name}#`)
+    return this.#commands(from + 1, ({ address: each }) => {
       if (!each.startsWith(above)) return false
       const rest = each.slice(above.length)
       return isOf(rest) || (/^result(?:#\d+)?\//.test(rest) && isOf(rest.slice(rest.indexOf('/') + 1)))
     })
   }
 
-  #taskHasEnded(commands: readonly number[], { task }: ApprovalRequested): boolean {
+  #taskHasEnded(
+    commands: readonly number[],
+    task: string | undefined,
+    from = commands[0] ?? this.entries.length,
+  ): boolean {
     let ended = false
-    for (let i = commands[0] ?? this.entries.length; i < this.entries.length; i++) {
+    for (let i = from; i < this.entries.length; i++) {
       const { event } = this.entries[i]!
       if (event.type === 'task.settled' && event.task === task) ended = true
       else if (event.type === 'task.reopened' && event.task === task) ended = false
       else if (isWorker(event) && commands.includes(i)) ended = this.#outcomeOf(event.address)?.status === 'completed'
     }
     return ended
+  }
+
+  /** Whether every task has ended of the plan that was approved at `end`, or the plan was refused all the same. */
+  #planHasEnded(end: number, above: string | undefined): boolean {
+    const tasks = new Set<string>()
+    let isOpen = false
+    const add = (added: readonly { readonly task: string }[]): void => added.forEach(({ task }) => tasks.add(task))
+    for (const { event } of this.entries.slice(end + 1)) {
+      if (event.type === 'plan.rejected' && !isOpen) return true
+      if (event.type === 'plan.created') {
+        isOpen = true
+        add(event.tasks)
+      } else if (event.type === 'plan.revised' || event.type === 'teammate.joined')
+        add(event.type === 'plan.revised' ? event.added : [event])
+      else if (event.type === 'plan.edited') {
+        add(event.added)
+        for (const task of event.removed) tasks.delete(task)
+      }
+    }
+    return isOpen && [...tasks].every((task) => this.#taskHasEnded(this.#ofTask(end, above, task), task, end + 1))
+  }
+
+  /** What followed from the yes to a recruit: its task, if it has joined. */
+  #recruited(
+    i: number,
+    end: number,
+    { address, input }: ApprovalRequested,
+    work: (hasEnded: boolean, commands: readonly number[], all: readonly number[]) => PermittedWork,
+  ): PermittedWork {
+    const request = isObject(input) ? input['request'] : undefined
+    const decided = this.entries
+      .slice(end + 1)
+      .find(({ event }) => event.type === 'recruit.decided' && event.request === request)?.event
+    if (decided?.type !== 'recruit.decided') return work(false, [], this.#chain(end).commands)
+    const { member, admitted, duplicate } = decided
+    if (!admitted || duplicate === true || member === undefined) return work(true, [], [])
+    const commands = this.#ofTask(i, workAround({ kind: 'recruit', address }), member)
+    const { hasEnded, ...rest } = work(this.#taskHasEnded(commands, member), commands, commands)
+    return { ...rest, hasEnded, hasBegun: true }
   }
 
   #isWorthKeeping(i: number): boolean {

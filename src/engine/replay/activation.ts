@@ -112,7 +112,10 @@ export class Activation implements Owner, Verbs {
   locals = new Locals()
   #whereabouts: Whereabouts | undefined
   readonly #log = new RecordedLog()
-  readonly #waits = new PendingWaits((id) => this.operations.has(addressOf(this, id)))
+  readonly #waits = new PendingWaits(
+    (id) => this.operations.has(addressOf(this, id)),
+    (worker) => this.#log.holds(addressOf(this, worker)),
+  )
   readonly #live = new InboxQueue()
   readonly #cancellation = new Cancellation()
   readonly #earlier: EarlierWork | undefined
@@ -336,6 +339,12 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
+  /** Something recorded waits for what the code has come to now. */
+  #offersLate(): void {
+    this.#isLate = true
+    this.host.ready(this)
+  }
+
   /** Ends that came before their operations were asked for are offered to the waits that are pending. */
   #offerKept(): boolean {
     const kept = this.#waits.offerKept()
@@ -373,7 +382,10 @@ export class Activation implements Owner, Verbs {
 
   wait(match: Matcher | undefined): Promise<Arrival> {
     const kept = this.#waits.take(match)
-    if (kept === undefined) return this.#waits.wait(match, this.stuck !== undefined)
+    if (kept === undefined) {
+      if (this.#waits.hasLate) this.#offersLate()
+      return this.#waits.wait(match, this.stuck !== undefined)
+    }
     this.#traffic?.ends()
     this.operations.delete(addressOf(this, kept.id))
     return Promise.resolve(kept)
@@ -396,11 +408,10 @@ export class Activation implements Owner, Verbs {
     const met = asked.op === 'step' ? earlier?.step(asked) : undefined
     const event = claimed === undefined ? this.#begun(asked, met) : asked
     const operation = openOperation(this, event, claimed?.known, options)
-    if (operation.endRecorded && this.#waits.keeps(operation.id)) {
-      // its end came before the code asked for it: in a fork, before what it waits for was approved
-      operation.ended = true
-      this.#isLate = true
-      this.host.ready(this)
+    if (claimed !== undefined && this.#waits.comesTo(operation.id)) {
+      // it came before the code asked for it: in a fork, before what it waits for was approved
+      if (operation.endRecorded) operation.ended = true
+      this.#offersLate()
     }
     if (met !== undefined) Object.assign(operation, met)
     if (earlier !== undefined && event.op === 'worker') operation.earlier = earlier.worker(event)

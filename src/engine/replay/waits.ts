@@ -64,12 +64,17 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 export class PendingWaits {
   /** Whether, under this id, something has been begun that has not ended, or whose end was not read. */
   readonly #isBegun: (id: string) => boolean
+  /** Whether the log holds this worker, and the code has not come to it yet. */
+  readonly #isAhead: (worker: ActivationId) => boolean
   readonly #byId = new ChurnMap<string, PendingWait>()
   #any: (PendingWait & { readonly match: Exclude<Matcher, string> | undefined })[] = []
   #kept = new ChurnMap<string, Arrival>()
+  /** Ids of what had ended before the code came to it: it hears of those in the recorded order. */
+  readonly #late = new Set<string>()
 
-  constructor(isBegun: (id: string) => boolean) {
+  constructor(isBegun: (id: string) => boolean, isAhead: (worker: ActivationId) => boolean) {
     this.#isBegun = isBegun
+    this.#isAhead = isAhead
   }
 
   /** How many verbs are pending. */
@@ -93,7 +98,9 @@ export class PendingWaits {
       return true
     }
     const i =
-      offered && this.#any.length > 0 ? this.#any.findIndex(({ match }) => match === undefined || match(arrival)) : -1
+      offered && this.#any.length > 0 && this.#isHeard(arrival)
+        ? this.#any.findIndex(({ match }) => match === undefined || match(arrival))
+        : -1
     if (i >= 0) {
       this.#any.splice(i, 1)[0]!.resolve(arrival)
       return true
@@ -102,14 +109,14 @@ export class PendingWaits {
     return false
   }
 
-  /** Takes what has arrived already, if it matches. */
+  /** Takes what has arrived already, if it matches. What came too early is only offered (`offerKept`). */
   take(match: Matcher | undefined): Arrival | undefined {
     if (this.#kept.size === 0) return undefined
     let found: Arrival | undefined
-    if (typeof match === 'string') found = this.#kept.get(match)
+    if (typeof match === 'string') found = this.#late.has(match) ? undefined : this.#kept.get(match)
     else {
       for (const kept of this.#kept.values()) {
-        if (!this.#isOffered(kept) || (match !== undefined && !match(kept))) continue
+        if (this.#late.has(kept.id) || !this.#isOffered(kept) || (match !== undefined && !match(kept))) continue
         found = kept
         break
       }
@@ -118,27 +125,47 @@ export class PendingWaits {
     return found
   }
 
-  /** Whether it has arrived and was not read. */
-  keeps(id: string): boolean {
-    return this.#kept.has(id)
+  /** Whether an end that came before its operation was not read. */
+  get hasLate(): boolean {
+    return this.#late.size > 0
+  }
+
+  /**
+   * The code has come to an operation that is recorded. Whether its end, or a message of it, has arrived before that:
+   * it is offered next.
+   */
+  comesTo(id: string): boolean {
+    if (this.#kept.has(id)) this.#late.add(id)
+    for (const kept of this.#kept.values())
+      if (kept.id === id || (kept.type === 'message' && kept.from === id)) return true
+    return false
   }
 
   /** Gives what has arrived already, in that order, to a pending wait that matches. The id of what it gave. */
   offerKept(): string | undefined {
     for (const kept of this.#kept.values()) {
       if (!this.#isOffered(kept)) continue
-      const i = this.#any.findIndex(({ match }) => match === undefined || match(kept))
-      if (i < 0) continue
+      const wait = this.#byId.get(kept.id) ?? this.#any.find(({ match }) => match === undefined || match(kept))
+      if (wait === undefined) continue
       this.#kept.delete(kept.id)
-      this.#any.splice(i, 1)[0]!.resolve(kept)
+      this.#late.delete(kept.id)
+      this.#byId.delete(kept.id)
+      this.#any = this.#any.filter((each) => each !== wait)
+      wait.resolve(kept)
       return kept.id
     }
     return undefined
   }
 
-  /** A predicate is not shown the end of what the code has not begun. */
+  /** A predicate is not shown the end of what the code has not begun, nor what that has said. */
   #isOffered(arrival: Arrival): boolean {
-    return arrival.type === 'message' || arrival.type === 'message.refused' || this.#isBegun(arrival.id)
+    if (arrival.type === 'message' || arrival.type === 'message.refused') return this.#isHeard(arrival)
+    return this.#isBegun(arrival.id)
+  }
+
+  /** Not a message of a worker that the code has yet to come to: in a fork, when that was approved. */
+  #isHeard(arrival: Arrival): boolean {
+    return arrival.type !== 'message' || arrival.from === undefined || !this.#isAhead(arrival.from)
   }
 
   /** `stuck`: nothing is delivered any more, so no wait is a mistake of the code. */
@@ -166,5 +193,6 @@ export class PendingWaits {
     this.#byId.clear()
     this.#any = []
     this.#kept.clear()
+    this.#late.clear()
   }
 }
