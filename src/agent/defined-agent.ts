@@ -1,13 +1,14 @@
 /**
  * Defined agent: the members that every kind of agent keeps of its definition.
  *
- * Owns: these members, and that a version is computed once, on first use: workers may be declared later than their
- * leader. Does not own: what a version is made of, the work.
+ * Owns: these members, and that a version covers all agents below it and is computed once, on first use: workers may be
+ * declared later than their leader. Does not own: what a version is made of, the work.
  */
 import type { Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import type { Agent, AgentProblem } from './definition.ts'
+import { reachableAgents } from './agent-checks.ts'
+import { isAgent, versionOver, type Agent, type AgentProblem } from './definition.ts'
 
 /** The members of a definition. */
 export interface DefinedMembers {
@@ -54,6 +55,7 @@ export abstract class DefinedAgent implements Agent {
   readonly background?: true
   readonly hooked?: NonNullable<Agent['hooked']>
   #version: string | undefined
+  #ownVersion: string | undefined
 
   constructor(given: DefinedMembers) {
     const {
@@ -96,10 +98,19 @@ export abstract class DefinedAgent implements Agent {
   }
 
   get version(): string {
-    return (this.#version ??= this.madeVersion())
+    return (this.#version ??= versionOver(this.ownVersion, this.#below()))
   }
 
-  /** Makes the version with `versionOf`. Called once. */
+  get ownVersion(): string {
+    return (this.#ownVersion ??= this.madeVersion())
+  }
+
+  /** All agents that it can reach. Two that reach each other are both below each other, whichever is asked first. */
+  #below(): readonly Agent[] {
+    return reachableAgents(this.related()).filter((each) => isAgent(each) && each !== this)
+  }
+
+  /** Makes the version of its own data with `versionOf`. Called once. */
   protected abstract madeVersion(): string
   abstract orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   abstract related(): readonly Agent[]

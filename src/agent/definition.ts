@@ -23,10 +23,12 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   /** What it is good for. Leaders choose workers by it. May be empty only for agents without a leader. */
   readonly description: string
   /**
-   * Declared version (default `1`), `+`, and 12 hexadecimal digits of a digest of its data. Recorded and pinned with
-   * every activation.
+   * Declared version (default `1`), `+`, and 12 hexadecimal digits of a digest of its data and of the versions of all
+   * agents that it can reach: a changed worker is a change of its leader. Recorded and pinned with every activation.
    */
   readonly version: string
+  /** The version of its own data, in which other agents stand by name. Absent: `version` is. */
+  readonly ownVersion?: string
   /** The source text of a code agent's function, for checks only. It is not part of the version. */
   source?(): string
   /** The schema of its input. With it, leaders give a typed input instead of instructions. */
@@ -136,9 +138,19 @@ export const isBlank = (text: unknown): boolean => typeof text !== 'string' || t
 /** True for the names of orchestration tools as agents: `<agent>.<tool>`. */
 export const isToolAgentName = (text: string): boolean => orchestrationTool.test(text)
 
-/** The version of a definition: the declared version and a digest of its data. */
+/** The version of a definition by itself: the declared version and a digest of its data. */
 export const versionOf = (declared: string | undefined, data: Json): string =>
   `${declared ?? '1'}+${digestJson(data).slice(0, 12)}`
+
+/** The version of an agent by itself: of what it reaches, it has the names only. */
+export const ownVersionOf = (agent: Agent): string => agent.ownVersion ?? agent.version
+
+/** The version of a definition with all agents below it, in any order; by itself if there are none. */
+export function versionOver(own: string, below: readonly Agent[]): string {
+  if (below.length === 0) return own
+  const versions = below.map((agent) => `${agent.name} ${ownVersionOf(agent)}`)
+  return versionOf(own.slice(0, own.lastIndexOf('+')), [own, ...versions.sort()])
+}
 
 /** True for every value that implements `Agent`, from any copy of the package. */
 export function isAgent(given: unknown): given is Agent {

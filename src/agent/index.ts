@@ -44,6 +44,7 @@ export {
   agentsIn,
   agentsCheck,
   problemText,
+  ownVersionOf,
   usdCapOf,
   versionOf,
   type Agent,

@@ -41,6 +41,7 @@ import {
   mustHaveModelOrCode,
   checkTree,
   renamable,
+  ownVersionOf,
   versionOf,
   type Agent,
   type AgentProblem,
@@ -230,7 +231,7 @@ class RouterAgent extends DefinedAgent {
   protected madeVersion(): string {
     const { version, transfer, routes, sticky } = this.#options
     return versionOf(version, {
-      lead: this.#lead.version,
+      lead: ownVersionOf(this.#lead),
       ...(dataOf({ workers: this.#members.names }) as { readonly [name: string]: Json }),
       ...present({ control: dataIn({ transfer, routes, sticky }) }),
     })

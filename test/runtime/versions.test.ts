@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   agent,
+  asTool,
   interrupt,
   loop,
   parallel,
@@ -122,7 +123,7 @@ test.each<[string, (more: object) => Agent, object, object]>([
   expect(make(one).version).toBe(make({ ...one }).version)
 })
 
-test('a definition that says nothing of control keeps the version that it had before that counted', () => {
+test('a definition that says nothing of control has the same data of its own as before that counted', () => {
   expect(
     [
       desk({}),
@@ -131,7 +132,7 @@ test('a definition that says nothing of control keeps the version that it had be
       coded({}),
       loop({ name: 'l', agents: [w], maxIterations: 2 }),
       parallel({ name: 'p', agents: [w, v] }),
-    ].map(({ version }) => version),
+    ].map(({ ownVersion }) => ownVersion),
   ).toEqual([
     '1+37d3d93bd982',
     '1+06dfc880b117',
@@ -140,6 +141,72 @@ test('a definition that says nothing of control keeps the version that it had be
     '1+2160e2dff7fa',
     '1+181d9769c4dc',
   ])
+})
+
+/** A leader of these agents, which may be declared later. */
+const over = (name: string, agents: () => readonly Agent[]): Agent =>
+  agent({ name, description: 'Leads.', workers: agents, run: async () => 'x' })
+
+test('a version covers all agents below: another worker of the same name makes other versions of all above it', () => {
+  const above = (lowest: Agent) => {
+    const middle = sequential({ name: 'middle', description: 'Leads.', agents: [lowest, v] })
+    return [supervisor({ name: 'top', workers: [middle], model: () => 'x' }), middle].map(({ version }) => version)
+  }
+  const other = agent({ name: 'w', description: 'Works.', version: '2', run: async () => 'done' })
+  expect(above(worker('w'))).toEqual(above(w))
+  const [top, middle] = above(other)
+  expect(above(w)).not.toContain(top)
+  expect(above(w)).not.toContain(middle)
+  expect([top, middle]).toEqual([
+    expect.stringMatching(/^1\+[0-9a-f]{12}$/),
+    expect.stringMatching(/^1\+[0-9a-f]{12}$/),
+  ])
+})
+
+test('the version of an agent with nobody below it is that of its own data', () => {
+  expect(w.version).toBe(w.ownVersion)
+  expect(lead({}).version).not.toBe(lead({}).ownVersion)
+})
+
+test('a declared version stays in front, whatever is in it', () => {
+  expect(lead({ version: '2.0+build' }).version).toMatch(/^2\.0\+build\+[0-9a-f]{12}$/)
+})
+
+test('agents that reach each other have the same versions whichever is asked first', () => {
+  const pair = (below: Agent): readonly [Agent, Agent] => {
+    const one: Agent = over('one', () => [two, below])
+    const two: Agent = over('two', () => [one])
+    return [one, two]
+  }
+  const [one, two] = pair(w)
+  const forth = [one.version, two.version]
+  const [third, fourth] = pair(worker('w'))
+  const back = [fourth.version, third.version].reverse()
+  expect(back).toEqual(forth)
+  const changed = pair(agent({ name: 'w', description: 'Works.', version: '2', run: async () => 'done' }))
+  expect(changed.map(({ version }) => version).filter((each) => forth.includes(each))).toEqual([])
+})
+
+test('a router whose lead reaches the router itself has a version', () => {
+  const around: Agent = over('around', () => [looped])
+  const looped: Agent = desk({ tools: [asTool(around)] })
+  expect(looped.version).toMatch(/^1\+[0-9a-f]{12}$/)
+  expect(around.version).not.toBe(around.ownVersion)
+})
+
+test('an agent that is not one of Reeve has its version as given, and what it reaches counts', () => {
+  const foreign = (version: string, below: Agent): Agent => ({
+    kind: 'agent',
+    name: 'foreign',
+    description: 'Works.',
+    version,
+    orchestrate: () => Promise.resolve({ status: 'completed', output: 'x' }),
+    related: () => [below],
+    problems: () => [],
+  })
+  const made = (version: string, below: Agent): string => over('top', () => [foreign(version, below)]).version
+  const other = agent({ name: 'w', description: 'Works.', version: '2', run: async () => 'done' })
+  expect(new Set([made('1', w), made('2', w), made('1', other), made('1', worker('w'))]).size).toBe(3)
 })
 
 test('a run that waits under one rule of control ends under it, or not at all', async () => {

@@ -364,3 +364,142 @@ test('what a person gives in place of an agent is checked by the version that th
   await run.control.finish({ output: { n: 1 } })
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: { n: 1 } })
 })
+
+/** An agent with a model that answers with its instructions. */
+const told = (name: string, instructions: string): Agent =>
+  agent({
+    name,
+    description: 'Works.',
+    instructions,
+    model: ({ messages }: ModelRequest) => `told ${JSON.stringify(messages[0]!.content)}`,
+  })
+
+/** Leaders `crew` that declare no version, by a worker that alone is changed. It begins when the gate is passed. */
+const unversioned: Record<string, (worker: Agent) => Agent> = {
+  supervisor: (worker) =>
+    supervisor({ name: 'crew', workers: [gate('1'), worker], model: delegates('gate', 'worker') }),
+  'a supervisor of code': (worker) =>
+    supervisor({
+      name: 'crew',
+      workers: [gate('1'), worker],
+      run: async (_ctx, _brief, all) => {
+        await all.delegate('gate' as never, 'x' as never)
+        return (await all.delegate('worker' as never, 'x' as never)) as never
+      },
+    }),
+  'the work of code': (worker) =>
+    agent({
+      name: 'crew',
+      workers: [worker],
+      run: async (ctx) => {
+        await interrupt(ctx, 'go on?')
+        await ctx.delegate(worker, 'x')
+        return 'done'
+      },
+    }),
+  'a role of a team': (worker) =>
+    team({
+      name: 'crew',
+      roles: { gate: gate('1'), generalist: worker },
+      planner: tasks('gate', 'generalist'),
+    }),
+  sequential: (worker) => sequential({ name: 'crew', agents: [gate('1'), worker] }),
+  router: (worker) =>
+    router({
+      name: 'crew',
+      workers: [gate('1'), worker],
+      model: transfers(['gate', 'yes'], ['worker', 'of a deploy']),
+      transfer: { returns: 'always' },
+    }),
+  'a judge': (worker) =>
+    sequential({ name: 'crew', agents: [gate('1'), reflect(says('other', '1'), { judge: worker })] }),
+  'an agent as a tool': (worker) =>
+    agent({
+      name: 'crew',
+      model: calls(['gate', { request: 'x' }], ['worker', { request: 'x' }]),
+      tools: [asTool(gate('1')), asTool(worker)],
+    }),
+  'a grandchild': (worker) =>
+    supervisor({
+      name: 'crew',
+      workers: [
+        gate('1'),
+        supervisor({ name: 'inner', description: 'Leads.', workers: [worker], model: delegates('worker') }),
+      ],
+      model: delegates('gate', 'inner'),
+    }),
+  'workers given as a function': (worker) =>
+    supervisor({ name: 'crew', workers: () => [gate('1'), worker], model: delegates('gate', 'worker') }),
+}
+/** The worker before and after a deploy. */
+const former = (): Agent => told('worker', 'before of a deploy')
+const newer = (): Agent => told('worker', 'after of a deploy')
+
+/** The versions in which these agents began, in the order of the run. */
+const versionsOf = async (runtime: Runtime, name: string): Promise<readonly string[]> =>
+  (await runtime.handle('r').journal()).flatMap(({ event }) =>
+    event.type === 'activation.started' && event.agent === name ? [event.version] : [],
+  )
+
+describe.each(Object.entries(unversioned))('a deploy that changes only a worker: %s', (_shape, made) => {
+  test('the leader has another version', () => {
+    expect(made(former()).version).toBe(made(former()).version)
+    expect(made(newer()).version).not.toBe(made(former()).version)
+    expect(made(agent({ name: 'worker', description: 'Works.', version: '2', run: () => 'x' })).version).not.toBe(
+      made(says('worker', '1')).version,
+    )
+  })
+
+  test('with the earlier leader, the run has the earlier worker', async () => {
+    await using runtime = await deployed(
+      { agents: [made(former())] },
+      { agents: [made(newer())], earlier: [made(former())], onMissingVersion: 'park' },
+    )
+    await goOn(runtime)
+    await runtime.handle('r').outcome()
+    expect(await versionsOf(runtime, 'worker')).toContain(former().version)
+    expect(await versionsOf(runtime, 'worker')).not.toContain(newer().version)
+    expect(await moves(runtime)).toEqual([])
+  })
+
+  test('asked to park, the run waits for the earlier leader', async () => {
+    await using runtime = await deployed(
+      { agents: [made(former())] },
+      { agents: [made(newer())], onMissingVersion: 'park' },
+    )
+    await goOn(runtime)
+    await expect.poll(async () => (await runtime.runs())[0]?.status).toBe('stuck')
+    expect(await versionsOf(runtime, 'worker')).toEqual([])
+  })
+
+  test('asked to move, the leader moves with its worker and its journal says so', async () => {
+    await using runtime = await deployed({ agents: [made(former())] }, { agents: [made(newer())] })
+    await goOn(runtime)
+    await runtime.handle('r').outcome()
+    expect(await versionsOf(runtime, 'worker')).toContain(newer().version)
+    expect(await versionsOf(runtime, 'worker')).not.toContain(former().version)
+    const moved = (await runtime.handle('r').journal()).flatMap(({ event }) =>
+      event.type === 'agent.moved' ? [[event.from, event.to]] : [],
+    )
+    expect(moved).toContainEqual([made(former()).version, made(newer()).version])
+  })
+})
+
+test('an action that was asked for by a leader with a changed worker is asked for by its new version', async () => {
+  const made = (worker: Agent): Agent =>
+    agent({
+      name: 'crew',
+      workers: [worker],
+      run: async (ctx) => {
+        await interrupt(ctx, 'go on?')
+        return (await ctx.approve('pay', {})).approved
+      },
+    })
+  await using runtime = await deployed({ agents: [made(former())] }, { agents: [made(newer())] })
+  await goOn(runtime)
+  await expect.poll(() => runtime.approvals()).toHaveLength(1)
+  const [asked] = await runtime.approvals()
+  expect(asked).toMatchObject({ toolVersion: made(newer()).version })
+  await runtime.handle('r').decide({ approvalId: asked!.id, decision: 'approve' })
+  expect(await runtime.handle('r').outcome()).toMatchObject({ status: 'completed', output: true })
+})
