@@ -294,7 +294,7 @@ const notReached = (name: string, iterations: number): Failure =>
     'validation',
     {
       details: { agent: name, iterations },
-      hint: 'Raise maxIterations, or let the loop complete with the last output: onBound: "complete".',
+      hint: 'Raise maxIterations, or let the loop complete with its last output: set onBound to "complete".',
     },
   )
 
