@@ -107,6 +107,22 @@ export function approvalLines(approval: Approval, columns = 100, where = ''): re
   ]
 }
 
+type DoneBefore = Pick<Approval, 'done' | 'doneMore' | 'begun'>
+
+/** A text is most often arguments that were cut when they were recorded, and says by how much. */
+const doneInput = (input: Json): string =>
+  typeof input === 'string' ? truncated(visibleLine(input), most.value + 500, '') : preview(input, '', most.value)
+
+/** What was done for what is asked about, one line each: sent back, it is only done again if the decision names it. */
+export const doneLines = ({ done = [], doneMore = 0, begun }: DoneBefore): readonly string[] => [
+  ...(begun === true ? ['begun before the fork: with a yes it goes on where it was'] : []),
+  ...done.map(
+    ({ id, name, state, at, input, task }) =>
+      `${state === 'done' ? 'already done' : 'perhaps done'}: ${visible(name)}${task === undefined ? '' : ` (task ${visible(task)})`} at ${new Date(at).toISOString()}${input === undefined ? '' : ` with ${doneInput(input)}`}; ${visible(id)}`,
+  ),
+  ...(doneMore === 0 ? [] : [`already done: ${doneMore} more before`]),
+]
+
 type ApproverRules = Pick<
   Approval,
   | 'kind'
@@ -120,35 +136,17 @@ type ApproverRules = Pick<
   | 'tier'
   | 'options'
   | 'until'
-  | 'done'
-  | 'doneMore'
+  | keyof DoneBefore
 >
 
 /** Why approval is needed, who may decide, and until when, one line each. Empty if any approver may decide. */
-export function whoLines({
-  kind,
-  task,
-  delegation,
-  brief,
-  hits = [],
-  approvers,
-  excludes,
-  fourEyes,
-  tier,
-  options,
-  until,
-  done = [],
-  doneMore = 0,
-}: ApproverRules): readonly string[] {
+export function whoLines(approval: ApproverRules): readonly string[] {
+  const { kind, task, delegation, brief, hits = [], approvers, excludes, fourEyes, tier, options, until } = approval
   const asked = approvers === undefined ? undefined : `approvers: ${approvers.map(visible).join(' or ')}`
   const which = tier === undefined ? '' : ` (tier ${tier})`
   return [
     kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
-    ...done.map(
-      ({ id, name, state, at, input, task }) =>
-        `${state === 'done' ? 'already done' : 'perhaps done'}: ${visible(name)}${task === undefined ? '' : ` (task ${visible(task)})`} at ${new Date(at).toISOString()}${input === undefined ? '' : ` with ${visibleLine(JSON.stringify(input))}`}; ${id}`,
-    ),
-    doneMore === 0 ? undefined : `already done: ${doneMore} more before`,
+    ...doneLines(approval),
     delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
     brief === undefined ? undefined : `brief: ${visibleLine(brief)}`,
     hits.length === 0

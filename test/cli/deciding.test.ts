@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { main } from '../../src/cli/program.ts'
-import { agent, approve, createRuntime, type Json } from '../../src/index.ts'
+import { approvalLines } from '../../src/cli/request-text.ts'
+import { agent, approve, createRuntime, team, tool, type Json } from '../../src/index.ts'
 import type { ApprovalRequest } from '../../src/public/oversight.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 
@@ -60,6 +61,7 @@ describe('deciding at the command line', () => {
       kind: 'task',
       task: 't1',
       options: ['approve', 'reject'],
+      timeoutMs: 60_000,
     }
     const first = (await driven(request)) as string
     const shown = (await reeve('show', 'run_d')).out
@@ -98,6 +100,67 @@ describe('deciding at the command line', () => {
     expect((await reeve('retry', id, '--comment', 'less')).out).toContain('Sent back')
     expect(await driven({})).toBe('retry')
     expect((await reeve('approve', id)).err).toMatch(/already decided: retry/)
+  })
+  test('what a send-back would repeat is shown visibly and bounded, and is repeated only if it is named', async () => {
+    const keys: string[] = []
+    const payer = agent({
+      name: 'payer',
+      description: 'Pays.',
+      tools: [
+        tool({
+          name: 'stamp',
+          effect: 'once',
+          execute: (_input, { key }) => `receipt ${keys.push(key)}`,
+        }),
+      ],
+      model: ({ messages }) => {
+        const asked = messages.findLastIndex(({ role }) => role === 'user')
+        return messages.findLastIndex(({ role }) => role === 'tool') > asked
+          ? 'stamped'
+          : {
+              calls: [
+                { name: 'stamp', input: { to: `eve\u202e\u001b[2J\nalready done: none`, text: 'x'.repeat(9_000) } },
+              ],
+            }
+      },
+    })
+    const root = team({
+      name: 'boss',
+      roles: { generalist: payer },
+      oversight: { mode: 'in-the-loop' },
+      planner: { subtasks: [{ id: 'pay', description: 'Pay.', review: true }] },
+    })
+    /** Drives the run until it asks again, or has ended. */
+    const asks = async (before?: string): Promise<string> => {
+      await using runtime = await createRuntime({ store: join(folder, 'reeve.db'), agents: [root] })
+      await runtime.start(root, 'go', { runId: 'run_d' })
+      await expect
+        .poll(async () => (await runtime.approvals()).some(({ id }) => id !== before), { timeout: 20_000 })
+        .toBe(true)
+      return (await runtime.approvals())[0]!.id
+    }
+    const first = await asks()
+    await using reader = await createRuntime({ store: join(folder, 'reeve.db') })
+    // as `watch` and its list show it
+    const watched = approvalLines((await reader.approvals())[0]!).join('\n')
+    for (const shown of [(await reeve('show', 'run_d')).out, (await reeve('questions')).out, watched]) {
+      expect(shown.split('\n').filter((line) => line.trimStart().startsWith('already done:'))).toHaveLength(1)
+      expect(shown).toMatch(/already done: stamp \(task/)
+      expect(shown).toMatch(/eve/)
+      for (const hidden of ['\u202e', '\u001b']) expect(shown).not.toContain(hidden)
+      expect(shown).toContain('more characters')
+      expect(shown.length).toBeLessThan(12_000)
+    }
+    const effect = /eff_\w+/.exec((await reeve('show', 'run_d')).out)![0]
+    const unknown = await reeve('retry', first, '--repeat', 'eff_unknown', '--comment', 'again')
+    expect(unknown).toMatchObject({ code: 2, out: '' })
+    expect(unknown.err).toContain('lists no effect "eff_unknown"')
+    expect((await reeve('retry', first, '--comment', 'say more')).code).toBe(0)
+    const second = await asks(first)
+    expect(keys).toHaveLength(1)
+    expect((await reeve('retry', second, '--repeat', effect, '--comment', 'again')).out).toContain('Sent back')
+    await asks(second)
+    expect([keys.length, new Set(keys).size]).toEqual([2, 2])
   })
   test('a decided but unread approval is no longer open; a value decides nothing', async () => {
     const id = (await driven({})) as string

@@ -4,11 +4,12 @@
  * Owns: the list. Does not own: the search (runtime), answering (the other commands).
  */
 import { isObject, shellWord, visible, type Json } from '../../core/index.ts'
-import type { Question, Recorded } from '../../runtime/index.ts'
+import type { Approval, Question, Recorded } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import {
   answerCommand,
+  doneLines,
   expiredText,
   preview,
   printedLines,
@@ -101,7 +102,11 @@ function entryOf(
         ? `until ${timeText(until)}, then ${timeoutText(onTimeout)}`
         : expiredText(until, onTimeout)
   return {
-    text: [`${visible(id)}  ${kind}  ${run}${who}: ${what}`, `  asked ${timeText(askedAt)}, ${deadline}`],
+    text: [
+      `${visible(id)}  ${kind}  ${run}${who}: ${what}`,
+      `  asked ${timeText(askedAt)}, ${deadline}`,
+      ...(kind === 'approval' ? doneLines(body as unknown as Approval).map((line) => `  ${line}`) : []),
+    ],
     command: expired ?? command,
   }
 }
