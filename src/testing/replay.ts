@@ -8,6 +8,7 @@ import {
   canonical,
   childActivation,
   parentOf,
+  runOf,
   type ActivationId,
   type Failure,
   type Json,
@@ -17,10 +18,12 @@ import {
 import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import {
   Activation,
+  OriginDeeds,
   versionToBegin,
   type Engine,
   type ActivationHost,
   type Operation,
+  type OriginDeed,
   type Orchestration,
   type Owner,
   type Registry,
@@ -59,12 +62,31 @@ export async function verifyJournal(events: readonly Recorded[], registry: Regis
   for (const [id, log] of logs) {
     for (const segment of segments(log))
       problems.push(
-        ...(await replay(id, segment, index.activations.get(id)?.path ?? [], registry, caller)).map(
-          (problem) => `${id}: ${problem}`,
-        ),
+        ...(
+          await replay(
+            id,
+            segment,
+            index.activations.get(id)?.path ?? [],
+            registry,
+            caller,
+            originOf(runOf(id), events),
+          )
+        ).map((problem) => `${id}: ${problem}`),
       )
   }
   return { activations: logs.size, events: events.length, problems }
+}
+
+/** What the origin of a run has done, if it was forked. */
+function originOf(run: RunId, events: readonly Recorded[]): OriginDeeds | undefined {
+  const forked = events.find((each) => each.run === run && each.event.type === 'run.forked')?.event
+  if (forked?.type !== 'run.forked') return undefined
+  const attempts = new Map(
+    events.flatMap(({ activation, event }) =>
+      event.type === 'activation.started' ? [[activation, event.earlier?.attempts] as const] : [],
+    ),
+  )
+  return new OriginDeeds(forked, (id) => attempts.get(id))
 }
 
 /** A log, cut before each restart: every segment is replayed with what the journal held when it ended. */
@@ -81,8 +103,10 @@ class ListeningHost implements ActivationHost {
   readonly #registry: Registry
   readonly #caller: Caller
   readonly #at: number
+  readonly #origin: OriginDeeds | undefined
 
-  constructor(registry: Registry, caller: Caller, at: number) {
+  constructor(registry: Registry, caller: Caller, at: number, origin: OriginDeeds | undefined) {
+    this.#origin = origin
     this.#registry = registry
     this.#caller = caller
     this.#at = at
@@ -138,6 +162,15 @@ class ListeningHost implements ActivationHost {
     this.#not(`asks ${op.address}`)
   }
   closeQuestion(): void {}
+  doneElsewhere(op: Operation): ReturnType<OriginDeeds['effect']> {
+    return this.#origin?.effect(op)
+  }
+  isDoneBelow(leader: Owner, address: string, after: ActivationId | undefined): boolean {
+    return this.#origin?.isBelow(leader.id, address, after) === true
+  }
+  deedsOfOrigin(owner: Owner, scope: string): readonly OriginDeed[] {
+    return this.#origin?.within(owner.id, scope) ?? []
+  }
   openDoubt(op: Operation): void {
     if (!this.open.has(op.address)) this.#not(`doubts ${op.address}`)
   }
@@ -182,6 +215,7 @@ async function replay(
   path: readonly string[],
   registry: Registry,
   caller: Caller,
+  origin: OriginDeeds | undefined,
 ): Promise<string[]> {
   const first = log[0]!.event
   if (first.type !== 'activation.started') return ['does not begin with its beginning']
@@ -192,6 +226,7 @@ async function replay(
     watched(registry, { asks: (_activation, address) => asked.push(address) }),
     caller,
     log.at(-1)!.at,
+    origin,
   )
   host.open = openAddresses(past)
   const { agent, version, input, copied, earlier } = first

@@ -99,7 +99,7 @@ export async function passGate(
     : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted =
-    grantable && !isRepeat && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
+    grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
   if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
@@ -155,11 +155,14 @@ async function grantOf(
   ctx: Context,
   asked: GatedCall & Parameters<typeof holdsFor>[0],
   call: ToolCall,
+  isRepeat: boolean,
 ): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
     return null
   })
+  // it was read all the same: in the origin of a fork, nothing was known of a repeat yet
+  if (isRepeat) return undefined
   const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
   const grant = grantFor(good, asked, ctx.now().getTime())
   if (grant === undefined) return undefined
