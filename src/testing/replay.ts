@@ -8,20 +8,14 @@ import {
   canonical,
   childActivation,
   parentOf,
+  runOf,
   type ActivationId,
   type Failure,
   type Json,
   type Outcome,
   type Usage,
 } from '../core/index.ts'
-import {
-  isCommand,
-  RunIndex,
-  type Caller,
-  type DoneElsewhere,
-  type JournalEvent,
-  type Recorded,
-} from '../journal/index.ts'
+import { isCommand, RunIndex, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import {
   Activation,
   OriginDeeds,
@@ -29,6 +23,7 @@ import {
   type Engine,
   type ActivationHost,
   type Operation,
+  type OriginDeed,
   type Orchestration,
   type Owner,
   type Registry,
@@ -63,32 +58,41 @@ export async function verifyJournal(events: readonly Recorded[], registry: Regis
   const logs = Map.groupBy(events, ({ activation }) => activation)
   const index = new RunIndex()
   for (const recorded of events) index.take(recorded)
-  const forked = events.find(({ event }) => event.type === 'run.forked')?.event
-  const origin = forked?.type === 'run.forked' ? new OriginDeeds(forked) : undefined
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
     for (const segment of segments(log))
       problems.push(
-        ...(await replay(id, segment, index.activations.get(id)?.path ?? [], { registry, caller, origin })).map(
-          (problem) => `${id}: ${problem}`,
-        ),
+        ...(
+          await replay(
+            id,
+            segment,
+            index.activations.get(id)?.path ?? [],
+            registry,
+            caller,
+            originOf(runOf(id), events),
+          )
+        ).map((problem) => `${id}: ${problem}`),
       )
   }
   return { activations: logs.size, events: events.length, problems }
+}
+
+/** What the origin of a run has done, if it was forked. */
+function originOf(run: RunId, events: readonly Recorded[]): OriginDeeds | undefined {
+  const forked = events.find((each) => each.run === run && each.event.type === 'run.forked')?.event
+  if (forked?.type !== 'run.forked') return undefined
+  const attempts = new Map(
+    events.flatMap(({ activation, event }) =>
+      event.type === 'activation.started' ? [[activation, event.earlier?.attempts] as const] : [],
+    ),
+  )
+  return new OriginDeeds(forked, (id) => attempts.get(id))
 }
 
 /** A log, cut before each restart: every segment is replayed with what the journal held when it ended. */
 function segments(log: readonly Recorded[]): (readonly Recorded[])[] {
   const cuts = log.flatMap(({ event }, i) => (event.type === 'activation.restarted' ? [i] : []))
   return [...cuts.map((cut) => log.slice(0, cut + 1)), log]
-}
-
-/** What every activation of the run has. */
-interface Replayed {
-  readonly registry: Registry
-  readonly caller: Caller
-  /** Of a forked run: what its origin has made. */
-  readonly origin: OriginDeeds | undefined
 }
 
 class ListeningHost implements ActivationHost {
@@ -98,13 +102,13 @@ class ListeningHost implements ActivationHost {
   restarted: JournalEvent | undefined
   readonly #registry: Registry
   readonly #caller: Caller
-  readonly #origin: OriginDeeds | undefined
   readonly #at: number
+  readonly #origin: OriginDeeds | undefined
 
-  constructor({ registry, caller, origin }: Replayed, at: number) {
+  constructor(registry: Registry, caller: Caller, at: number, origin: OriginDeeds | undefined) {
+    this.#origin = origin
     this.#registry = registry
     this.#caller = caller
-    this.#origin = origin
     this.#at = at
   }
 
@@ -158,11 +162,14 @@ class ListeningHost implements ActivationHost {
     this.#not(`asks ${op.address}`)
   }
   closeQuestion(): void {}
-  doneElsewhere(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
+  doneElsewhere(op: Operation): ReturnType<OriginDeeds['effect']> {
     return this.#origin?.effect(op)
   }
-  isDoneBelow({ id }: Owner, address: string): boolean {
-    return this.#origin?.isBelow(id, address) === true
+  isDoneBelow(leader: Owner, address: string, after: ActivationId | undefined): boolean {
+    return this.#origin?.isBelow(leader.id, address, after) === true
+  }
+  deedsOfOrigin(owner: Owner, scope: string): readonly OriginDeed[] {
+    return this.#origin?.within(owner.id, scope) ?? []
   }
   openDoubt(op: Operation): void {
     if (!this.open.has(op.address)) this.#not(`doubts ${op.address}`)
@@ -206,7 +213,9 @@ async function replay(
   id: ActivationId,
   log: readonly Recorded[],
   path: readonly string[],
-  { registry, caller, origin }: Replayed,
+  registry: Registry,
+  caller: Caller,
+  origin: OriginDeeds | undefined,
 ): Promise<string[]> {
   const first = log[0]!.event
   if (first.type !== 'activation.started') return ['does not begin with its beginning']
@@ -214,8 +223,10 @@ async function replay(
   const past = last.type === 'activation.restarted' ? log.slice(0, -1) : log
   const asked: string[] = []
   const host = new ListeningHost(
-    { registry: watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, origin },
+    watched(registry, { asks: (_activation, address) => asked.push(address) }),
+    caller,
     log.at(-1)!.at,
+    origin,
   )
   host.open = openAddresses(past)
   const { agent, version, input, copied, earlier } = first

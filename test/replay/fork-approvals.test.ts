@@ -229,7 +229,7 @@ describe('what the origin has made', () => {
       `run ${run.id}, from which this one was forked, had already done "pay"`,
     )
     const end = JSON.stringify(await fork.outcome())
-    if (decision === 'reject') expect(end).toContain('not repeated')
+    expect(end.includes('not repeated')).toBe(decision === 'reject')
     expect(paid).toHaveLength(decision === 'approve' ? 2 : 1)
   })
 

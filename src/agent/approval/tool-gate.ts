@@ -164,6 +164,7 @@ async function grantOf(
     if (isLeaving(thrown)) throw thrown
     return null
   })
+  // it was read all the same: in the origin of a fork, nothing was known of a repeat yet
   if (isRepeat) return undefined
   const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
   const grant = grantFor(good, asked, ctx.now().getTime())

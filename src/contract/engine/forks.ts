@@ -5,6 +5,13 @@ import type { ForkRun } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
+/** What was done, without the moment at which it was begun. */
+function undated(done: Json): Json {
+  const { at, ...rest } = done as { readonly [name: string]: Json }
+  assert.equal(typeof at, 'number')
+  return rest
+}
+
 const fork = async (stage: Stage, request: Omit<ForkRun, 'to'> & { readonly to?: RunId }): Promise<RunId> => {
   const to = request.to ?? runId(`fork_of_${request.run}`)
   assert.deepEqual(await stage.engine.fork({ ...request, to }), { created: true })
@@ -164,7 +171,7 @@ const effects: readonly Play[] = [
       const asked = await stage.question(other, 'in-doubt')
       const body = asked.body as { readonly reason: string; readonly done: Json }
       assert.equal(body.reason, `already done in run ${run}`)
-      assert.deepEqual(body.done, { run, outcome: completed(42) })
+      assert.deepEqual(undated(body.done), { run, outcome: completed(42) })
       const settle = { type: 'settle-doubt', activation: asked.activation } as const
       assert.equal(await stage.post({ ...settle, address: 'pay', happened: true }), 'accepted')
       await until('it asks for the next one', async () =>
@@ -196,7 +203,7 @@ const effects: readonly Play[] = [
       await stage.outcome(run)
       const other = await fork(stage, { run, at: (await stage.events(run))[0]!.position })
       const asked = await stage.question(other, 'in-doubt')
-      assert.deepEqual((asked.body as { readonly done: Json }).done, {
+      assert.deepEqual(undated((asked.body as { readonly done: Json }).done), {
         run,
         outcome: completed(42),
       })

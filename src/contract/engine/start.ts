@@ -114,7 +114,11 @@ export const startingCases: readonly Play[] = [
       const { outcome } = await stage.play('bad')
       assert.ok(outcome.status === 'failed')
       assert.deepEqual([outcome.failure.code, outcome.failure.message], ['orchestration.threw', 'boom'])
-      assert.deepEqual((await stage.play('lead')).outcome, { status: 'completed', output: 'failed' })
+      assert.deepEqual((await stage.play('lead')).outcome, {
+        status: 'completed',
+        output: 'failed',
+        failures: [{ worker: 'bad', code: 'orchestration.threw' }],
+      })
     },
   },
   {

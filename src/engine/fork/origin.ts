@@ -10,10 +10,18 @@
  * fork has an id of its own wherever the code comes to it, since it is found by it; a copied one keeps its id. And a yes
  * of the fork's own to what had begun in the origin draws as the origin's did: what was recorded of it follows.
  */
-import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../../core/index.ts'
+import {
+  childActivation,
+  completed,
+  derivedId,
+  type ActivationId,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../../core/index.ts'
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
 import type { OriginDeed } from '../context.ts'
-import { inFirstRound } from '../replay/earlier-attempts.ts'
+import { firstAttemptAt, inFirstRound, type AttemptsOf } from '../replay/earlier-attempts.ts'
 import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
 
 /** The kinds of ids that questions and messages have. Persistent. */
@@ -148,16 +156,20 @@ export class OriginDeeds {
   /** Workers of the run that would do some of it, and those above them. */
   readonly #workers = new Set<string>()
 
-  constructor({ done }: Pick<RunForked, 'done'>) {
+  readonly #attemptsOf: AttemptsOf
+
+  constructor({ done }: Pick<RunForked, 'done'>, attemptsOf: AttemptsOf = () => undefined) {
     this.#done = done
+    this.#attemptsOf = attemptsOf
     for (const { activation, work = activation } of done)
       for (const id of [activation, work])
         for (let at = id.length; at > 0 && !this.#workers.has(id.slice(0, at)); at = id.lastIndexOf('>', at - 1))
           this.#workers.add(id.slice(0, at))
   }
 
-  /** `work`: the first attempt at the work of its owner. An effect of another attempt at it is the same effect. */
-  effect({ owner, address }: Pick<Operation, 'owner' | 'address'>, work: ActivationId): DoneElsewhere | undefined {
+  /** An effect of another attempt at the same work is the same effect. */
+  effect({ owner, address }: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
+    const work = firstAttemptAt(owner.id, this.#attemptsOf)
     const place = inFirstRound(address)
     const found =
       this.#done.find((each) => each.activation === owner.id && each.address === address) ??
@@ -165,16 +177,17 @@ export class OriginDeeds {
     return found === undefined ? undefined : deedOf(found)
   }
 
-  /** Whether it has made effects of this worker, or below it. */
-  isBelow(worker: ActivationId): boolean {
-    return this.#workers.has(worker)
+  /** Whether it has made effects of the worker at this address, or below it. `after`: the attempt that it repeats. */
+  isBelow(leader: ActivationId, address: string, after?: ActivationId): boolean {
+    return this.#workers.has(firstAttemptAt(after ?? childActivation(leader, address), this.#attemptsOf))
   }
 
   /** What it has done of the work of an activation, in a scope of it and in the workers that begin there. */
-  within(work: ActivationId, scope = ''): readonly OriginDeed[] {
+  within(activation: ActivationId, scope = ''): readonly OriginDeed[] {
+    const work = firstAttemptAt(activation, this.#attemptsOf)
     const wanted = inFirstRound(scope)
     return this.#done.flatMap((each) => {
-      const { activation, work: by = activation } = each
+      const by = each.work ?? each.activation
       const below = by.startsWith(`${work}>`) ? by.slice(work.length).replace(/^>+/, '').split('>')[0] : undefined
       const place = below ?? (by === work ? inFirstRound(each.address) : undefined)
       if (place === undefined || !place.startsWith(wanted)) return []

@@ -42,7 +42,7 @@ import {
 import { Account, limitsApart } from '../replay/account.ts'
 import { awaitsForeign, codeFor, versionToBegin } from '../code-version.ts'
 import type { Orchestration, OriginDeed, SentBack, StartWorkerOptions } from '../context.ts'
-import { doneEffects, earlierIn, earlierOf, firstAttemptAt, type Logged } from '../replay/earlier-attempts.ts'
+import { doneEffects, earlierIn, earlierOf, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
 import { effectKeyOf, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
@@ -71,9 +71,6 @@ function* upwards(from: LoadedActivation): Generator<{ readonly agent: string; r
   for (let each: LoadedActivation | undefined = from; each !== undefined; each = leaderOf(each))
     yield { agent: each.birth.agent, version: each.version }
 }
-
-const firstAttempt = ({ activations }: LoadedRun, activation: ActivationId): ActivationId =>
-  firstAttemptAt(activation, (id) => activations.get(id)?.birth.earlier?.attempts)
 
 const leaderOf = ({ startedBy }: LoadedActivation): LoadedActivation | undefined =>
   startedBy?.owner as LoadedActivation | undefined
@@ -490,16 +487,13 @@ export class CommandHandler implements Commands {
     dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Pick<Operation, 'owner' | 'address'>): DoneElsewhere | undefined {
-    const { run } = op.owner as LoadedActivation
-    return run.origin?.effect(op, firstAttempt(run, op.owner.id))
+    return (op.owner as LoadedActivation).run.origin?.effect(op)
   }
   isDoneBelow(leader: Owner, address: string, after: ActivationId | undefined): boolean {
-    const { run } = leader as LoadedActivation
-    return run.origin?.isBelow(firstAttempt(run, after ?? childActivation(leader.id, address))) === true
+    return (leader as LoadedActivation).run.origin?.isBelow(leader.id, address, after) === true
   }
   deedsOfOrigin(owner: Owner, scope: string): readonly OriginDeed[] {
-    const { run } = owner as LoadedActivation
-    return run.origin?.within(firstAttempt(run, owner.id), scope) ?? []
+    return (owner as LoadedActivation).run.origin?.within(owner.id, scope) ?? []
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#engine, op, isNew)

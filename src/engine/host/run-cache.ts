@@ -428,7 +428,8 @@ export class RunCache {
         activation = new LoadedActivation(this.#engine.commands, birth, run, startedBy)
       }
       activation.restore(seq, at, event)
-      if (event.type === 'run.forked') run.origin = new OriginDeeds(event)
+      if (event.type === 'run.forked')
+        run.origin = new OriginDeeds(event, (one) => run.activations.get(one)?.birth.earlier?.attempts)
     }
     if (activation === undefined) return undefined
     run.activations.set(id, activation)

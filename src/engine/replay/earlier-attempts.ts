@@ -295,14 +295,14 @@ const roundOf = (address: string): string => roundIn.exec(address)?.[2] ?? ''
 /** The address that an operation has in the first round. */
 export const inFirstRound = (address: string): string => address.replace(roundIn, '$1')
 
+/** The earlier attempts that an activation was born with. */
+export type AttemptsOf = (activation: ActivationId) => readonly EarlierAttempt[] | undefined
+
 /**
  * The first attempt at the work of an activation: another attempt, also one in another run, is an attempt at the same
- * work if its first one is the same. `attemptsOf`: the earlier attempts that an activation was born with.
+ * work if its first one is the same.
  */
-export function firstAttemptAt(
-  activation: ActivationId,
-  attemptsOf: (activation: ActivationId) => readonly EarlierAttempt[] | undefined,
-): ActivationId {
+export function firstAttemptAt(activation: ActivationId, attemptsOf: AttemptsOf): ActivationId {
   const first = attemptsOf(activation)?.[0]?.activation
   if (first !== undefined) return firstAttemptAt(first, attemptsOf)
   const above = parentOf(activation)
