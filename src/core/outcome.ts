@@ -210,7 +210,8 @@ export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry
  * same object if it says nothing of that.
  */
 export function withoutOwnWork<O>(outcome: Outcome<O>): Outcome<O> {
-  if (outcome.status !== 'completed' || (outcome.reached === undefined && outcome.failures === undefined)) return outcome
+  if (outcome.status !== 'completed' || (outcome.reached === undefined && outcome.failures === undefined))
+    return outcome
   const { reached: _reached, failures: _failures, failureCount: _count, ...answer } = outcome
   return answer
 }

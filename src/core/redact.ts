@@ -69,7 +69,13 @@ export const redactedMark = '[redacted]'
  * - a function: depends on what stands there.
  */
 export type Shape =
-  'kept' | 'text' | 'named' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
+  | 'kept'
+  | 'text'
+  | 'named'
+  | 'payload'
+  | { readonly [member: string]: Shape }
+  | readonly [Shape]
+  | ((value: Json) => Shape)
 
 /** Takes out what is to be taken out. Pure. */
 export type Redactor = (value: Json, shape: Shape) => Json
