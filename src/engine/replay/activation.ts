@@ -468,9 +468,7 @@ export class Activation implements Owner, Verbs {
     const met = earlier?.foresee(inputHash === undefined ? step : { ...step, inputHash })
     const release = (): void => earlier?.release(address)
     if (met?.made !== undefined) return { state: 'made', release }
-    const isPast = this.seeds?.hasAnswer(address.slice(0, address.lastIndexOf('/') + 1)) === true
-    const done =
-      met?.done ?? (isPast ? undefined : this.host.doneElsewhere?.({ owner: this, address: address as OpId }))
+    const done = met?.done ?? this.host.doneElsewhere?.({ owner: this, address: address as OpId })
     if (done === undefined) {
       release()
       return undefined
