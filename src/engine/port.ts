@@ -86,9 +86,13 @@ export interface RootQueue {
   readonly turn: { readonly type: string }
 }
 
-/** The activations in a stored queue of runs. */
-export const rootsInQueue = (value: Json | undefined): readonly ActivationId[] =>
-  isObject(value) && Array.isArray(value['roots']) ? (value['roots'] as readonly ActivationId[]) : []
+/** The activations in a stored queue of runs. A queue of before version 0.2 has ids of runs, in `runs`. */
+export function rootsInQueue(value: Json | undefined): readonly ActivationId[] {
+  if (!isObject(value)) return []
+  const { roots, runs } = value
+  if (Array.isArray(roots)) return roots as readonly ActivationId[]
+  return Array.isArray(runs) ? (runs as readonly RunId[]).map((run) => rootActivation(run)) : []
+}
 
 /** How a run ended. */
 export interface RunEnd {
