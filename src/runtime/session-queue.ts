@@ -33,7 +33,9 @@ export async function endOfRun(engine: Engine, run: RunId): ReturnType<EndOf> {
   const summary = await engine.summary(run)
   if (summary === undefined) return {}
   if (summary.endedAt === undefined) return undefined
-  const [events, end] = await Promise.all([engine.read(run), engine.outcome(run)])
+  // one after the other: a closed engine refuses the second at once, and nobody would hear of the first
+  const events = await engine.read(run)
+  const end = await engine.outcome(run)
   const first = events[0]?.event
   if (first?.type !== 'activation.started' || !isEdge(first.input)) return {}
   return { turn: turnOf({ run, agent: first.agent }, briefText(readEdge(first.input).work.brief), end.outcome) }
