@@ -106,7 +106,12 @@ describe('a team that dies', () => {
     const { end, differences, repeated } = await simulate(
       teamScenario({ agents: [boss], input: 'go', values: { runs: 1 } }),
     )
-    expect(end.outcome).toEqual({ status: 'completed', output: ['go', 'failed', 'failed', 2, 'noted'] })
+    const lost = { worker: 'broken', code: 'model.failed' }
+    expect(end.outcome).toEqual({
+      status: 'completed',
+      output: ['go', 'failed', 'failed', 2, 'noted'],
+      failures: [lost, lost],
+    })
     expect(differences).toEqual([])
     expect(repeated).toEqual([])
   }, 60_000)
