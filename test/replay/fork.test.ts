@@ -24,6 +24,7 @@ import type { Recorded } from '../../src/journal/index.ts'
 import { registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'
 import { verifyJournal } from '../../src/testing/index.ts'
 import { calls, delegates } from '../scenario/team.ts'
+import { approves } from './fork-people.ts'
 import { runtimeThere, startedThere } from './fork-place.ts'
 
 let made: string[] = []
@@ -41,10 +42,10 @@ async function feed(run: Run<unknown> | Run): Promise<readonly Recorded[]> {
 }
 
 /**
- * Says yes to everything, answers `mine`, says that what the origin has done has happened. Ids of approvals and
- * questions that were asked in it.
+ * Says yes, to what is told as done before only with `repeats` (see `approves`); answers `mine`, says that what the
+ * origin has done has happened. `asked`: ids of approvals and questions that were asked in it.
  */
-async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []): Promise<unknown> {
+async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = [], repeats?: string[]): Promise<unknown> {
   for (let n = 0; n < 200; n++) {
     const state = await run.until('waiting')
     if (!('questions' in state)) {
@@ -54,8 +55,7 @@ async function ended(runtime: Runtime, run: Run<unknown>, asked: string[] = []):
     if (state.status === 'stuck') throw new Error(`it is stuck: ${state.reason}`)
     for (const { id, kind, body } of state.questions) {
       if (kind === 'approval' || kind === 'interrupt') asked.push(id)
-      if (kind === 'approval')
-        await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
+      if (kind === 'approval') await approves(run, { id, body }, repeats).catch(() => undefined)
       else if (kind === 'interrupt')
         await runtime.answer({ interruptId: id, value: 'mine', by: 'ann' }).catch(() => undefined)
       else {
@@ -176,7 +176,7 @@ const kinds: readonly (readonly [string, () => Agent, Oversight | undefined])[] 
 
 describe('K4: a fork at any position', () => {
   test.each(kinds)(
-    '%s: ends as its origin did, does nothing twice, replays, and is as its origin as far as both go',
+    '%s: ends as its origin did, does nothing twice without a yes to it, replays, is as its origin as far as both go',
     async (_name, make, oversight) => {
       const root = make()
       await using runtime = await runtimeThere({ agents: [root] })
@@ -195,23 +195,26 @@ describe('K4: a fork at any position', () => {
         ({ activation, event }) => activation === rootActivation(run.id) && event.type === 'activation.settled',
       )
       const wrong: unknown[] = []
-      const before = made.length
       for (const { position, event } of events.slice(0, last)) {
-        const fork = await runtime.fork({ run: run.id, at: position })
-        const asked: string[] = []
-        const outcome = await ended(runtime, fork, asked).catch((thrown: unknown) => String(thrown))
-        if (JSON.stringify(outcome) !== JSON.stringify(end)) wrong.push([position, event.type, outcome])
-        const own = await feed(fork)
-        const { problems } = await verifyJournal(own, registry)
-        if (problems.length > 0) wrong.push([position, event.type, problems])
-        if (asked.some((id) => originAsked.includes(id)))
-          wrong.push([position, event.type, 'an id of the origin is asked again'])
-        if (own.some(({ activation }) => !activation.startsWith(rootActivation(fork.id))))
-          wrong.push([position, 'an activation of the origin'])
-        await runtime.remove(fork.id)
+        for (const repeats of [undefined, [] as string[]]) {
+          const fork = await runtime.fork({ run: run.id, at: position })
+          const asked: string[] = []
+          const before = made.length
+          const outcome = await ended(runtime, fork, asked, repeats).catch((thrown: unknown) => String(thrown))
+          if (JSON.stringify(outcome) !== JSON.stringify(end)) wrong.push([position, event.type, outcome])
+          const done = made.slice(before).toSorted()
+          if (String(done) !== String(repeats?.toSorted() ?? [])) wrong.push([position, event.type, { done, repeats }])
+          const own = await feed(fork)
+          const { problems } = await verifyJournal(own, registry)
+          if (problems.length > 0) wrong.push([position, event.type, problems])
+          if (asked.some((id) => originAsked.includes(id)))
+            wrong.push([position, event.type, 'an id of the origin is asked again'])
+          if (own.some(({ activation }) => !activation.startsWith(rootActivation(fork.id))))
+            wrong.push([position, 'an activation of the origin'])
+          await runtime.remove(fork.id)
+        }
       }
       expect(wrong).toEqual([])
-      expect(made.slice(before)).toEqual([])
       expect(await feed(run)).toEqual(events)
     },
     240_000,

@@ -17,6 +17,7 @@ import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
 import { verifyJournal } from '../../src/testing/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
+import { approves } from '../replay/fork-people.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -34,14 +35,17 @@ async function feed(run: Run<unknown>): Promise<readonly Recorded[]> {
   return events
 }
 
-/** Approves what is asked, answers with `4`, says that what the origin has done happened. */
-async function ended(runtime: Runtime, run: Run<unknown>): Promise<unknown> {
+/**
+ * Approves what is asked, what is told as done before only with `repeats` (see `approves`); answers with `4`, says that
+ * what the origin has done happened.
+ */
+async function ended(runtime: Runtime, run: Run<unknown>, repeats?: string[]): Promise<unknown> {
   for (;;) {
     const state = await run.until('waiting')
     if (!('questions' in state)) return withoutRun(state, run.id)
     if (state.status !== 'waiting') throw new Error(`it is ${state.status}: ${state.reason}`)
     for (const { id, kind, body } of state.questions)
-      if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve' }).catch(() => undefined)
+      if (kind === 'approval') await approves(run, { id, body }, repeats).catch(() => undefined)
       else if (kind === 'interrupt') await runtime.answer({ interruptId: id, value: 4 }).catch(() => undefined)
       else {
         // throws unless it is in doubt because of the origin
@@ -145,17 +149,20 @@ describe('K4: a fork at any position', () => {
       )
       expect(last).toBeGreaterThan(least)
       const wrong: unknown[] = []
-      const before = made.length
       for (const { position, event } of events.slice(0, last)) {
-        const fork = await runtime.fork({ run: run.id, at: position })
-        const outcome = await ended(runtime, fork).catch((thrown: unknown) => thrown)
-        if (JSON.stringify(outcome) !== JSON.stringify(end)) wrong.push([position, event.type, outcome])
-        const { problems } = await verifyJournal(await feed(fork), registry)
-        if (problems.length > 0) wrong.push([position, event.type, problems])
-        await runtime.remove(fork.id)
+        for (const repeats of [undefined, [] as string[]]) {
+          const fork = await runtime.fork({ run: run.id, at: position })
+          const before = made.length
+          const outcome = await ended(runtime, fork, repeats).catch((thrown: unknown) => thrown)
+          if (JSON.stringify(outcome) !== JSON.stringify(end)) wrong.push([position, event.type, outcome])
+          const done = made.slice(before)
+          if (String(done) !== String(repeats ?? [])) wrong.push([position, event.type, { done, repeats }])
+          const { problems } = await verifyJournal(await feed(fork), registry)
+          if (problems.length > 0) wrong.push([position, event.type, problems])
+          await runtime.remove(fork.id)
+        }
       }
       expect(wrong).toEqual([])
-      expect(made.slice(before)).toEqual([])
       expect(await feed(run)).toEqual(events)
     },
     60_000,
