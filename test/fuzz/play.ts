@@ -170,6 +170,7 @@ async function orDead<T>(work: Promise<T>, isDead: () => boolean): Promise<T | u
 
 const isLate: ReadonlySet<string> = new Set([
   'interrupt.already-answered',
+  'interrupt.expired',
   'interrupt.unknown',
   'approval.already-decided',
   'approval.expired',

@@ -114,7 +114,7 @@ export interface Outside {
 }
 
 export const receiptOf = (label: string): string => `receipt of ${label}.`
-export const paidBy = (label: string): string => `paid: ${label}.`
+const paidBy = (label: string): string => `paid: ${label}.`
 export const unpaidBy = (label: string): string => `unpaid: ${label}.`
 
 /** Whether a text tells that something was done before, or perhaps. */

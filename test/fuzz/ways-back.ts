@@ -102,12 +102,11 @@ const patienceMs = 20_000
 
 const isLate: ReadonlySet<string> = new Set([
   'interrupt.already-answered',
+  'interrupt.expired',
   'interrupt.unknown',
   'approval.already-decided',
   'approval.unknown',
   'approval.expired',
-  'approval.withdrawn',
-  'interrupt.withdrawn',
 ])
 
 /** What a command may reject with, because it came too late or too early. */

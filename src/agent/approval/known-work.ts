@@ -100,7 +100,7 @@ export function knownHere(ctx: Context): KnownWork | undefined {
 const whole = (what: string): KnownWork => ({ reason: what, told: what })
 
 /** Effects of earlier attempts. Undefined: there are none. */
-export function knownEffects(effects: readonly EarlierEffect[]): KnownWork | undefined {
+function knownEffects(effects: readonly EarlierEffect[]): KnownWork | undefined {
   if (effects.length === 0) return undefined
   const named = effects
     .slice(-namedMost)

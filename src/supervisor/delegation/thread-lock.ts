@@ -73,7 +73,7 @@ const isBelow = ({ above = [] }: LockEntry): boolean => above.length > 0
 
 function readLock(value: Json): StoredLock {
   if (!isObject(value) || !Array.isArray(value['all'])) return { all: [] }
-  return { all: value['all'] as unknown as readonly LockEntry[], ...passedByIn(value) }
+  return { all: value['all'], ...passedByIn(value) }
 }
 
 /** Whether waiting closes a cycle: an entry that this wait needs waits, directly or indirectly, for this one. Pure. */
