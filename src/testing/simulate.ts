@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { canonical, type Json, type Usage } from '../core/index.ts'
 import { isCommand, type Recorded } from '../journal/index.ts'
-import type { Engine, Registry, RunEnd, StartRun } from '../engine/index.ts'
+import { isLookStep, type Engine, type Registry, type RunEnd, type StartRun } from '../engine/index.ts'
 import { createEmbeddedEngine, type CrashPoint, type EmbeddedEngine } from '../engine/embedded/index.ts'
 import { bury } from './dead-process.ts'
 import { checkJournal } from './journal-check.ts'
@@ -258,7 +258,11 @@ function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string,
         event.op === 'fact' || event.op === 'send' ? canonical(event as unknown as Json) : `${type} ${op}`,
       )
     } else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') {
-      found.set(`${activation} end of ${event.address}`, canonical(event.outcome as unknown as Json))
+      const { address, outcome } = event
+      found.set(
+        `${activation} end of ${address}`,
+        canonical(isLookStep(address) ? untimed(outcome) : (outcome as unknown as Json)),
+      )
     } else if (event.type === 'activation.settled')
       found.set(`${activation} ends`, canonical(event.outcome as unknown as Json))
     else if (event.type === 'message.received') found.set(`${activation} receives ${event.id}`, canonical(event.body))
@@ -266,6 +270,10 @@ function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string,
   }
   return found
 }
+
+/** What is told of earlier work has its moments, which a crash moves. */
+const untimed = (told: unknown): Json =>
+  JSON.parse(JSON.stringify(told, (name, value: unknown) => (name === 'at' ? undefined : value))) as Json
 
 /** Usage is a sum: its rows come in the order in which those worked who used something. */
 const inOrder = (usage: Usage): Usage =>

@@ -64,7 +64,7 @@ import type { Locals } from './locals.ts'
 import type { Pause } from './pauses.ts'
 import { lastingStream } from '../streams.ts'
 import { addressName, againPath, type Operation, type Owner } from './operation.ts'
-import { valueStep } from './value-steps.ts'
+import { lookSteps, valueStep } from './value-steps.ts'
 import type { StopCause } from '../mail.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
@@ -363,13 +363,13 @@ export class Scope implements Context {
   async doneBy(worker = this.#activation.id): Promise<readonly DoneEffect[]> {
     const { host } = this.#activation
     const read = async (): Promise<Json> => (await host.doneBy(this.#activation, worker)) as unknown as Json
-    return (await this.#value('work.done', 'read', read, doneShape)) as unknown as readonly DoneEffect[]
+    return (await this.#value(lookSteps.done, 'read', read, doneShape)) as unknown as readonly DoneEffect[]
   }
 
   async again(sentBack: SentBack): Promise<Scope> {
     const { host } = this.#activation
     const read = async (): Promise<Json> => (await host.earlierRounds(this.#activation, sentBack)) as unknown as Json
-    const earlier = (await this.#value('work.earlier', 'read', read, earlierShape)) as unknown as Earlier
+    const earlier = (await this.#value(lookSteps.earlier, 'read', read, earlierShape)) as unknown as Earlier
     const counter = this.#counter(againPath)
     const ordinal = counter.next++
     const path = `${this.#path}${againPath}${ordinal === 0 ? '' : `#${ordinal}`}/`

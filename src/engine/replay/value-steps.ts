@@ -12,3 +12,9 @@ export const valueStep = (stream?: string): string => (stream === undefined ? 'v
 /** Whether the step at this address reads or writes values. Such a step changes nothing outside. */
 export const isValueStep = (address: string): boolean =>
   /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
+
+/** The names of the steps that read what was done before, with its moments. */
+export const lookSteps = { done: 'work.done', earlier: 'work.earlier' } as const
+
+/** Whether the step at this address reads what was done before. */
+export const isLookStep = (address: string): boolean => /(?:^|\/)work\.(?:done|earlier)(?:#\d+)?$/.test(address)
