@@ -198,6 +198,9 @@ export function reserveFor(
  */
 export const usualTurns = 20
 
+/** Enough for two calls of tools and an answer, with one to spare. */
+const fewTurns = 4
+
 /**
  * A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so
  * there is room for the next one, however many there are.
@@ -207,9 +210,10 @@ const parts = 10
 /**
  * What is reserved for a worker that is placed apart: its use is not seen above it before it has ended. For every limit
  * above it its own limit; a share of what is free where least is, if it has none or one that would leave nothing, but
- * at least one model call. The share is a tenth. Of turns it is at least what the worker itself could take in any
- * other place: the usual ones as far as half of what is free goes, or more if it was given more (`turns`). Undefined: there is
- * no limit above it.
+ * at least one model call. The share is a tenth. Of turns it is at least what a worker needs, as far as half of what is
+ * free goes: under a small limit the usual ones, so that one or two workers have what they would have in any other
+ * place; under a large one a few, so that there is room for many. More if it was given more (`turns`). Undefined: there
+ * is no limit above it.
  */
 export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined, turns = 0): Charge | undefined {
   const slice: { -readonly [D in Dimension]?: number } = {}
@@ -217,7 +221,8 @@ export function sliceOf(accounts: readonly Account[], own: AccountLimits | undef
     const free = Math.min(...accounts.map((account) => account.free(d)))
     if (free === Infinity) continue
     const limit = own?.[d] ?? Infinity
-    slice[d] = limit < free ? limit : shareOf(d, Math.max(0, free), turns)
+    const total = Math.min(...accounts.map(({ limits }) => limits[d] ?? Infinity))
+    slice[d] = limit < free ? limit : shareOf(d, Math.max(0, free), total, turns)
   }
   return Object.keys(slice).length === 0 ? undefined : slice
 }
@@ -229,10 +234,11 @@ export function limitsApart(own: AccountLimits | undefined, slice: Charge): Acco
   return { ...own, ...reserved, ...(shares.length === 0 ? {} : { shares }) }
 }
 
-function shareOf(d: Dimension, free: number, turns: number): number {
+function shareOf(d: Dimension, free: number, total: number, turns: number): number {
   const tenth = free / parts
   if (d === 'usd') return tenth
-  const least = d === 'turns' ? Math.max(Math.min(usualTurns, free / 2), Math.min(turns, free)) : 1
+  const needed = total < usualTurns * parts ? usualTurns : fewTurns
+  const least = d === 'turns' ? Math.max(Math.min(needed, free / 2), Math.min(turns, free)) : 1
   return Math.max(1, Math.floor(Math.max(tenth, least)))
 }
 
