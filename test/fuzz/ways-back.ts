@@ -418,7 +418,36 @@ class Play {
 
   /** Everything is answered until every run has ended. */
   async #finish(runtime: Runtime): Promise<boolean> {
-    for (const id of this.#bank.runs.keys()) {
+    await this.#handBack(runtime, this.#bank.runs.keys())
+    const open = new Set(this.#bank.runs.keys())
+    for (const id of open)
+      void runtime
+        .handle(id)
+        .outcome()
+        .then(
+          () => open.delete(id),
+          (thrown: unknown) => this.#bank.wrong.push(`${id} has no outcome: ${String(thrown)}`),
+        )
+    this.#began = performance.now()
+    let rounds = 0
+    while (open.size > 0) {
+      if (performance.now() - this.#began > patienceMs) {
+        for (const id of open) this.#endless.add(id)
+        for (const id of open)
+          this.#bank.wrong.push(`${id} does not end: ${JSON.stringify(await runtime.handle(id).view())}`)
+        return true
+      }
+      await this.#rest(10)
+      await this.#answerOne(runtime)
+      // a command of a process that died is heard by the next one
+      if (++rounds % 50 === 0) await this.#handBack(runtime, open)
+    }
+    return true
+  }
+
+  /** What a person has, or has paused, goes on. */
+  async #handBack(runtime: Runtime, ids: Iterable<string>): Promise<void> {
+    for (const id of ids) {
       const run = runtime.handle(id)
       try {
         const { state } = await run.control.state()
@@ -430,27 +459,6 @@ class Play {
         else if (!ReeveError.is(thrown) || !isUntimely.has(thrown.code)) throw thrown
       }
     }
-    const open = new Set(this.#bank.runs.keys())
-    for (const id of open)
-      void runtime
-        .handle(id)
-        .outcome()
-        .then(
-          () => open.delete(id),
-          (thrown: unknown) => this.#bank.wrong.push(`${id} has no outcome: ${String(thrown)}`),
-        )
-    this.#began = performance.now()
-    while (open.size > 0) {
-      if (performance.now() - this.#began > patienceMs) {
-        for (const id of open) this.#endless.add(id)
-        for (const id of open)
-          this.#bank.wrong.push(`${id} does not end: ${JSON.stringify(await runtime.handle(id).view())}`)
-        return true
-      }
-      await this.#rest(10)
-      await this.#answerOne(runtime)
-    }
-    return true
   }
 
   async #check(): Promise<void> {
