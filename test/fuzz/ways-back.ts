@@ -488,7 +488,10 @@ class Play {
           wrong.push(...checkJournal(own).map((fault) => `${each}: ${fault}`))
           events.push(...own)
         }
-        this.#checkTold(run, events)
+        this.#checkTold(
+          run,
+          events.toSorted((a, b) => a.position - b.position),
+        )
         if (this.#endless.has(run.id)) continue
         const outcome = await runtime.handle(run.id).outcome()
         if (
