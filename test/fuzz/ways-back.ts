@@ -68,7 +68,12 @@ class Bank implements Outside {
   readonly runs = new Map<string, Played>()
   readonly keys = new Map<string, string>()
   readonly wrong: string[] = []
+  readonly hedged: ReadonlySet<string>
   readonly #failed = new Set<string>()
+
+  constructor(hedged: ReadonlySet<string>) {
+    this.hedged = hedged
+  }
 
   runOf(text: string): Played {
     const found = [...this.runs.values()].filter(({ id }) => text.includes(id))
@@ -80,7 +85,9 @@ class Bank implements Outside {
     const run = this.runOf(key)
     this.keys.set(key, label)
     count(run.acts, label)
-    if (run.before.has(label)) this.wrong.push(`${run.id} pays ${label}, which its origin has paid`)
+    // a race may pay beside the one that has paid: who hedges what pays has said so
+    if (run.before.has(label) && !this.hedged.has(label))
+      this.wrong.push(`${run.id} pays ${label}, which its origin has paid`)
     return receiptOf(label)
   }
 
@@ -129,7 +136,7 @@ class Play {
   readonly #roll: () => number
   readonly #file: string
   readonly #session: string | undefined
-  readonly #bank = new Bank()
+  readonly #bank: Bank
   readonly #clock = manualClock()
   readonly #agents: Agent[] = []
   readonly #moves = Object.fromEntries(moves.map((each) => [each, 0])) as Record<Move, number>
@@ -149,6 +156,7 @@ class Play {
       everybodyIn(this.#team).flatMap((each) => (each.type === 'payer' ? [[each.name, each.gate]] : [])),
     )
     this.#hedged = hedgedIn(this.#team)
+    this.#bank = new Bank(this.#hedged)
     this.#roll = dice(seed * 104_723 + 17)
     this.#file = join(folder, 'store.db')
     this.#session = this.#roll() < 0.5 ? `chat_${seed}` : undefined
