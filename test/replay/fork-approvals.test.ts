@@ -177,6 +177,38 @@ describe('what the origin has made', () => {
     expect(paid).toHaveLength(1)
   })
 
+  test('is known also where it was held in the copied part: a fork of a fork pays no second time', async () => {
+    const paid: string[] = []
+    const root = agent({
+      name: 'payer',
+      description: 'Pays.',
+      run: async (ctx) => {
+        await ctx.interrupt('go on?')
+        return step(ctx, 'pay', (io) => paid.push(io.key), { effect: 'once' })
+      },
+    })
+    await using runtime = await runtimeOf(root)
+    const run = await runtime.start(root, 'go')
+    await run.until('waiting')
+    const [question] = await runtime.questions({ run: run.id })
+    await run.control.pause({ by: 'ann' })
+    await runtime.answer({ interruptId: question!.id, value: 'yes' })
+    await expect.poll(async () => (await run.journal()).some(({ event }) => event.type === 'effect.held')).toBe(true)
+    await run.control.resume({ by: 'ann' })
+    await run.outcome()
+    let origin: Run<unknown> = run
+    for (const _generation of [1, 2]) {
+      const fork = await runtime.fork({ run: origin.id, at: await positionOf(origin, 'effect.held') })
+      await fork.until('waiting')
+      const [doubt] = await runtime.questions({ run: fork.id })
+      expect(doubt?.kind).toBe('in-doubt')
+      await runtime.settleDoubt({ id: doubt!.id, happened: true })
+      expect(await fork.outcome()).toMatchObject({ status: 'completed', output: 1 })
+      origin = fork
+    }
+    expect(paid).toHaveLength(1)
+  })
+
   test('later than an answer is not told with it, since the origin was not told so', async () => {
     const paid: string[] = []
     const root = cashier(paid)

@@ -358,12 +358,16 @@ class Fork {
     const held = new Set<string>()
     for (const { activation, at, event } of this.#origin.feed) {
       if (event.type === 'run.forked')
-        for (const one of event.done)
-          found.set(`${one.activation} ${one.address}`, {
+        for (const one of event.done) {
+          const key = `${one.activation} ${one.address}`
+          // that it was held is of the copied part; its origin let it out
+          held.delete(key)
+          found.set(key, {
             ...one,
             activation: this.#moved(one.activation) as ActivationId,
             ...(one.work === undefined ? {} : { work: this.#moved(one.work) as ActivationId }),
           })
+        }
       if (!('address' in event) || isNotice(nameOf(activation))) continue
       const key = `${activation} ${event.address}`
       const work = this.#workOf(activation)
@@ -386,7 +390,10 @@ class Fork {
         !found.has(key) // what a run before has made is not made here without a word, which clears it
       )
         found.set(key, own)
-      else if (event.type === 'step.settled' && found.get(key)?.run === this.#request.run) {
+      else if (event.type === 'step.settled') {
+        // what was held and has completed was done: a person said so
+        if (event.outcome.status === 'completed') held.delete(key)
+        if (found.get(key)?.run !== this.#request.run) continue
         if (event.outcome.status === 'failed') found.delete(key)
         else if (event.outcome.status === 'completed')
           found.set(key, {
