@@ -63,8 +63,9 @@ console.log(live.map(({ name, spanId }) => `${spanId}  ${name}`).join('\n'))
 const { traceId, spans } = await exportRun(runtime, run.id, otlp)
 // #endregion
 assert.equal(traceId, '0af7651916cd43dd8448eb211c80319c')
-assert.equal(spans, live.length)
-const ids = (all: typeof came): readonly string[] => all.map(({ spanId }) => spanId).sort()
+// a span may come twice, with the same id: it is sent again where nobody heard that it has arrived
+const ids = (all: typeof came): readonly string[] => [...new Set(all.map(({ spanId }) => spanId))].sort()
+assert.equal(spans, ids(live).length)
 assert.deepEqual(ids(came), ids(live))
 console.log(`exported again: the same ${spans} ids`)
 receiver.close()
