@@ -27,20 +27,27 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
         content: `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
         isError: true,
       }
-    case 'limited':
-      return {
-        content: withPartial(
-          `[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`,
-          outcome.partial,
-        ),
-        isError: true,
-      }
+    default:
+      return formatStopped(`worker "${worker}"`, outcome)
+  }
+}
+
+/** How work was stopped, or ended early. `who`: a worker or a tool, with its name. */
+function formatStopped(
+  who: string,
+  outcome: Exclude<Outcome, { readonly status: 'completed' | 'failed' }>,
+): FormattedResult {
+  switch (outcome.status) {
+    case 'limited': {
+      const stopped = `[${who} stopped at its limit of ${outcome.limit}: ${outcome.message}]`
+      return { content: withPartial(stopped, outcome.partial), isError: true }
+    }
     case 'timed-out':
-      return { content: `[worker "${worker}" ran out of time: ${outcome.message}]`, isError: true }
+      return { content: `[${who} ran out of time: ${outcome.message}]`, isError: true }
     case 'cancelled':
-      return { content: `[worker "${worker}" was cancelled: ${outcome.reason}]`, isError: true }
+      return { content: `[${who} was cancelled: ${outcome.reason}]`, isError: true }
     case 'bailed':
-      return { content: withText(`[worker "${worker}" was ended early: ${outcome.message}]`, outcome.text) }
+      return { content: withText(`[${who} was ended early: ${outcome.message}]`, outcome.text) }
   }
 }
 
@@ -51,20 +58,8 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
       return { content: outcome.output }
     case 'failed':
       return { content: `[tool "${tool}" failed: ${failureText(outcome.failure)}]`, isError: true }
-    case 'limited':
-      return {
-        content: withPartial(
-          `[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`,
-          outcome.partial,
-        ),
-        isError: true,
-      }
-    case 'timed-out':
-      return { content: `[tool "${tool}" ran out of time: ${outcome.message}]`, isError: true }
-    case 'cancelled':
-      return { content: `[tool "${tool}" was cancelled: ${outcome.reason}]`, isError: true }
-    case 'bailed':
-      return { content: withText(`[tool "${tool}" was ended early: ${outcome.message}]`, outcome.text) }
+    default:
+      return formatStopped(`tool "${tool}"`, outcome)
   }
 }
 

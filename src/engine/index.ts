@@ -14,7 +14,7 @@ export { defaultDeadlines, Effects, encodeEnd, type Deadlines, type EffectsHost 
 export { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from './fork/fork.ts'
 export { retryPoint, type DiscardedWork, type RetryFrom } from './fork/retry-point.ts'
 export { valuesHeard } from './fork/fork-values.ts'
-export { doneIn, happenedAs, OriginDeeds, toldDeeds } from './fork/origin.ts'
+export { doneIn, happenedAs, newestDeeds, OriginDeeds, toldDeeds } from './fork/origin.ts'
 export { Locals, LocalsView } from './replay/locals.ts'
 export { governorOf, Governor, type GovernedModel } from './governor.ts'
 export type { Digests, ActivationHost } from './activation-host.ts'

@@ -9,7 +9,7 @@
  */
 import { asText, cut, type Json } from '../../core/index.ts'
 import { formatToolResult } from '../../edge/index.ts'
-import { toldDeeds, type Context, type KnownEffect } from '../../engine/index.ts'
+import { newestDeeds, toldDeeds, type Context, type KnownEffect } from '../../engine/index.ts'
 import type { DoneElsewhere, EarlierEffect } from '../../journal/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 
@@ -38,8 +38,6 @@ const time = (at: number | undefined): string => (at === undefined ? '' : ` at $
 
 /** How much of a result is told again, in characters. */
 const toldResult = 2_000
-/** How many effects are named in a sentence. */
-const namedMost = 10
 
 /**
  * What is known of a call that needs an approval. `made`: it has completed; nobody is asked, and it ends as it did.
@@ -102,13 +100,10 @@ const whole = (what: string): KnownWork => ({ reason: what, told: what })
 /** Effects of earlier attempts. Undefined: there are none. */
 function knownEffects(effects: readonly EarlierEffect[]): KnownWork | undefined {
   if (effects.length === 0) return undefined
-  const named = effects
-    .slice(-namedMost)
-    .map(({ tool, address, outcome, at }) =>
-      outcome === undefined ? `perhaps "${tool ?? address}" (begun${time(at)})` : `"${tool ?? address}"${time(at)}`,
-    )
-  const more = effects.length - named.length
-  return whole(`earlier attempts have already done ${named.join(', ')}${more > 0 ? ` and ${more} more before` : ''}`)
+  const told = effects.map(({ tool, address, outcome, at }) =>
+    outcome === undefined ? `perhaps "${tool ?? address}" (begun${time(at)})` : `"${tool ?? address}"${time(at)}`,
+  )
+  return whole(`earlier attempts have already done ${newestDeeds(told)}`)
 }
 
 /** A refusal of something of which is known what was done before: it is never told as not done. */

@@ -68,7 +68,8 @@ export class Seeds {
       return
     this.#recorded.add(event.id)
     if (event.type !== 'approval.requested' || event.begun !== true) return
-    this.#begun.set(event.address, Math.max(0, this.#copied.findIndex((part) => seq < part.seq))) // prettier-ignore
+    const part = this.#copied.findIndex((each) => seq < each.seq)
+    this.#begun.set(event.address, Math.max(0, part))
   }
 
   /** Whether a question in this scope was answered in the copied part: what the origin did later was not known then. */
@@ -207,15 +208,19 @@ const nameAt = (address: string): string => address.slice(address.lastIndexOf('/
 /** How many deeds are named in a sentence. */
 const namedMost = 10
 
+/** The newest of these deeds, each told in a few words, and how many there were before. */
+export function newestDeeds(told: readonly string[]): string {
+  const more = told.length - namedMost
+  return `${told.slice(-namedMost).join(', ')}${more > 0 ? ` and ${more} more before` : ''}`
+}
+
 /** What the origin has done, in words for an approver. Undefined: nothing. */
 export function toldDeeds(deeds: readonly OriginDeed[]): string | undefined {
   if (deeds.length === 0) return undefined
-  const named = deeds
-    .slice(-namedMost)
-    .map(
+  return newestDeeds(
+    deeds.map(
       (deed) =>
         `"${deed.name}" was ${alreadyDone(deed)}${deed.at === undefined ? '' : ` at ${new Date(deed.at).toISOString()}`}`,
-    )
-  const more = deeds.length - named.length
-  return `${named.join(', ')}${more > 0 ? ` and ${more} more before` : ''}`
+    ),
+  )
 }
