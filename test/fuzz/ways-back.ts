@@ -515,10 +515,12 @@ class Play {
 
   /** What was paid is not told as unpaid, and workers have the version of their leader. */
   #checkTold(run: Played, events: readonly Recorded[]): void {
-    const paid = new Set(run.before)
+    const paid = new Set<string>()
     const versions = new Map<string, string>()
     for (const recorded of events) {
       const { event, activation, position } = recorded
+      // what was copied was said before the origin did the rest, and is checked with the origin
+      if (event.type === 'run.forked') for (const label of run.before) paid.add(label)
       for (const label of this.#gates.keys()) {
         if (isReceipt(recorded, label)) paid.add(label)
         if (
