@@ -41,7 +41,7 @@ export {
   unanswered,
   type QuestionRecord,
 } from './question-record.ts'
-export { notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
+export { addressName, notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
 export { pack, unpack } from './payload.ts'
 export { mostListed } from './run-search.ts'
 export { storeIsRedacted, storeMark } from './redaction-mark.ts'

@@ -114,7 +114,11 @@ export class TeamRun {
     const handlers = this.#handlers(work, route)
     const memberAt = ({ from }: ReceivedCommand): Entry | undefined =>
       from === undefined ? undefined : work.memberAt(from)
-    const callers = { memberAt, late: (heard: ReceivedCommand) => this.#post?.late(heard) === true }
+    const callers = {
+      memberAt,
+      late: (heard: ReceivedCommand) => this.#post?.late(heard) === true,
+      isToJoin: work.isToJoin,
+    }
     listenToMembers(this.#ctx, handlers, callers, work.leave, this.#sumsMail(work))
     await this.#rollback.around(
       () => work.done(),

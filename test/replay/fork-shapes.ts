@@ -161,6 +161,23 @@ const recruits = (acts: Act[]): Agent =>
     },
   })
 
+/** Writes to the other member, who answers, and ships what was approved for it. */
+const writes = (acts: Act[]): Agent =>
+  agent({
+    name: 'w',
+    description: 'Writes, and ships.',
+    run: async (ctx: AgentContext, brief: string) => {
+      const me = teammate(ctx)
+      const [own, other] = brief.startsWith('x') ? ['x', 'y'] : ['y', 'x']
+      await me.send({ to: `w_${other === 'x' ? 1 : 2}`, content: `from ${own}` })
+      await me.inbox()
+      await ctx.interrupt('now?')
+      await me.send({ to: `w_${other === 'x' ? 1 : 2}`, content: `again from ${own}` })
+      await me.inbox()
+      return step(ctx, `ship ${own}`, does(acts, `ship ${own}`), { effect: 'once' })
+    },
+  })
+
 /** Every way of working together, each with something that a human approves. */
 export const shapes: readonly Shape[] = [
   { name: 'a tool of an agent', make: paysByTool },
@@ -274,6 +291,21 @@ export const shapes: readonly Shape[] = [
         },
         approvePlan: true,
       }),
+  },
+  {
+    name: 'two tasks in command that write to each other',
+    make: (acts) =>
+      team({
+        name: 'crew',
+        roles: { w: writes(acts) },
+        planner: {
+          subtasks: [
+            { id: 'x', description: 'x', role: 'w' },
+            { id: 'y', description: 'y', role: 'w' },
+          ],
+        },
+      }),
+    oversight: inCommand,
   },
   { name: 'a recruit', make: (acts) => crew(recruits(acts), { recruit: { policy: () => 'ask' } }) },
   {

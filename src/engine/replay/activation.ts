@@ -112,10 +112,7 @@ export class Activation implements Owner, Verbs {
   locals = new Locals()
   #whereabouts: Whereabouts | undefined
   readonly #log = new RecordedLog()
-  readonly #waits = new PendingWaits(
-    (id) => this.operations.has(addressOf(this, id)),
-    (worker) => this.#log.holds(addressOf(this, worker)),
-  )
+  readonly #waits = new PendingWaits((id) => this.operations.has(addressOf(this, id)))
   readonly #live = new InboxQueue()
   readonly #cancellation = new Cancellation()
   readonly #earlier: EarlierWork | undefined

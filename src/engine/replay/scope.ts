@@ -10,8 +10,10 @@ import {
   derivedId,
   failed,
   failure,
+  parentOf,
   plainCopy,
   ReeveError,
+  RollingHash,
   runOf,
   seededRandom,
   rootRun,
@@ -380,7 +382,8 @@ export class Scope implements Context {
   send(to: ActivationId, body: Json): MessageId {
     this.#guard()
     mustBeJson(body, `the message to ${to}`)
-    const address = this.#address('!send', this.#counter('!send'))
+    const name = sendName(this.#activation.id, to)
+    const address = this.#address(name, this.#counter(name))
     const id = this.#idAt('msg', address) as MessageId
     if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
       this.#activation.host.send(this.#activation, to, id, body)
@@ -538,4 +541,17 @@ export class Scope implements Context {
   #idAt(prefix: string, address: string): string {
     return this.#activation.seeds?.id(prefix, address) ?? derivedId(prefix, this.#activation.id, address)
   }
+}
+
+/**
+ * How a message is addressed: numbered for each receiver, so that in a fork, where others may write first, an answer
+ * keeps its place. The same in every fork of a run.
+ */
+function sendName(from: ActivationId, to: ActivationId): string {
+  if (parentOf(from)?.parent === to) return '!send'
+  const place = to.indexOf('>')
+  return `!send.${new RollingHash()
+    .add(place < 0 ? '' : to.slice(place))
+    .toString()
+    .slice(0, 8)}`
 }

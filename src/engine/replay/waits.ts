@@ -64,17 +64,14 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 export class PendingWaits {
   /** Whether, under this id, something has been begun that has not ended, or whose end was not read. */
   readonly #isBegun: (id: string) => boolean
-  /** Whether the log holds this worker, and the code has not come to it yet. */
-  readonly #isAhead: (worker: ActivationId) => boolean
   readonly #byId = new ChurnMap<string, PendingWait>()
   #any: (PendingWait & { readonly match: Exclude<Matcher, string> | undefined })[] = []
   #kept = new ChurnMap<string, Arrival>()
   /** Ids of what had ended before the code came to it: it hears of those in the recorded order. */
   readonly #late = new Set<string>()
 
-  constructor(isBegun: (id: string) => boolean, isAhead: (worker: ActivationId) => boolean) {
+  constructor(isBegun: (id: string) => boolean) {
     this.#isBegun = isBegun
-    this.#isAhead = isAhead
   }
 
   /** How many verbs are pending. */
@@ -98,9 +95,7 @@ export class PendingWaits {
       return true
     }
     const i =
-      offered && this.#any.length > 0 && this.#isHeard(arrival)
-        ? this.#any.findIndex(({ match }) => match === undefined || match(arrival))
-        : -1
+      offered && this.#any.length > 0 ? this.#any.findIndex(({ match }) => match === undefined || match(arrival)) : -1
     if (i >= 0) {
       this.#any.splice(i, 1)[0]!.resolve(arrival)
       return true
@@ -157,15 +152,9 @@ export class PendingWaits {
     return undefined
   }
 
-  /** A predicate is not shown the end of what the code has not begun, nor what that has said. */
+  /** A predicate is not shown the end of what the code has not begun. */
   #isOffered(arrival: Arrival): boolean {
-    if (arrival.type === 'message' || arrival.type === 'message.refused') return this.#isHeard(arrival)
-    return this.#isBegun(arrival.id)
-  }
-
-  /** Not a message of a worker that the code has yet to come to: in a fork, when that was approved. */
-  #isHeard(arrival: Arrival): boolean {
-    return arrival.type !== 'message' || arrival.from === undefined || !this.#isAhead(arrival.from)
+    return arrival.type === 'message' || arrival.type === 'message.refused' || this.#isBegun(arrival.id)
   }
 
   /** `stuck`: nothing is delivered any more, so no wait is a mistake of the code. */

@@ -5,9 +5,9 @@
  * staff, work).
  * Holds: K3: one command at a time, in recorded order; an unreadable command is refused and changes nothing.
  */
-import { messageOf, own, type JsonObject, type MessageId } from '../../core/index.ts'
+import { messageOf, own, type ActivationId, type JsonObject, type MessageId } from '../../core/index.ts'
 import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '../../agent/index.ts'
-import { isLeaving, type Context } from '../../engine/index.ts'
+import { isLeaving, type Arrival, type Context } from '../../engine/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 
 /** The sender of a command: a member, by its task, or an operator outside. */
@@ -34,6 +34,8 @@ export interface Callers {
   readonly memberAt: (heard: ReceivedCommand) => Entry | undefined
   /** Handles a command whose sender was at work when it was sent. False: it comes too late. */
   readonly late: (heard: ReceivedCommand) => boolean
+  /** Whether this activation has yet to become a member: in a fork, when its recruiting is approved. */
+  readonly isToJoin: (from: ActivationId) => boolean
 }
 
 /** Reads commands until the team ends. `leave` is called on a cancel. `onMail` hears of each that is of mail alone. */
@@ -44,9 +46,13 @@ export function listenToMembers(
   leave: (thrown: unknown) => void,
   onMail: (command: MessageId) => void,
 ): void {
+  const isHeard = (arrival: Arrival): boolean => {
+    const heard = commandIn(arrival)
+    return heard !== undefined && (heard.from === undefined || !callers.isToJoin(heard.from))
+  }
   const hear = async (): Promise<never> => {
     for (;;) {
-      const heard = commandIn(await ctx.next((each) => commandIn(each) !== undefined))
+      const heard = commandIn(await ctx.next(isHeard))
       if (heard === undefined) continue
       const reply = answer(handlers, heard, callers)
       if (reply !== undefined) replyToCommand(ctx, heard, reply)

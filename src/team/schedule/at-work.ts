@@ -3,7 +3,7 @@
  *
  * Owns: finding a member by activation, task or name; counting slots. Does not own: beginnings and ends (scheduler.ts).
  */
-import type { ActivationId } from '../../core/index.ts'
+import { parentOf, type ActivationId } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { Entry } from './task-graph.ts'
 
@@ -23,9 +23,11 @@ export interface AtWork {
 export class Staffed {
   readonly #byActivation = new Map<ActivationId, AtWork>()
   readonly #byEntry = new Map<Entry, AtWork>()
+  readonly #everBegun = new Set<ActivationId>()
 
   begin(entry: Entry, activation: ActivationId, ctx: Context): AtWork {
     const at: AtWork = { entry, activation, ctx, waitsForHuman: false, waitsForMail: false, recalled: undefined }
+    this.#everBegun.add(activation)
     this.#byActivation.set(activation, at)
     this.#byEntry.set(entry, at)
     return at
@@ -65,6 +67,13 @@ export class Staffed {
     if (own !== undefined) return own
     for (const at of this.#byActivation.values()) if (activation.startsWith(`${at.activation}>`)) return at
     return undefined
+  }
+
+  /** Whether it works, or has worked, in this activation, or in one above it. */
+  hasBegun(activation: ActivationId): boolean {
+    if (this.#everBegun.has(activation)) return true
+    const above = parentOf(activation)?.parent
+    return above !== undefined && this.hasBegun(above)
   }
 
   /** As an operator may call them: by activation, member or task. */

@@ -14,7 +14,7 @@
  */
 import { addUsage, type ActivationId, type Json } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import { addressName, type Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import {
   pauseBeforeRetry,
@@ -65,6 +65,8 @@ export class Scheduler {
   readonly #gate: Gate
   readonly #reviews: Reviews
   readonly #atWork = new Staffed()
+  /** What the ids of members at work begin with. */
+  readonly #below: string
   /** Tasks that wait for their next attempt: how the pause is called off. */
   readonly #pauses = new Map<Entry, () => void>()
   #closed: string | undefined
@@ -83,6 +85,7 @@ export class Scheduler {
     listener: WorkListener,
   ) {
     this.#ctx = ctx.scope('work')
+    this.#below = `${ctx.place.activation}>work/`
     this.#edge = edge
     this.#graph = graph
     this.#directory = directory
@@ -160,7 +163,21 @@ export class Scheduler {
 
   /** The task at which this activation works, or one above it. */
   memberAt(activation: ActivationId): Entry | undefined {
-    return this.#atWork.at(activation)?.entry
+    return this.#atWork.at(activation)?.entry ?? this.#toBegin(activation)
+  }
+
+  /** Whether it is to work at a task that is not on the plan yet. */
+  readonly isToJoin = (activation: ActivationId): boolean =>
+    activation.startsWith(this.#below) && !this.#atWork.hasBegun(activation) && this.memberAt(activation) === undefined
+
+  /**
+   * The task of a member that has spoken and not begun: in a fork, what it said before is heard in its order, while the
+   * task waits for a yes of the fork's own.
+   */
+  #toBegin(activation: ActivationId): Entry | undefined {
+    if (!activation.startsWith(this.#below) || this.#atWork.hasBegun(activation)) return undefined
+    const [place] = activation.slice(this.#below.length).split(/[/#]/, 1)
+    return this.#graph.all.find(({ id }) => addressName(id) === place)
   }
 
   /** Where a member works now; undefined if it does not. */
