@@ -10,7 +10,7 @@ import { mcp, type McpOptions, type McpTools } from '../../src/adapters/mcp/inde
 import { errorText, shownResult } from '../../src/adapters/mcp/result-content.ts'
 import {
   definitionIn,
-  harmless,
+  foreignCheck,
   shownDescription,
   toolName,
   type McpDefinition,
@@ -464,7 +464,7 @@ test('whatever a server sends, it comes to a definition, a question or a result 
       const definitions = definitionsIn(given)
       expect(definitions.filter((each) => !/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(toolName(each, '')))).toEqual([])
       expect(definitions.filter((each) => shownDescription(each).length > 10_000)).toEqual([])
-      for (const { inputSchema } of definitions) harmless(inputSchema, 'x').check(value)
+      for (const { inputSchema } of definitions) foreignCheck(inputSchema, 'x').check(value)
       const asked = elicitationIn(given)
       if (asked !== undefined) compileSchema(answerSchema(asked), 'x').check(value)
       if (!isObject(given)) return

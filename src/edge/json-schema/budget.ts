@@ -1,0 +1,35 @@
+/**
+ * Budget: how much work one check of a value may be. Counted in steps, never in time, so that the same value has the
+ * same verdict on every machine and in every replay.
+ *
+ * Owns: the bounds, and the exception that ends a check at one of them. Does not own: what the verdict is then
+ * (json-schema.ts).
+ */
+
+/** Steps of one check: a visit of a value by a schema, or a state of a pattern at a character. About a tenth of a second. */
+const mostSteps = 5_000_000
+/** How deep schemas may be entered inside one another: above the 1,000 levels that a recorded value may have. */
+const deepestVisit = 2_200
+
+/** A check has reached a bound. It never leaves json-schema.ts. */
+export class BudgetSpent extends Error {
+  override name = 'BudgetSpent'
+}
+
+/** The work that is left of one check. */
+export class Budget {
+  depth = 0
+  #left = mostSteps
+
+  /** Throws `BudgetSpent`. */
+  spend(steps: number): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new BudgetSpent('it takes too many steps')
+  }
+
+  /** One schema is entered; `depth` is taken back by who leaves it. Throws `BudgetSpent`. */
+  enter(): void {
+    this.spend(1)
+    if (++this.depth > deepestVisit) throw new BudgetSpent('it nests too deeply')
+  }
+}
