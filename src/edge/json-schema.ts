@@ -9,7 +9,7 @@
  * verdict. A check never throws, and its work is bounded in steps, whatever the schema and the value.
  */
 import { isObject, own, type Json, type JsonObject } from '../core/index.ts'
-import { Budget, BudgetSpent } from './json-schema/budget.ts'
+import { Budget, BudgetSpent, mostForeignSteps, mostSteps, tooDeep } from './json-schema/budget.ts'
 import { SchemaDocument, type Draft, type SchemaNode, type SchemaProblem } from './json-schema/document.ts'
 import { Checks } from './json-schema/keywords.ts'
 
@@ -23,8 +23,8 @@ export interface JsonSchemaOptions {
   /** The draft of a schema without `$schema`. Default 2020. */
   readonly draft?: Draft
   /**
-   * What becomes of a value whose check is given up at a bound. Default `refuse`; `pass` where whoever wrote the schema
-   * checks the value as well.
+   * What becomes of a value whose check is given up at a bound. Default `refuse`. With `pass`, for schemas of others who
+   * check the value as well, the bound is lower.
    */
   readonly unchecked?: 'refuse' | 'pass'
 }
@@ -58,11 +58,14 @@ export class CompiledJsonSchema {
   /** What is wrong with a value, the first problem only, as one sentence; undefined if nothing. */
   problem(value: Json | undefined, node: SchemaNode = this.root, path = ''): string | undefined {
     try {
-      return this.#checks.of(node)(value, { budget: new Budget(), scope: [] })?.(path)
+      return this.#checks.of(node)(value, {
+        budget: new Budget(this.#unchecked === 'pass' ? mostForeignSteps : mostSteps),
+        scope: [],
+      })?.(path)
     } catch (thrown) {
       if (!isSpent(thrown)) throw thrown
       if (this.#unchecked === 'pass') return undefined
-      return `${path === '' ? 'the value' : `"${path}"`} cannot be checked against its schema: ${thrown.message}`
+      return `${path === '' ? 'the value' : `"${path}"`} cannot be checked against its schema: ${thrown instanceof BudgetSpent ? thrown.message : tooDeep}`
     }
   }
 

@@ -6,10 +6,16 @@
  * (json-schema.ts).
  */
 
-/** Steps of one check: a visit of a value by a schema, or a state of a pattern at a character. About a tenth of a second. */
-const mostSteps = 5_000_000
-/** How deep schemas may be entered inside one another: above the 1,000 levels that a recorded value may have. */
-const deepestVisit = 2_200
+/** Steps of one check: a visit of a value by a schema, or a state of a pattern at a character. About 0.1 seconds. */
+export const mostSteps = 5_000_000
+/** The same where whoever wrote the schema checks the value as well, and may be hostile: some milliseconds. */
+export const mostForeignSteps = 200_000
+/** What a form of a union costs that does not fit: its sentence is kept. */
+export const misfitSteps = 10
+/** How deep schemas may be entered inside one another: less than half of what Node's default stack takes. */
+const deepestVisit = 1_000
+
+export const tooDeep = 'it nests too deeply'
 
 /** A check has reached a bound. It never leaves json-schema.ts. */
 export class BudgetSpent extends Error {
@@ -19,7 +25,11 @@ export class BudgetSpent extends Error {
 /** The work that is left of one check. */
 export class Budget {
   depth = 0
-  #left = mostSteps
+  #left: number
+
+  constructor(steps = mostSteps) {
+    this.#left = steps
+  }
 
   /** Throws `BudgetSpent`. */
   spend(steps: number): void {
@@ -30,6 +40,6 @@ export class Budget {
   /** One schema is entered; `depth` is taken back by who leaves it. Throws `BudgetSpent`. */
   enter(): void {
     this.spend(1)
-    if (++this.depth > deepestVisit) throw new BudgetSpent('it nests too deeply')
+    if (++this.depth > deepestVisit) throw new BudgetSpent(tooDeep)
   }
 }

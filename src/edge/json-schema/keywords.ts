@@ -6,7 +6,7 @@
  * Holds: values are read by their own members; the verdict on a value that fits builds no text.
  */
 import { canonical, cut, isObject, own, type Json, type JsonObject } from '../../core/index.ts'
-import type { Budget } from './budget.ts'
+import { misfitSteps, type Budget } from './budget.ts'
 import type { Resource, SchemaDocument, SchemaNode } from './document.ts'
 import { isUnread, readPattern, type Pattern } from './pattern.ts'
 
@@ -550,8 +550,10 @@ function anyCheck(checks: readonly Check[], onlyOne: boolean): Check {
     for (const check of checks) {
       const known = seen === undefined ? undefined : new Seen()
       const misfit = check(value, run, known)
-      if (misfit !== undefined) misfits.push(misfit)
-      else {
+      if (misfit !== undefined) {
+        run.budget.spend(misfitSteps)
+        misfits.push(misfit)
+      } else {
         fitting += 1
         if (known !== undefined) seen!.add(known)
         else if (!onlyOne) return undefined
