@@ -181,7 +181,7 @@ const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['$schema', text],
   [
     'dependentRequired',
-    [(given) => isObject(given) && Object.values(given).every((each) => isTexts(each!)), 'lists of names by name'],
+    [(given) => isObject(given) && Object.values(given).every((each) => isTexts(each)), 'lists of names by name'],
   ],
 ])
 

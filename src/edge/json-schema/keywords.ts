@@ -8,7 +8,7 @@
 import { canonical, cut, isObject, own, type Json, type JsonObject } from '../../core/index.ts'
 import { misfitSteps, type Budget } from './budget.ts'
 import type { Resource, SchemaDocument, SchemaNode } from './document.ts'
-import { isUnread, readPattern, type Pattern } from './pattern.ts'
+import { isUnread, readPattern } from './pattern.ts'
 
 /** The sentence about a value that stands at a path. */
 export type Misfit = (path: string) => string
@@ -111,7 +111,8 @@ export class Checks {
 
   /** https://json-schema.org/draft/2020-12/json-schema-core#section-8.2.3.2 */
   #dynamic(node: SchemaNode, target: SchemaNode): Check {
-    const name = String(node.get('$dynamicRef')).split('#')[1] ?? ''
+    const reference = node.get('$dynamicRef')
+    const name = typeof reference === 'string' ? (reference.split('#')[1] ?? '') : ''
     const plain = this.of(target)
     if (target.resource.dynamicAnchors.get(name) !== target) return plain
     return (value, run, seen) => {
@@ -458,16 +459,17 @@ function enumCheck(allowed: Json | undefined): Check | undefined {
 
 function textChecks(node: SchemaNode): readonly Check[] {
   const [least, most, source] = [node.get('minLength'), node.get('maxLength'), node.get('pattern')]
-  const pattern = typeof source === 'string' ? readPattern(source) : undefined
   return [
     // a text has no more characters than it is long
     atLeast(least, 'characters', charactersIn),
     atMost(most, 'characters', (value) => ((value as string).length <= (most as number) ? 0 : charactersIn(value))),
-    pattern === undefined || isUnread(pattern) ? undefined : patternCheck(pattern, String(source)),
+    typeof source === 'string' ? patternCheck(source) : undefined,
   ].filter((each) => each !== undefined)
 }
 
-function patternCheck(pattern: Pattern, source: string): Check {
+function patternCheck(source: string): Check | undefined {
+  const pattern = readPattern(source)
+  if (isUnread(pattern)) return undefined
   return (value, run) =>
     pattern.test(value as string, run.budget)
       ? undefined
