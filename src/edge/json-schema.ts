@@ -50,8 +50,8 @@ export class CompiledJsonSchema {
     return this.#document.root
   }
 
-  /** The part of the schema that is this object; undefined if it is none. */
-  node(schema: Json | undefined): SchemaNode | undefined {
+  /** The part of the schema that is this object. */
+  node(schema: JsonSchema): SchemaNode {
     return this.#document.node(schema)
   }
 
@@ -91,7 +91,7 @@ export function compiledJsonSchema(schema: JsonSchema): CompiledJsonSchema {
 
 /**
  * What is wrong with a value, the first problem only, as one sentence; undefined if nothing. `schema` is `root`, or a
- * part of it. What cannot be read of it is not checked. Pure.
+ * part of it, of whatever document. What cannot be read of it is not checked. Pure.
  */
 export function schemaProblem(
   value: Json | undefined,
@@ -99,13 +99,10 @@ export function schemaProblem(
   root: JsonSchema,
   path = '',
 ): string | undefined {
-  if (schema === undefined || schema === true) return undefined
+  if (schema === false) return new CompiledJsonSchema(false).problem(value, undefined, path)
+  if (!isObject(schema)) return undefined
   const compiled = compiledJsonSchema(root)
-  const node = compiled.node(schema)
-  if (node !== undefined) return compiled.problem(value, node, path)
-  return isObject(schema) || schema === false
-    ? new CompiledJsonSchema(schema).problem(value, undefined, path)
-    : undefined
+  return compiled.problem(value, compiled.node(schema), path)
 }
 
 /** The sub-schema that a local pointer names; undefined (which accepts everything) if there is none. */

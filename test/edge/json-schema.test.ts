@@ -529,4 +529,11 @@ test('a part of a schema is checked with the references of the whole', () => {
   const root: JsonObject = { properties: { a: { $ref: '#/$defs/n' } }, $defs: { n: { type: 'number' } } }
   const part = (root['properties'] as JsonObject)['a']
   expect(schemaProblem('x', part, root, 'a')).toBe('"a" must be a number, got a string')
+  const document: JsonObject = {
+    paths: { a: { schema: { items: { $ref: '#/components/schemas/N' } } } },
+    components: { schemas: { N: { type: 'number' } } },
+  }
+  const inside = ((document['paths'] as JsonObject)['a'] as JsonObject)['schema']
+  expect(schemaProblem(['x'], inside, document)).toBe('"[0]" must be a number, got a string')
+  expect(schemaProblem('x', false, document, 'a')).toBe('"a" is not expected')
 })

@@ -244,16 +244,28 @@ export class SchemaDocument {
   readonly #open: (readonly [node: SchemaNode, keyword: string, reference: string])[] = []
   readonly #dynamic = new Map<string, SchemaNode[]>()
 
+  readonly #roots: SchemaNode[]
+
   constructor(schema: JsonObject | boolean, draft: Draft = 2020) {
     this.root = this.#read(schema, '', this.#resource(unnamed, draft))
+    this.#roots = [this.root]
+    this.#finish()
+  }
+
+  /** The node of a part of what was given, by identity. It may stand where no keyword of JSON Schema leads. */
+  node(schema: JsonObject): SchemaNode {
+    const known = this.#nodes.get(schema)
+    if (known !== undefined) return known
+    const node = this.#read(schema, '#', this.root.resource)
+    this.#roots.push(node)
+    this.#finish()
+    return node
+  }
+
+  #finish(): void {
     for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) this.#resolve(...next)
     this.#cutLoops()
     this.#relax()
-  }
-
-  /** The node of a part of the schema, by identity; undefined if it is not one. */
-  node(schema: Json | undefined): SchemaNode | undefined {
-    return isObject(schema) ? this.#nodes.get(schema) : undefined
   }
 
   #resource(base: string, draft: Draft): Resource {
@@ -451,7 +463,7 @@ export class SchemaDocument {
   }
 
   #every(): ReadonlySet<SchemaNode> {
-    const found = new Set([this.root])
+    const found = new Set(this.#roots)
     for (const node of found) for (const each of node.all()) found.add(each)
     return found
   }
