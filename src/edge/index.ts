@@ -81,6 +81,7 @@ export {
   type Infer,
   type Schema,
   type SchemaLike,
+  type SchemaRules,
   type StandardSchema,
 } from './schema.ts'
 export { schemaProblem, type JsonSchema } from './json-schema.ts'

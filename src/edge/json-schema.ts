@@ -1,190 +1,118 @@
 /**
- * A small JSON Schema validator: what models and edges need, nothing else. Own code rather than a package: why, in
- * docs/decisions/0008.
+ * JSON Schema: the check of a value against a plain JSON Schema. Own code rather than a package: why, with figures, in
+ * docs/decisions/0017.
  *
- * Owns: the check of a value against a plain JSON Schema, in words that a model can act on. Knows: type (also lists),
- * enum, const, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, uniqueItems,
- * minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, anyOf, oneOf, allOf,
- * not, nullable, local $ref. Other keywords are ignored.
+ * Owns: the compiled form, what of a schema cannot be read, and the one sentence about a value that does not fit. Reads
+ * drafts 4 to 2020-12 and the `nullable` of OpenAPI 3.0. `format` and `content…` are notes, as in 2020-12. Does not own:
+ * reading (json-schema/document.ts), keywords (json-schema/keywords.ts), patterns (json-schema/pattern.ts).
  * Holds: values and schemas are read by their own members only; what a value inherits, or calls itself, changes no
- * verdict.
+ * verdict. A check never throws, and its work is bounded in steps, whatever the schema and the value.
  */
-import { canonical, isObject, own, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, own, type Json, type JsonObject } from '../core/index.ts'
+import { Budget, BudgetSpent, mostForeignSteps, mostSteps, tooDeep } from './json-schema/budget.ts'
+import { SchemaDocument, type Draft, type SchemaNode, type SchemaProblem } from './json-schema/document.ts'
+import { Checks } from './json-schema/keywords.ts'
+
+export type { Draft, SchemaNode, SchemaProblem }
 
 /** A JSON Schema as data. */
 export type JsonSchema = JsonObject
 
-/** What is wrong with a value, the first problem only, as one sentence; undefined if nothing. Pure. */
+/** How a JSON Schema is read. */
+export interface JsonSchemaOptions {
+  /** The draft of a schema without `$schema`. Default 2020. */
+  readonly draft?: Draft
+  /**
+   * What becomes of a value whose check is given up at a bound. Default `refuse`. With `pass`, for schemas of others who
+   * check the value as well, the bound is lower.
+   */
+  readonly unchecked?: 'refuse' | 'pass'
+}
+
+/** A JSON Schema, compiled. It must not be changed afterwards. */
+export class CompiledJsonSchema {
+  readonly #document: SchemaDocument
+  readonly #checks: Checks
+  readonly #unchecked: 'refuse' | 'pass'
+
+  constructor(schema: JsonSchema | boolean, { draft, unchecked = 'refuse' }: JsonSchemaOptions = {}) {
+    this.#document = new SchemaDocument(schema, draft)
+    this.#checks = new Checks(this.#document)
+    this.#unchecked = unchecked
+  }
+
+  /** What of the schema cannot be read. It is not checked, and makes nothing else stricter. */
+  get problems(): readonly SchemaProblem[] {
+    return this.#document.problems
+  }
+
+  get root(): SchemaNode {
+    return this.#document.root
+  }
+
+  /** The part of the schema that is this object. */
+  node(schema: JsonSchema): SchemaNode {
+    return this.#document.node(schema)
+  }
+
+  /** What is wrong with a value, the first problem only, as one sentence; undefined if nothing. */
+  problem(value: Json | undefined, node: SchemaNode = this.root, path = ''): string | undefined {
+    try {
+      return this.#checks.of(node)(value, {
+        budget: new Budget(this.#unchecked === 'pass' ? mostForeignSteps : mostSteps),
+        scope: [],
+      })?.(path)
+    } catch (thrown) {
+      if (!isSpent(thrown)) throw thrown
+      if (this.#unchecked === 'pass') return undefined
+      return `${path === '' ? 'the value' : `"${path}"`} cannot be checked against its schema: ${thrown instanceof BudgetSpent ? thrown.message : tooDeep}`
+    }
+  }
+
+  /** Whether a value fits, within a budget that is shared with other checks. Throws `BudgetSpent`. */
+  fits(value: Json, node: SchemaNode, budget: Budget): boolean {
+    return this.#checks.of(node)(value, { budget, scope: [] }) === undefined
+  }
+}
+
+/** A value that is deeper than the stack is beyond the bounds too. */
+const isSpent = (thrown: unknown): thrown is Error => thrown instanceof BudgetSpent || thrown instanceof RangeError
+
+const compiledSchemas = new WeakMap<object, CompiledJsonSchema>()
+
+/** A schema, compiled once. */
+export function compiledJsonSchema(schema: JsonSchema): CompiledJsonSchema {
+  const known = compiledSchemas.get(schema)
+  if (known !== undefined) return known
+  const made = new CompiledJsonSchema(schema)
+  compiledSchemas.set(schema, made)
+  return made
+}
+
+/**
+ * What is wrong with a value, the first problem only, as one sentence; undefined if nothing. `schema` is `root`, or a
+ * part of it, of whatever document. What cannot be read of it is not checked. Pure.
+ */
 export function schemaProblem(
   value: Json | undefined,
   schema: Json | undefined,
   root: JsonSchema,
   path = '',
 ): string | undefined {
-  if (schema === undefined || schema === true) return undefined
-  if (schema === false) return `${named(path)} is not expected`
+  if (schema === false) return new CompiledJsonSchema(false).problem(value, undefined, path)
   if (!isObject(schema)) return undefined
-  if (typeof schema['$ref'] === 'string') return schemaProblem(value, resolve(schema['$ref'], root), root, path)
-  if (value === null && schema['nullable'] === true) return undefined
-  return (
-    typeProblem(value, schema, path) ??
-    valueProblem(value, schema, path) ??
-    (typeof value === 'string' ? textProblem(value, schema, path) : undefined) ??
-    (typeof value === 'number' ? numberProblem(value, schema, path) : undefined) ??
-    (Array.isArray(value) ? listProblem(value, schema, root, path) : undefined) ??
-    (isMembers(value) ? objectProblem(value, schema, root, path) : undefined) ??
-    combinedProblem(value, schema, root, path)
-  )
+  const compiled = compiledJsonSchema(root)
+  return compiled.problem(value, compiled.node(schema), path)
 }
 
-/**
- * An object of whatever class: what is checked must not depend on what it inherits, or one that is not plain would pass
- * unchecked.
- */
-const isMembers = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** The sub-schema that a local reference names; undefined (which accepts everything) if there is none. */
+/** The sub-schema that a local pointer names; undefined (which accepts everything) if there is none. */
 export function resolve(reference: string, root: JsonSchema): Json | undefined {
-  if (!reference.startsWith('#')) return undefined
+  const [, pointer] = /^#((?:\/.*)?)$/s.exec(reference) ?? []
+  if (pointer === undefined) return undefined
   let at: Json | undefined = root
-  for (const part of reference
-    .slice(1)
-    .split('/')
-    .filter((each) => each !== '')) {
-    at = isObject(at) ? own(at, part.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined
+  for (const part of pointer.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    at = isObject(at) ? own(at, name) : Array.isArray(at) ? (at as readonly Json[])[Number(name)] : undefined
   }
   return at
-}
-
-const named = (path: string): string => (path === '' ? 'the value' : `"${path}"`)
-const below = (path: string, key: string | number): string =>
-  typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
-
-/** What a JSON value is, in the words of JSON Schema. */
-function kindOf(value: Json | undefined): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}
-
-function isOfType(value: Json | undefined, type: Json): boolean {
-  return type === 'integer' ? Number.isInteger(value) : kindOf(value) === type
-}
-
-const article = (word: string): string =>
-  word === 'null' || word === 'nothing' ? word : `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`
-
-function typeProblem(value: Json | undefined, schema: JsonObject, path: string): string | undefined {
-  const type = schema['type']
-  if (type === undefined) return undefined
-  const types = Array.isArray(type) ? (type as readonly Json[]) : [type]
-  if (types.some((each) => isOfType(value, each))) return undefined
-  return `${named(path)} must be ${types.map((each) => article(typeof each === 'string' ? each : canonical(each))).join(' or ')}, got ${typeof value === 'number' ? String(value) : article(kindOf(value))}`
-}
-
-function valueProblem(value: Json | undefined, schema: JsonObject, path: string): string | undefined {
-  const { enum: allowed, const: only } = schema
-  if (only !== undefined && !same(value, only)) return `${named(path)} must be ${JSON.stringify(only)}`
-  if (!Array.isArray(allowed) || (allowed as readonly Json[]).some((each) => same(value, each))) return undefined
-  return `${named(path)} must be one of ${(allowed as readonly Json[]).map((each) => JSON.stringify(each)).join(', ')}, got ${short(value)}`
-}
-
-const same = (a: Json | undefined, b: Json): boolean =>
-  a === b || (typeof a === 'object' && typeof b === 'object' && canonical(a) === canonical(b))
-
-function short(value: Json | undefined): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
-}
-
-function textProblem(value: string, schema: JsonObject, path: string): string | undefined {
-  const { minLength, maxLength, pattern } = schema
-  if (typeof minLength === 'number' && length(value) < minLength)
-    return `${named(path)} must have at least ${minLength} characters, got ${length(value)}`
-  if (typeof maxLength === 'number' && length(value) > maxLength)
-    return `${named(path)} must have at most ${maxLength} characters, got ${length(value)}`
-  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value))
-    return `${named(path)} must match ${pattern}, got ${short(value)}`
-  return undefined
-}
-
-/** Characters as JSON Schema counts them: code points. */
-const length = (text: string): number => [...text].length
-
-function numberProblem(value: number, schema: JsonObject, path: string): string | undefined {
-  const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: under, multipleOf } = schema
-  if (typeof minimum === 'number' && value < minimum) return `${named(path)} must be at least ${minimum}, got ${value}`
-  if (typeof maximum === 'number' && value > maximum) return `${named(path)} must be at most ${maximum}, got ${value}`
-  if (typeof above === 'number' && value <= above) return `${named(path)} must be more than ${above}, got ${value}`
-  if (typeof under === 'number' && value >= under) return `${named(path)} must be less than ${under}, got ${value}`
-  if (typeof multipleOf === 'number' && !Number.isInteger(Number((value / multipleOf).toPrecision(12))))
-    return `${named(path)} must be a multiple of ${multipleOf}, got ${value}`
-  return undefined
-}
-
-function listProblem(value: readonly Json[], schema: JsonObject, root: JsonSchema, path: string): string | undefined {
-  const { minItems, maxItems, items, prefixItems, uniqueItems } = schema
-  if (typeof minItems === 'number' && value.length < minItems)
-    return `${named(path)} must have at least ${minItems} items, got ${value.length}`
-  if (typeof maxItems === 'number' && value.length > maxItems)
-    return `${named(path)} must have at most ${maxItems} items, got ${value.length}`
-  if (uniqueItems === true && new Set(value.map((each) => canonical(each))).size < value.length)
-    return `${named(path)} must not have the same item twice`
-  const first: readonly Json[] = Array.isArray(prefixItems) ? (prefixItems as readonly Json[]) : []
-  for (let i = 0; i < value.length; i++) {
-    const problem = schemaProblem(value[i], i < first.length ? first[i] : items, root, below(path, i))
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
-function objectProblem(value: JsonObject, schema: JsonObject, root: JsonSchema, path: string): string | undefined {
-  const { properties, required, additionalProperties } = schema
-  const known: JsonObject = isObject(properties) ? properties : {}
-  for (const key of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    if (typeof key === 'string' && own(value, key) === undefined) return `${named(below(path, key))} is missing`
-  }
-  for (const [key, member] of Object.entries(value)) {
-    if (member === undefined) continue
-    const sub = Object.hasOwn(known, key) ? known[key] : additionalProperties
-    if (sub === false)
-      return `${named(below(path, key))} is not expected; known are ${Object.keys(known)
-        .map((each) => `"${each}"`)
-        .join(', ')}`
-    const problem = schemaProblem(member, sub, root, below(path, key))
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
-function combinedProblem(
-  value: Json | undefined,
-  schema: JsonObject,
-  root: JsonSchema,
-  path: string,
-): string | undefined {
-  const { allOf, anyOf, oneOf, not } = schema
-  const problems = (list: Json): (string | undefined)[] =>
-    (list as readonly Json[]).map((each) => schemaProblem(value, each, root, path))
-  if (Array.isArray(allOf)) {
-    const problem = problems(allOf).find((each) => each !== undefined)
-    if (problem !== undefined) return problem
-  }
-  if (Array.isArray(anyOf)) {
-    const found = problems(anyOf)
-    if (!found.includes(undefined))
-      return found.length === 1
-        ? found[0]
-        : `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
-  }
-  if (Array.isArray(oneOf)) {
-    const found = problems(oneOf)
-    const fitting = found.filter((each) => each === undefined).length
-    if (fitting === 0) return `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
-    if (fitting > 1) return `${named(path)} fits ${fitting} of ${found.length} forms, and only one is allowed`
-  }
-  return not !== undefined && schemaProblem(value, not, root, path) === undefined
-    ? `${named(path)} has a form that is not allowed`
-    : undefined
 }

@@ -3,14 +3,15 @@
  * with.
  *
  * Owns: the forms a user may write (Standard Schema of any vendor, AI SDK `jsonSchema()`, plain JSON Schema), the
- * compiled form, the tolerance for models that send `null` for what they leave out.
- * Does not own: the validator for plain JSON Schema (json-schema.ts).
+ * compiled form. Does not own: the validator for plain JSON Schema (json-schema.ts), the tolerance for models that send
+ * `null` for what they leave out (optional-nulls.ts).
  * Holds: K3: a check runs inside orchestration, so it must be synchronous; a schema that validates asynchronously is
  * refused when it is used.
  */
 import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
 import { isValibot, isZod3, valibotJson, zod3Json } from './vendor-schema.ts'
-import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
+import { CompiledJsonSchema, compiledJsonSchema, type JsonSchema } from './json-schema.ts'
+import { withoutOptionalNulls } from './optional-nulls.ts'
 
 /**
  * The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others
@@ -70,30 +71,41 @@ export interface Schema<T = unknown> {
   check(value: Json): Checked<T>
 }
 
+/** How a plain JSON Schema is compiled. */
+export interface SchemaRules {
+  /**
+   * What becomes of parts that cannot be read: patterns, references, dialects, slips. `refuse` (default): the schema is
+   * refused. `leave`: they are not checked, and nothing that depends on them is, because whoever wrote the schema checks
+   * the value as well.
+   */
+  readonly unread?: 'refuse' | 'leave'
+}
+
 /**
  * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one. Throws
- * `input.invalid` if nothing usable was given.
+ * `input.invalid` if nothing usable was given, or if a plain JSON Schema cannot be read.
  */
-export function compileSchema<T = unknown>(given: SchemaLike, where: string, json?: JsonSchema): Schema<T> {
+export function compileSchema<T = unknown>(
+  given: SchemaLike,
+  where: string,
+  json?: JsonSchema,
+  rules: SchemaRules = {},
+): Schema<T> {
   if (isStandard(given)) {
     const check = (value: Json): Checked<T> => standardCheck(given, value, where) as Checked<T>
     return compiled(json ?? standardJson(given, where), check, () => standardOutputJson(given))
   }
-  if (isAiSdk(given))
-    return compiled(
-      json ?? asJsonSchema(given.jsonSchema, where),
-      (value) => aiSdkCheck(given, value, where) as Checked<T>,
-    )
+  if (isAiSdk(given)) {
+    if (given.validate === undefined) return plainSchema(given.jsonSchema, where, json, rules)
+    const check = (value: Json): Checked<T> => aiSdkCheck(given, value, where) as Checked<T>
+    return compiled(json ?? asJsonSchema(given.jsonSchema, where), check)
+  }
   if (isZod3(given))
     throw new ReeveError('input.invalid', `${where}: that is a schema of zod before 3.24, without Standard Schema`, {
       hint: 'Update zod, to 3.25 or to 4: npm install zod@4.',
     })
   const schema = asJsonSchema(given, where)
-  return compiled(
-    json ?? schema,
-    (value) => plainCheck(schema, value) as Checked<T>,
-    () => schema,
-  )
+  return { ...plainSchema<T>(given, where, json, rules), outputJson: schema }
 }
 
 /** Checks a value that comes from outside. Pure; never throws for a bad value. */
@@ -110,10 +122,45 @@ function isStandard(given: unknown): given is StandardSchema {
 const isAiSdk = (given: unknown): given is AiSdkSchema =>
   typeof given === 'object' && given !== null && 'jsonSchema' in given && !('type' in given)
 
+/** How many problems of a schema are told. */
+const mostProblems = 5
+
+function plainSchema<T>(
+  given: unknown,
+  where: string,
+  json: JsonSchema | undefined,
+  { unread = 'refuse' }: SchemaRules,
+): Schema<T> {
+  const schema = asJsonSchema(given, where)
+  const dialect = isObject(given) ? own(given, '$schema') : undefined
+  const whole = typeof dialect === 'string' ? { $schema: dialect, ...schema } : schema
+  const checker = new CompiledJsonSchema(whole, { unchecked: unread === 'leave' ? 'pass' : 'refuse' })
+  if (unread === 'refuse' && checker.problems.length > 0) throw unreadable(where, checker)
+  const check = (value: Json): Checked<unknown> => {
+    const problem = checker.problem(value)
+    return problem === undefined ? { ok: true, value } : { ok: false, problem }
+  }
+  return compiled(json ?? schema, check as (value: Json) => Checked<T>, undefined, checker)
+}
+
+function unreadable(where: string, { problems }: CompiledJsonSchema): ReeveError {
+  const told = problems.slice(0, mostProblems).map(({ at, problem }) => `at "${at}": ${problem}`)
+  const rest = problems.length > mostProblems ? [`and ${problems.length - mostProblems} more`] : []
+  return new ReeveError(
+    'input.invalid',
+    `${where}: its JSON Schema cannot be checked: ${[...told, ...rest].join('; ')}`,
+    {
+      hint: 'Change the schema, or pass one with a check of its own: zod, valibot, arktype, jsonSchema(…, { validate }).',
+    },
+  )
+}
+
+/** `checker`: reads `json`; made when it is needed, if it is not given. */
 function compiled<T>(
   json: JsonSchema,
   check: (value: Json) => Checked<T>,
   outputJson: () => JsonSchema | undefined = () => undefined,
+  checker?: CompiledJsonSchema,
 ): Schema<T> {
   return {
     json,
@@ -123,7 +170,7 @@ function compiled<T>(
     check(value) {
       const first = check(value)
       if (first.ok) return first
-      const without = withoutOptionalNulls(value, json, json)
+      const without = withoutOptionalNulls(value, checker ?? compiledJsonSchema(json))
       if (without === value) return first
       const second = check(without)
       return second.ok ? second : first
@@ -188,8 +235,7 @@ function issueText(issue: StandardIssue): string {
 }
 
 function aiSdkCheck(given: AiSdkSchema, value: Json, where: string): Checked<unknown> {
-  if (given.validate === undefined) return plainCheck(asJsonSchema(given.jsonSchema, where), value)
-  const result = given.validate(value)
+  const result = given.validate!(value)
   if (result instanceof Promise) throw asynchronous(where, result)
   const told = result as { readonly success: boolean; readonly value?: unknown; readonly error?: unknown }
   return told.success
@@ -197,39 +243,9 @@ function aiSdkCheck(given: AiSdkSchema, value: Json, where: string): Checked<unk
     : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
 }
 
-function plainCheck(schema: JsonSchema, value: Json): Checked<unknown> {
-  const problem = schemaProblem(value, schema, schema)
-  return problem === undefined ? { ok: true, value } : { ok: false, problem }
-}
-
 function asynchronous(where: string, pending: Promise<unknown>): ReeveError {
   pending.catch(() => {}) // it is not awaited
   return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, {
     hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.',
   })
-}
-
-/** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
-function withoutOptionalNulls(value: Json, schema: Json | undefined, root: JsonSchema): Json {
-  const shape = isObject(schema) && typeof schema['$ref'] === 'string' ? resolve(schema['$ref'], root) : schema
-  if (!isObject(shape)) return value
-  if (Array.isArray(value)) {
-    const before: readonly Json[] = value
-    const items = before.map((each) => withoutOptionalNulls(each, shape['items'], root))
-    return items.some((each, i) => each !== before[i]) ? items : before
-  }
-  if (!isObject(value) || !isObject(shape['properties'])) return value
-  const required = Array.isArray(shape['required']) ? (shape['required'] as readonly Json[]) : []
-  const properties = shape['properties']
-  let changed = false
-  const kept = Object.entries(value).flatMap(([key, member]) => {
-    const sub = own(properties, key)
-    const leftOut =
-      member === null && sub !== undefined && !required.includes(key) && schemaProblem(null, sub, root) !== undefined
-    const rest = leftOut ? null : withoutOptionalNulls(member, sub, root)
-    changed ||= leftOut || rest !== member
-    return leftOut ? [] : [[key, rest] as const]
-  })
-  // fromEntries defines members: an assignment to "__proto__" would change what the copy inherits instead
-  return changed ? Object.fromEntries(kept) : value
 }

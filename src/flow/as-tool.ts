@@ -30,6 +30,7 @@ import {
 } from '../agent/index.ts'
 import {
   answersOnly,
+  compileSchema,
   limitsCheck,
   oversightCheck,
   permissionsCheck,
@@ -38,7 +39,9 @@ import {
   type Limits,
   type Oversight,
   type Permissions,
+  type Schema,
   type SchemaLike,
+  type StandardSchema,
 } from '../edge/index.ts'
 
 /** How an agent is made a tool. */
@@ -93,7 +96,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
   refuseProblems('tool.invalid', problemsOf(given, options))
   const { name = given.name, description = given.description, input, context = 'brief', transfers = 'hidden' } = options
   const asked = input === undefined && given.inputSchema === undefined
-  const schema = input ?? (given.inputSchema === undefined ? request : given.inputSchema.json)
+  const schema = input ?? (given.inputSchema === undefined ? request : asGiven(given.inputSchema))
   const made = tool({
     name,
     description,
@@ -130,6 +133,26 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
         if (context === 'brief') return { ...grant, brief }
         return { ...grant, brief, entries: entriesBefore(state, call, given.name, text, context, transfers) }
       },
+    },
+  }
+}
+
+/**
+ * The schema of an agent, without what it makes of a value: the agent does that itself. Where JSON Schema has no words
+ * for what its library takes, the library decides.
+ */
+function asGiven(schema: Schema): StandardSchema {
+  const shown = compileSchema(schema.json, 'asTool', undefined, { unread: 'leave' })
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'reeve',
+      validate: (value) => {
+        const checked = shown.check(value as Json)
+        if (checked.ok || schema.check(value as Json).ok) return { value: checked.ok ? checked.value : value }
+        return { issues: [{ message: checked.problem }] }
+      },
+      jsonSchema: { input: () => schema.json },
     },
   }
 }

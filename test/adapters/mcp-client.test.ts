@@ -9,8 +9,9 @@ import { answerSchema, elicitationIn } from '../../src/adapters/mcp/elicitation.
 import { mcp, type McpOptions, type McpTools } from '../../src/adapters/mcp/index.ts'
 import { errorText, shownResult } from '../../src/adapters/mcp/result-content.ts'
 import {
+  argumentSchema,
   definitionIn,
-  harmless,
+  foreignCheck,
   shownDescription,
   toolName,
   type McpDefinition,
@@ -464,7 +465,7 @@ test('whatever a server sends, it comes to a definition, a question or a result 
       const definitions = definitionsIn(given)
       expect(definitions.filter((each) => !/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(toolName(each, '')))).toEqual([])
       expect(definitions.filter((each) => shownDescription(each).length > 10_000)).toEqual([])
-      for (const { inputSchema } of definitions) harmless(inputSchema, 'x').check(value)
+      for (const { inputSchema } of definitions) foreignCheck(inputSchema, 'x').check(value)
       const asked = elicitationIn(given)
       if (asked !== undefined) compileSchema(answerSchema(asked), 'x').check(value)
       if (!isObject(given)) return
@@ -483,6 +484,46 @@ const definitionsIn = (given: Json): readonly McpDefinition[] => {
     return []
   }
 }
+
+test('what cannot be read of the schema of a server is left to the server, and makes nothing else stricter', async () => {
+  const unread = '(?>a)' // a group that JavaScript does not read
+  const field = (schema: JsonObject, more: JsonObject = {}): JsonObject => ({
+    type: 'object',
+    properties: { a: schema, n: { type: 'number' } },
+    required: ['a'],
+    ...more,
+  })
+  const ids = {
+    oneOf: [
+      { type: 'string', pattern: '^[0-9]+$' },
+      { type: 'string', pattern: '^https://' },
+    ],
+  }
+  const cases: readonly (readonly [schema: JsonObject, takes: Json, refuses: Json])[] = [
+    [field(ids), { a: '42' }, { a: 'x' }],
+    [field({ type: 'string', not: { pattern: '[.][.]' } }), { a: 'a/b' }, { a: 'a/../b' }],
+    [field({ oneOf: [{ pattern: unread }, { pattern: `b${unread}` }] }), { a: 'x' }, { n: 1 }],
+    [field({ type: 'string', not: { pattern: unread } }), { a: 'x' }, { a: 1 }],
+    [field({}, { patternProperties: { [unread]: {} }, additionalProperties: false }), { a: 1, b: 1 }, { a: 1, n: 'x' }],
+    [field({ not: { $ref: 'https://x.example/a.json' } }), { a: 1 }, { b: 1 }],
+    [field({ oneOf: [{ $ref: '#/$defs/no' }, { $ref: '#/$defs/no' }] }), { a: 1 }, { b: 1 }],
+    [field({ not: { $ref: '#/properties/a' } }), { a: 1 }, { a: 1, n: 'x' }],
+    [field({ type: 'any', not: { type: 'any' } }), { a: 1 }, { a: 1, n: 'x' }],
+    [field({ required: true, not: { required: true } }), { a: 1 }, { b: 1 }],
+  ]
+  for (const [schema, takes, refuses] of cases) {
+    const definition = definitionIn({ name: 'x', inputSchema: schema, outputSchema: schema }, 'x')
+    const checks = [
+      compileSchema(argumentSchema(definition), 'x'),
+      foreignCheck(definition.outputSchema!, 'x'),
+      compileSchema(answerSchema({ message: 'which?', schema }), 'x'),
+    ]
+    for (const each of checks)
+      expect([schema, each.check(takes).ok, each.check(refuses).ok]).toEqual([schema, true, false])
+    // a model and a person are shown all of it
+    expect(compileSchema(argumentSchema(definition), 'x').json).toEqual(schema)
+  }
+})
 
 test('options that mean nothing are refused, and names that the server has not', async () => {
   for (const options of [

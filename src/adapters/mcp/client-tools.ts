@@ -34,7 +34,7 @@ import { callOverMcp } from './tool-call.ts'
 import {
   argumentSchema,
   definitionDigest,
-  harmless,
+  foreignCheck,
   shownDescription,
   toolName,
   toolRules,
@@ -219,7 +219,7 @@ function asTool(
   const name = toolName(definition, prefix)
   const rules = toolRules(definition, own(given, definition.name) ?? {}, hints === 'trusted')
   const { outputSchema } = definition
-  const output = outputSchema === undefined ? undefined : harmless(outputSchema, `tool "${name}"`)
+  const output = outputSchema === undefined ? undefined : foreignCheck(outputSchema, `tool "${name}"`)
   const parts = { connection, name, definition, output, effect: rules.effect, timeoutMs }
   return tool({
     name,

@@ -5,8 +5,8 @@
  * (tool-call.ts).
  */
 import { cut, digestJson, isObject, jsonBytes, own, type Json, type JsonObject } from '../../core/index.ts'
-import type { JsonSchema } from '../../edge/index.ts'
-import { harmless, isTooDeep } from './tool-definition.ts'
+import type { JsonSchema, StandardSchema } from '../../edge/index.ts'
+import { foreignCheck, foreignSchema, isTooDeep } from './tool-definition.ts'
 
 /** What a server asks: a message, and the form of the answer. */
 export interface Elicitation {
@@ -49,9 +49,13 @@ export const questionFor = ({ message, schema }: Elicitation, server: string, to
 })
 
 /** The schema of the answer of a person. */
-export const answerSchema = ({ schema }: Elicitation): JsonSchema => ({
-  anyOf: [harmless(schema, 'elicitation').json, { enum: [declines, cancels] }],
-})
+export function answerSchema({ schema }: Elicitation): StandardSchema<Json> {
+  const form = foreignCheck(schema, 'elicitation')
+  const words = { enum: [declines, cancels] }
+  return foreignSchema({ anyOf: [schema, words] }, (value) =>
+    value === declines || value === cancels ? { ok: true, value } : form.check(value),
+  )
+}
 
 /** The answer of a person, as the server is told it: with the defaults of its form for what was left out. */
 export function answerFrom(value: Json, { schema }: Elicitation): ElicitationAnswer {

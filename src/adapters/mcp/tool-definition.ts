@@ -5,7 +5,7 @@
  * server's hints come to, the check of arguments. Pure. Does not own: where pins are kept (pins.ts), calls
  * (tool-call.ts).
  * Holds: what a server says of its own tools makes oversight stricter, never looser. Nothing in a definition can keep a
- * check busy: patterns and references are left to the server.
+ * check busy, or refuse what the server would take: a check is bounded, and what cannot be read is left to the server.
  */
 import {
   cut,
@@ -19,7 +19,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../core/index.ts'
-import { compileSchema, type JsonSchema, type Schema, type StandardSchema } from '../../edge/index.ts'
+import { compileSchema, type Checked, type JsonSchema, type Schema, type StandardSchema } from '../../edge/index.ts'
 
 /** What a server says of a tool, as far as it is pinned. */
 export interface McpDefinition {
@@ -120,44 +120,28 @@ export function toolRules(
   return { sensitive: given.sensitive ?? destroys, effect: given.effect ?? repeatable }
 }
 
-/**
- * The schema of the arguments: the model is shown all of it, and what can be checked without harm is checked here. The
- * server checks all of it.
- */
-export function argumentSchema({ inputSchema, name }: McpDefinition): StandardSchema {
-  const schema = harmless(inputSchema, name)
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'reeve/mcp',
-      validate: (value) => {
-        const checked = schema.check(value as Json)
-        return checked.ok ? { value } : { issues: [{ message: checked.problem }] }
-      },
-      jsonSchema: { input: () => ({ type: 'object', ...inputSchema }) },
+/** The schema of the arguments. The model is shown all of it. */
+export function argumentSchema({ inputSchema, name }: McpDefinition): StandardSchema<Json> {
+  const schema = foreignCheck(inputSchema, name)
+  return foreignSchema({ type: 'object', ...inputSchema }, (value) => schema.check(value))
+}
+
+/** A schema that a server wrote, as others take schemas: what is shown of it, and its check. */
+export const foreignSchema = (shown: JsonSchema, check: (value: Json) => Checked<unknown>): StandardSchema<Json> => ({
+  '~standard': {
+    version: 1,
+    vendor: 'reeve/mcp',
+    validate: (value) => {
+      const checked = check(value as Json)
+      return checked.ok ? { value: checked.value as Json } : { issues: [{ message: checked.problem }] }
     },
-  }
-}
+    jsonSchema: { input: () => shown },
+  },
+})
 
-/** A schema of a server that is safe to check values with. */
-export const harmless = (schema: JsonSchema, where: string): Schema =>
-  compileSchema(withoutTraps(schema) as JsonSchema, where)
-
-/** Members of a schema that hold schemas by name. */
-const byName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
-/** Members whose values are data. */
-const data: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples', 'required', 'type'])
-/** A pattern may take for ever, and references may unfold without end. */
-const traps: ReadonlySet<string> = new Set(['pattern', 'patternProperties', '$ref', '$dynamicRef'])
-
-function withoutTraps(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map((each: Json) => withoutTraps(each))
-  if (!isObject(schema)) return schema
-  const entries = Object.entries(schema).flatMap(([member, value]): [string, Json][] => {
-    if (traps.has(member)) return []
-    if (data.has(member) || !byName.has(member) || !isObject(value))
-      return [[member, data.has(member) ? value : withoutTraps(value)]]
-    return [[member, Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutTraps(each)]))]]
-  })
-  return Object.fromEntries(entries)
-}
+/**
+ * The check of a schema that a server wrote. What cannot be read of it is not checked here: the server checks it as
+ * well.
+ */
+export const foreignCheck = (schema: JsonSchema, where: string): Schema =>
+  compileSchema(schema, where, undefined, { unread: 'leave' })

@@ -1,0 +1,112 @@
+/**
+ * Optional nulls: models send `null` for a member that they leave out.
+ *
+ * Owns: the value without such members: a `null` that its schema does not take, of a member that may be absent, at any
+ * depth and in whichever form of a union the rest then fits. Does not own: the check (json-schema.ts).
+ * Holds: what a value may be is decided by the check that follows; here nothing but such members is taken out.
+ */
+import { isObject, own, type Json, type JsonObject } from '../core/index.ts'
+import { Budget, BudgetSpent } from './json-schema/budget.ts'
+import type { CompiledJsonSchema, SchemaNode } from './json-schema.ts'
+
+/** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
+export function withoutOptionalNulls(value: Json, schema: CompiledJsonSchema): Json {
+  try {
+    return new Cleaning(schema).of(value, schema.root, new Set())
+  } catch (thrown) {
+    if (thrown instanceof BudgetSpent || thrown instanceof RangeError) return value
+    throw thrown
+  }
+}
+
+/** Steps of one cleaning. */
+class Cleaning {
+  readonly #schema: CompiledJsonSchema
+  readonly #budget = new Budget()
+
+  constructor(schema: CompiledJsonSchema) {
+    this.#schema = schema
+  }
+
+  /** `required`: names that are required by what stands around. */
+  of(value: Json, node: SchemaNode, required: ReadonlySet<string>): Json {
+    if (typeof value !== 'object' || value === null) return value
+    this.#budget.enter()
+    const here = new Set([...required, ...namesIn(node)])
+    let now = Array.isArray(value) ? this.#items(value as readonly Json[], node) : value
+    if (isObject(now)) now = this.#members(now, node, here)
+    for (const each of [
+      ...node.references.values(),
+      ...(node.several.get('allOf') ?? []),
+      ...this.#conditional(now, node),
+    ])
+      now = this.of(now, each, here)
+    for (const keyword of ['anyOf', 'oneOf']) now = this.#oneForm(now, node.several.get(keyword) ?? [], here)
+    this.#budget.depth -= 1
+    return now
+  }
+
+  #fits(value: Json, node: SchemaNode): boolean {
+    return this.#schema.fits(value, node, this.#budget)
+  }
+
+  #items(value: readonly Json[], node: SchemaNode): Json {
+    const isTuple = node.several.has('items')
+    const first = node.several.get(isTuple ? 'items' : 'prefixItems') ?? []
+    const rest = node.one.get(isTuple ? 'additionalItems' : 'items')
+    let changed = false
+    const items = value.map((each, i) => {
+      const sub = i < first.length ? first[i] : rest
+      const cleaned = sub === undefined ? each : this.of(each, sub, new Set())
+      changed ||= cleaned !== each
+      return cleaned
+    })
+    return changed ? items : value
+  }
+
+  #members(value: JsonObject, node: SchemaNode, required: ReadonlySet<string>): JsonObject {
+    const properties = node.named.get('properties')
+    const others = node.one.get('additionalProperties')
+    if (properties === undefined && others === undefined) return value
+    let changed = false
+    const kept = Object.entries(value).flatMap(([name, member]): (readonly [string, Json])[] => {
+      if (member === undefined) return []
+      const sub = properties?.get(name) ?? others
+      const isLeftOut =
+        member === null && properties?.has(name) === true && !required.has(name) && !this.#fits(null, sub!)
+      const cleaned = isLeftOut || sub === undefined ? member : this.of(member, sub, new Set())
+      changed ||= isLeftOut || cleaned !== member
+      return isLeftOut ? [] : [[name, cleaned]]
+    })
+    // fromEntries defines members: an assignment to "__proto__" would change what the copy inherits instead
+    return changed ? Object.fromEntries(kept) : value
+  }
+
+  /** Schemas that hold for this value only. */
+  #conditional(value: Json, node: SchemaNode): readonly SchemaNode[] {
+    const when = node.one.get('if')
+    const chosen = when === undefined ? undefined : node.one.get(this.#fits(value, when) ? 'then' : 'else')
+    const dependent = [...(node.named.get('dependentSchemas') ?? [])].flatMap(([name, each]) =>
+      isObject(value) && own(value, name) !== undefined ? [each] : [],
+    )
+    return chosen === undefined ? dependent : [chosen, ...dependent]
+  }
+
+  /** The value as the first of several forms takes it; as it is, if one does already, or none does then. */
+  #oneForm(value: Json, forms: readonly SchemaNode[], required: ReadonlySet<string>): Json {
+    if (forms.some((each) => this.#fits(value, each))) return value
+    for (const form of forms) {
+      const cleaned = this.of(value, form, required)
+      if (cleaned !== value && this.#fits(cleaned, form)) return cleaned
+    }
+    return value
+  }
+}
+
+function namesIn(node: SchemaNode, depth = 0): readonly string[] {
+  if (depth > 8) return []
+  const required = node.get('required')
+  const names = Array.isArray(required) ? (required as readonly Json[]).filter((each) => typeof each === 'string') : []
+  const around = [...node.references.values(), ...(node.several.get('allOf') ?? [])]
+  return [...names, ...around.flatMap((each) => namesIn(each, depth + 1))]
+}
