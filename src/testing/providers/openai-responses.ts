@@ -17,10 +17,7 @@ import {
 import { openaiErrorBody, openaiFailures, openaiLimitHeaders } from './openai.ts'
 import { spelledOut } from './openai-chat.ts'
 import { listAt, memberOf, textAt } from './wire.ts'
-import type { Frame, FrameStage, IdSource, ProviderRequest, ProviderRule, ProviderWire } from './wire.ts'
-
-/** What OpenAI refuses on this wire. */
-export const openaiResponsesRules: readonly ProviderRule[] = []
+import type { Frame, FrameStage, IdSource, ProviderRequest, ProviderWire } from './wire.ts'
 
 type Emit = (stage: FrameStage, type: string, members: JsonObject) => void
 
