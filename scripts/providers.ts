@@ -1,16 +1,24 @@
 /**
  * Prints what the strict providers refuse, each rule with its source, and plays random conversations against all of
- * them: `node scripts/providers.ts [--rules] [--count 1000] [--seed 1] [--preset groq]`. Exits with 1 if a request was
+ * them: `node scripts/providers.ts [--rules] [--count 1000] [--teams 100] [--seed 1]
+ * [--preset groq]`. Exits with 1 if a request was
  * refused: Reeve should have sent something else, or have said before the call that it cannot be sent.
  */
 import { parseArgs } from 'node:util'
 import { providerRules, strictProviderNames, type ProviderName } from '../src/testing/providers/index.ts'
-import { playConversation, stageFor, type PlayedConversation } from '../test/model/providers/conversations.ts'
+import {
+  playConversation,
+  stageFor,
+  type PlayedConversation,
+  type Stage,
+} from '../test/model/providers/conversations.ts'
+import { playTeam } from '../test/model/providers/teams.ts'
 
 const { values } = parseArgs({
   options: {
     rules: { type: 'boolean', default: false },
     count: { type: 'string', default: '1000' },
+    teams: { type: 'string', default: '100' },
     seed: { type: 'string', default: '1' },
     preset: { type: 'string' },
     verbose: { type: 'boolean', default: false },
@@ -21,7 +29,11 @@ const names = strictProviderNames.filter((name) => values.preset === undefined |
 if (names.length === 0) throw new Error(`unknown preset "${values.preset}"; known: ${strictProviderNames.join(', ')}`)
 
 for (const name of names) printRules(name)
-if (!values.rules && !(await playAll(Number(values.count), Number(values.seed)))) process.exitCode = 1
+if (!values.rules) {
+  const messages = await playAll('conversations', Number(values.count), playConversation)
+  const teams = await playAll('teams', Number(values.teams), playTeam)
+  if (!messages || !teams) process.exitCode = 1
+}
 
 function printRules(name: ProviderName): void {
   const rules = providerRules.filter(({ providers }) => providers.includes(name))
@@ -30,14 +42,19 @@ function printRules(name: ProviderName): void {
 }
 
 /** Whether nothing was refused. */
-async function playAll(count: number, seed: number): Promise<boolean> {
+async function playAll(
+  what: string,
+  count: number,
+  play: (stage: Stage, seed: number) => Promise<PlayedConversation>,
+): Promise<boolean> {
+  const seed = Number(values.seed)
   let clean = true
-  console.log(`\n${count} conversations, seed ${seed}`)
+  console.log(`\n${count} ${what}, seed ${seed}`)
   for (const [at, name] of names.entries()) {
     const share = Math.floor(count / names.length) + (at < count % names.length ? 1 : 0)
     const stage = await stageFor(name)
     const played: PlayedConversation[] = []
-    for (let n = 0; n < share; n++) played.push(await playConversation(stage, seed * 1_000_003 + at * 100_003 + n))
+    for (let n = 0; n < share; n++) played.push(await play(stage, seed * 1_000_003 + at * 100_003 + n))
     await stage.provider.close()
     clean = printPlayed(name, played) && clean
   }
@@ -48,7 +65,7 @@ function printPlayed(name: ProviderName, played: readonly PlayedConversation[]):
   const sum = (of: (one: PlayedConversation) => number): number => played.reduce((total, one) => total + of(one), 0)
   const refused = sum((one) => one.refused.length)
   console.log(
-    `${name.padEnd(12)} ${played.length} conversations, ${sum((one) => one.requests)} requests, ${refused} refused, ` +
+    `${name.padEnd(12)} ${played.length} played, ${sum((one) => one.requests)} requests, ${refused} refused, ` +
       `${sum((one) => one.said.length)} said before the call, ${sum((one) => one.failed.length)} failed otherwise`,
   )
   count(played, ({ refused: list }) => list.map(({ rule, why }) => [rule, why]))

@@ -20,6 +20,7 @@ import {
   type ProviderAnswer,
   type ProviderCall,
   type ProviderName,
+  type ProviderRequest,
   type RefusedRequest,
   type StrictProvider,
 } from '../../../src/testing/providers/index.ts'
@@ -259,13 +260,13 @@ const callsFrom = (chance: Chance, tools: readonly ToolSpec[]): readonly Provide
 export interface Stage {
   readonly provider: StrictProvider
   /** Set by the conversation that is played. */
-  reply: () => ProviderAnswer
+  reply: (request: ProviderRequest) => ProviderAnswer
 }
 
 /** Starts the provider of a preset for many conversations. */
 export async function stageFor(preset: ProviderName): Promise<Stage> {
-  const stage: { provider?: StrictProvider; reply: () => ProviderAnswer } = { reply: () => ({ text: 'yes' }) }
-  stage.provider = await strictProvider({ preset, answer: () => stage.reply() })
+  const stage: { provider?: StrictProvider; reply: Stage['reply'] } = { reply: () => ({ text: 'yes' }) }
+  stage.provider = await strictProvider({ preset, answer: (request) => stage.reply(request) })
   return stage as Stage
 }
 
