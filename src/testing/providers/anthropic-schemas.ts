@@ -80,23 +80,14 @@ const misused = ({ schema }: SchemaPlace): string | undefined =>
     ([keyword, value]) => Object.hasOwn(demands, keyword) && demands[keyword]?.(value) === false,
   )?.[0]
 
+const words = (list: string): readonly string[] => list.split(' ')
 const formats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
-const known = new Set([
-  ...['$schema', '$id', '$ref', '$defs', 'definitions', 'type', 'title', 'description', 'default', 'examples'],
-  ...[
-    'enum',
-    'const',
-    'anyOf',
-    'allOf',
-    'properties',
-    'required',
-    'additionalProperties',
-    'items',
-    'format',
-    'pattern',
-  ],
-  'minItems',
-])
+const known = new Set(
+  words(
+    '$schema $id $ref $defs definitions type title description default examples enum const anyOf allOf ' +
+      'properties required additionalProperties items format pattern minItems',
+  ),
+)
 
 /** What a grammar cannot be made of, in the vendor's words. */
 function unsupported({ schema, isRoot }: SchemaPlace): string | undefined {

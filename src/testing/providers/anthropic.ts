@@ -133,7 +133,7 @@ function endOf(answer: ProviderAnswer): JsonObject {
     stop_details:
       refused?.type === 'refusal' ? { type: 'refusal', category: null, explanation: wholeOf(refused.text) } : undefined,
     ...answer.finishDetails,
-  }) as JsonObject
+  })
 }
 
 function inputUsage(usage: ProviderUsage): JsonObject {
@@ -150,7 +150,7 @@ function outputUsage(usage: ProviderUsage): JsonObject {
   return present({
     output_tokens: usage.output ?? 5,
     output_tokens_details: usage.reasoning === undefined ? undefined : { thinking_tokens: usage.reasoning },
-  }) as JsonObject
+  })
 }
 
 const eventOf = (stage: FrameStage, data: JsonObject): Frame => ({ stage, event: textAt(data, 'type') ?? '', data })

@@ -3,7 +3,7 @@
  *
  * Owns: the rules, each with the place that says so. Does not own: their form on the wire (google.ts).
  */
-import { isObject, type Json, type JsonObject } from '../../core/index.ts'
+import { asText, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import { decoded, isWellFormed } from './content.ts'
 import { googleModel } from './google-models.ts'
 import { schemasIn } from './schemas.ts'
@@ -62,39 +62,46 @@ const setting = (request: ProviderRequest, camel: string): Json | undefined => e
 const callingOf = ({ body }: ProviderRequest): JsonObject | undefined =>
   objectEither(objectEither(body, 'toolConfig'), 'functionCallingConfig')
 
+const words = (list: string): readonly string[] => list.split(' ')
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const inBothCases = (names: readonly string[]): ReadonlySet<string> =>
   new Set(names.flatMap((name) => [name, snake(name)]))
 
-const members = inBothCases([
-  ...['contents', 'systemInstruction', 'tools', 'toolConfig', 'safetySettings', 'generationConfig', 'cachedContent'],
-  ...['model', 'labels', 'serviceTier', 'continuationToken', 'store'],
-])
-const partMembers = inBothCases([
-  ...['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'],
-  ...['toolCall', 'toolResponse', 'audioTranscription', 'thought', 'thoughtSignature', 'videoMetadata'],
-  ...['partMetadata', 'mediaResolution'],
-])
+const members = inBothCases(
+  words(
+    'contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent model ' +
+      'labels serviceTier continuationToken store',
+  ),
+)
+const partMembers = inBothCases(
+  words(
+    'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall ' +
+      'toolResponse audioTranscription thought thoughtSignature videoMetadata partMetadata mediaResolution',
+  ),
+)
 /** Of which a part has one. */
-const dataMembers = [
-  ...['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'],
-  ...['toolCall', 'toolResponse', 'audioTranscription'],
-]
-const schemaMembers = inBothCases([
-  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'items', 'maxItems', 'minItems', 'properties'],
-  ...['required', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'example', 'anyOf'],
-  ...['propertyOrdering', 'default', 'minimum', 'maximum'],
-])
+const dataMembers = words(
+  'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall ' +
+    'toolResponse audioTranscription',
+)
+const schemaMembers = inBothCases(
+  words(
+    'type format title description nullable enum items maxItems minItems properties required ' +
+      'minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default ' +
+      'minimum maximum',
+  ),
+)
 
-const mediaTypes: ReadonlySet<string> = new Set([
-  ...['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif', 'application/pdf', 'text/plain'],
-  ...['text/html', 'text/css', 'text/csv', 'text/xml', 'text/rtf', 'text/markdown', 'text/md', 'text/javascript'],
-  ...['application/x-javascript', 'text/x-python', 'application/x-python', 'application/rtf'],
-  ...['audio/wav', 'audio/x-wav', 'audio/mp3', 'audio/mpeg', 'audio/aiff', 'audio/aac', 'audio/ogg', 'audio/flac'],
-  ...['audio/mp4', 'audio/m4a', 'audio/webm', 'audio/opus', 'audio/pcm', 'audio/l16'],
-  ...['video/mp4', 'video/mpeg', 'video/mpegps', 'video/mov', 'video/quicktime', 'video/avi', 'video/x-flv'],
-  ...['video/mpg', 'video/webm', 'video/wmv', 'video/3gpp', 'video/flv', 'video/x-ms-wmv'],
-])
+const mediaTypes: ReadonlySet<string> = new Set(
+  words(
+    'image/png image/jpeg image/webp image/heic image/heif application/pdf text/plain text/html text/css ' +
+      'text/csv text/xml text/rtf text/markdown text/md text/javascript application/x-javascript ' +
+      'text/x-python application/x-python application/rtf audio/wav audio/x-wav audio/mp3 audio/mpeg ' +
+      'audio/aiff audio/aac audio/ogg audio/flac audio/mp4 audio/m4a audio/webm audio/opus audio/pcm ' +
+      'audio/l16 video/mp4 video/mpeg video/mpegps video/mov video/quicktime video/avi video/x-flv ' +
+      'video/mpg video/webm video/wmv video/3gpp video/flv video/x-ms-wmv',
+  ),
+)
 
 const lost =
   'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
@@ -273,7 +280,7 @@ const calls: readonly ProviderRule[] = [
         const [first] = callsIn(content)
         if (first === undefined || (either(first, 'thoughtSignature') ?? '') !== '') return undefined
         const name = textAt(callOf(first), 'name') ?? ''
-        return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\`, position ${begun + index + 2}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`
+        return `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${begun + index + 2}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`
       })
     },
   ),
@@ -378,7 +385,7 @@ const tools: readonly ProviderRule[] = [
       const strange = (names as readonly Json[]).find((name) => !known.includes(name as string))
       return strange === undefined
         ? undefined
-        : `allowed_function_names contains a function that is not declared: ${String(strange)}`
+        : `allowed_function_names contains a function that is not declared: ${asText(strange)}`
     },
   ),
   rule(
@@ -439,8 +446,12 @@ const typeProblem: SchemaProblem = (schema, at) => {
   if (Array.isArray(type))
     return `Invalid JSON payload received. Unknown name "type" at '${at}': Proto field is not repeating, cannot start list.`
   const name = typeof type === 'string' ? type.toUpperCase() : undefined
-  if (name !== undefined && !['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'].includes(name))
-    return `Invalid value at '${at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), "${String(type)}"`
+  if (
+    typeof type === 'string' &&
+    name !== undefined &&
+    !['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL'].includes(name)
+  )
+    return `Invalid value at '${at}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), "${type}"`
   const choices = listAt(schema, 'enum')
   if (choices.some((choice) => typeof choice !== 'string')) return `Invalid value at '${at}.enum[0]' (TYPE_STRING)`
   const owner = `* GenerateContentRequest.${at}`
@@ -451,7 +462,7 @@ const typeProblem: SchemaProblem = (schema, at) => {
   if (name === 'OBJECT' && Object.keys(properties ?? {}).length === 0)
     return `${owner}.properties: should be non-empty for OBJECT type\n`
   if (name === 'ARRAY' && objectAt(schema, 'items') === undefined) return `${owner}.items: missing field.\n`
-  const absent = listAt(schema, 'required').findIndex((key) => !Object.hasOwn(properties ?? {}, String(key)))
+  const absent = listAt(schema, 'required').findIndex((key) => !Object.hasOwn(properties ?? {}, asText(key)))
   return absent < 0 ? undefined : `${owner}.required[${absent}]: property is not defined\n`
 }
 
@@ -484,9 +495,9 @@ const formats: readonly ProviderRule[] = [
   rule('format-type', 'A schema of the answer needs a type that has one.', reference, (request) => {
     const type = setting(request, 'responseMimeType')
     const known = ['text/plain', 'application/json', 'application/xml', 'application/yaml', 'text/x.enum']
-    if (type !== undefined && !known.includes(String(type)))
+    if (type !== undefined && !known.includes(asText(type)))
       return '* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are `text/plain`, `application/json`, `application/xml`, `application/yaml` and `text/x.enum`.\n'
-    return hasJsonSchema(request) && !['application/json', 'text/x.enum'].includes(String(type))
+    return hasJsonSchema(request) && !['application/json', 'text/x.enum'].includes(asText(type ?? ''))
       ? '* GenerateContentRequest.generation_config.response_schema: response_schema requires response_mime_type to be application/json.\n'
       : undefined
   }),
@@ -559,8 +570,8 @@ const media: readonly ProviderRule[] = [
     'https://github.com/microsoft/vscode/issues/286628',
     (request) =>
       firstOf(filesOf(request), ([file]) => {
-        const type = either(file, 'mimeType')
-        return mediaTypes.has(String(type).split(';')[0] ?? '') ? undefined : `Unsupported MIME type: ${String(type)}`
+        const type = asText(either(file, 'mimeType') ?? '')
+        return mediaTypes.has(type.split(';')[0] ?? '') ? undefined : `Unsupported MIME type: ${type}`
       }),
   ),
   rule('media-bytes', 'A file is base64.', sdkTypes, (request) =>

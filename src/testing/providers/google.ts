@@ -156,7 +156,7 @@ function usageOf(usage: ProviderUsage, share: 'whole' | 'prompt' = 'whole'): Jso
     totalTokenCount: input + output,
     cachedContentTokenCount: usage.cached,
     thoughtsTokenCount: usage.reasoning,
-  }) as JsonObject
+  })
 }
 
 /** The parts on the wire; a text that comes in pieces is as many. */
