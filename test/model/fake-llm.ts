@@ -55,8 +55,6 @@ interface Alteration {
    * comes, ever. 'nothing': the connection dies before an answer. Default 'clean'.
    */
   readonly end?: 'clean' | 'reset' | 'open' | 'nothing'
-  /** Milliseconds between two events of a stream. */
-  readonly pace?: number
 }
 
 /** A request as it really was on the wire. */
@@ -298,8 +296,7 @@ async function forward(
   const text = altered.body ?? body
   response.writeHead(altered.status ?? answer.status, { ...headers, ...altered.headers })
   response.flushHeaders()
-  if (altered.pace !== undefined) await writeSlowly(response, text, altered.pace)
-  else if (altered.end === 'open') response.write(text)
+  if (altered.end === 'open') response.write(text)
   else if (altered.end === 'reset') response.write(text, () => response.socket?.resetAndDestroy())
   else response.end(text)
 }
@@ -313,14 +310,6 @@ async function passOn(
   response.writeHead(answer.status, headers)
   response.flushHeaders()
   for await (const piece of answer.body ?? []) response.write(piece)
-  response.end()
-}
-
-async function writeSlowly(response: ServerResponse, text: string, pace: number): Promise<void> {
-  for (const event of text.split(/(?<=\n\n)/)) {
-    response.write(event)
-    await new Promise((resolve) => setTimeout(resolve, pace))
-  }
   response.end()
 }
 
