@@ -57,4 +57,13 @@ export const openrouterChat: ChatDialect = {
 }
 
 /** What OpenRouter refuses, besides what all of this wire do. */
-export const openrouterRules: readonly ProviderRule[] = []
+export const openrouterRules: readonly ProviderRule[] = [
+  {
+    id: 'openrouter/model-id',
+    providers: ['openrouter'],
+    what: 'A model is named with its author: author/model.',
+    source: 'https://github.com/BerriAI/litellm/issues/24795',
+    check: ({ model }) =>
+      /^[^/\s]+\/[^/\s]+$/.test(model) || model === '' ? undefined : `${model} is not a valid model ID`,
+  },
+]

@@ -105,6 +105,12 @@ export const objectAt = (object: JsonObject | undefined, name: string): JsonObje
   return isObject(value) ? value : undefined
 }
 
+/** A member as an object, as a list of one; empty if it is none. */
+export const membersAt = (object: JsonObject | undefined, name: string): readonly JsonObject[] => {
+  const value = objectAt(object, name)
+  return value === undefined ? [] : [value]
+}
+
 /** A member as a text. */
 export const textAt = (object: JsonObject | undefined, name: string): string | undefined => {
   const value = memberOf(object, name)
