@@ -238,8 +238,13 @@ function pastFrom(chance: Chance, tools: readonly ToolSpec[]): readonly Message[
 }
 
 /** What the provider answers: texts and calls as real ones make them. */
-function replyFrom(chance: Chance, tools: readonly ToolSpec[], output: JsonObject | undefined): ProviderAnswer {
-  const calls = tools.length === 0 || chance.is(0.4) ? [] : callsFrom(chance, tools)
+function replyFrom(
+  chance: Chance,
+  preset: ProviderName,
+  tools: readonly ToolSpec[],
+  output: JsonObject | undefined,
+): ProviderAnswer {
+  const calls = tools.length === 0 || chance.is(0.4) ? [] : callsFrom(chance, preset, tools)
   return {
     ...(chance.is(0.3) && { reasoning: chance.of(['let me think', 'half \ud83d', '']) }),
     ...(calls.length === 0 || chance.is(0.4)
@@ -249,11 +254,17 @@ function replyFrom(chance: Chance, tools: readonly ToolSpec[], output: JsonObjec
   }
 }
 
-const callsFrom = (chance: Chance, tools: readonly ToolSpec[]): readonly ProviderCall[] =>
+/** Ids as servers make them: those that speak chat completions leave them out, repeat them, or make them long. */
+const idsOf = (preset: ProviderName, n: number): readonly (string | null)[] =>
+  preset === 'openai' || preset === 'anthropic'
+    ? ['call_same', `act:${n}`]
+    : [null, 'call_same', 'x'.repeat(60), '', `act:${n}`]
+
+const callsFrom = (chance: Chance, preset: ProviderName, tools: readonly ToolSpec[]): readonly ProviderCall[] =>
   Array.from({ length: chance.of([1, 1, 1, 2, 3]) }, (_, n) => ({
     name: chance.of(tools).name,
     ...(chance.is(0.1) ? { inputText: chance.of(['', '{"at":', 'null', '[]', '"a"']) } : { input: inputFrom(chance) }),
-    ...(chance.is(0.15) && { id: chance.of([null, 'call_same', 'x'.repeat(60), '', `act:${n}`]) }),
+    ...(chance.is(0.15) && { id: chance.of(idsOf(preset, n)) }),
   }))
 
 /** A provider of a preset that answers whatever the conversation at hand wants. */
@@ -281,7 +292,7 @@ export async function playConversation(stage: Stage, seed: number): Promise<Play
   const tools = toolsFrom(chance)
   const output = chance.maybe(0.3, () => (chance.is(0.7) ? chance.of(objectSchemas) : chance.of(otherSchemas)))
   const settings = settingsFrom(chance)
-  stage.reply = () => replyFrom(chance, tools, output)
+  stage.reply = () => replyFrom(chance, provider.preset, tools, output)
   const messages: Message[] = [
     ...(chance.is(0.8) ? [{ role: 'system' as const, content: textFrom(chance) }] : []),
     ...(chance.is(0.3) ? pastFrom(chance, tools) : []),

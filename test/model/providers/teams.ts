@@ -44,7 +44,7 @@ const at = (value: Json | undefined, ...path: readonly string[]): Json | undefin
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? (value as readonly Json[]) : [])
 
 const schemaOf = (...candidates: readonly (Json | undefined)[]): JsonObject | undefined =>
-  candidates.find((candidate) => isObject(candidate)) as JsonObject | undefined
+  candidates.find((candidate) => isObject(candidate))
 
 function offerOf({ body }: ProviderRequest): Offer {
   const flat = listOf(at(body, 'tools')).flatMap((each) => [each, ...listOf(at(each, 'functionDeclarations'))])
@@ -75,7 +75,7 @@ function offerOf({ body }: ProviderRequest): Offer {
 }
 
 /** A value that fits a schema, as far as its plain words go. */
-export function valueFor(schema: Json | undefined, chance: Chance, root: Json | undefined = schema, depth = 0): Json {
+function valueFor(schema: Json | undefined, chance: Chance, root: Json | undefined = schema, depth = 0): Json {
   if (!isObject(schema) || depth > 6) return 'text'
   const ref = at(schema, '$ref')
   if (typeof ref === 'string') return valueFor(at(root, ...ref.split('/').slice(1)), chance, root, depth + 1)
@@ -123,7 +123,7 @@ function brain(chance: Chance): (request: ProviderRequest) => ProviderAnswer {
     if (calls > 0) {
       const made = Array.from({ length: calls }, () => {
         const { name, schema } = chance.of(tools)
-        return { name, input: valueFor(schema, chance), ...(chance.is(0.1) && { id: chance.of([null, 'call_same']) }) }
+        return { name, input: valueFor(schema, chance), ...(chance.is(0.1) && { id: 'call_same' }) }
       })
       return { ...thoughts, calls: made, ...(chance.is(0.3) && { text: chance.of(['\n\n', 'One moment.', ' ']) }) }
     }
@@ -158,8 +158,7 @@ const outputs: readonly SchemaLike[] = [
 ]
 
 /** A tool as an MCP server gives it: plain JSON Schema. */
-const inputOf = (chance: Chance): SchemaLike =>
-  chance.is(0.5) ? chance.of(libraries) : (chance.of(objectSchemas) as unknown as SchemaLike)
+const inputOf = (chance: Chance): SchemaLike => (chance.is(0.5) ? chance.of(libraries) : chance.of(objectSchemas))
 
 function toolFrom(chance: Chance, n: number): Tool {
   const results: readonly Json[] = ['seen', 'half \ud83d', '', { a: ['\ude00'] }, null, 'x'.repeat(3000), [1, 2]]
@@ -193,7 +192,7 @@ function workerFrom(chance: Chance, name: string, model: Model, typed = false): 
     ...(chance.is(0.2) && { limits: { tokens: 50_000 } }),
     ...(chance.is(0.5) && { limits: { ownTurns: 4 } }),
     retry: { attempts: 1 },
-  }) as Agent
+  })
 }
 
 /** The forms of teams, by name. */
@@ -207,19 +206,19 @@ const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent
       limits: { turns: 16 },
       retry: { attempts: 1 },
       ...(chance.is(0.3) && { output: chance.of(outputs) }),
-    }) as Agent,
+    }),
   transfer: (chance, model) =>
     router({
       name: 'desk',
       model,
       workers: [workerFrom(chance, 'first', model), workerFrom(chance, 'second', model)],
       transfer: { returns: chance.of(['always', 'never', 'on-request']) },
-    }) as Agent,
+    }),
   sequence: (chance, model) =>
     sequential({
       name: 'line',
       agents: [workerFrom(chance, 'first', model), workerFrom(chance, 'second', model)],
-    }) as Agent,
+    }),
   parallel: (chance, model) =>
     sequential({
       name: 'fan',
@@ -227,7 +226,7 @@ const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent
         parallel({ name: 'both', agents: [workerFrom(chance, 'left', model), workerFrom(chance, 'right', model)] }),
         workerFrom(chance, 'last', model),
       ],
-    }) as Agent,
+    }),
   plan: (chance, model) =>
     team({
       name: 'crew',
@@ -236,20 +235,20 @@ const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent
       fallback: true,
       approvePlan: chance.is(0.3),
       limits: { turns: 20 },
-    }) as Agent,
+    }),
   table: (chance, model) =>
     roundtable({
       name: 'panel',
       agents: [workerFrom(chance, 'writer', model), workerFrom(chance, 'critic', model)],
       ...(chance.is(0.5) ? { speaker: 'auto' as const, model } : { speaker: 'round-robin' as const }),
       maxRounds: 3,
-    }) as Agent,
+    }),
   judged: (chance, model) =>
     reflect(workerFrom(chance, 'editor', model), {
       name: 'careful',
       judge: judge({ name: 'critic', criteria: ['It is short.'], model }),
       attempts: 2,
-    }) as Agent,
+    }),
 }
 
 /** Answers what a run waits for, as a person would: yes, no, or something else. */
