@@ -16,7 +16,15 @@ import {
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { resolveModel, type Model, type ModelRef, type Prices, type ToolSpec } from '../model/index.ts'
+import {
+  fewerTools,
+  resolveModel,
+  toolCountProblem,
+  type Model,
+  type ModelRef,
+  type Prices,
+  type ToolSpec,
+} from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
@@ -84,6 +92,8 @@ export interface ModelAgentParts {
   /** Why it cannot begin with this edge. */
   readonly refusal?: (edge: Edge) => Failure | undefined
   readonly problems: () => readonly AgentProblem[]
+  /** How many tools its model is offered at the start of a run. Default: its own tools. */
+  readonly toolCount?: () => number
 }
 
 /** A model agent. */
@@ -163,8 +173,17 @@ export class ModelAgent extends DefinedAgent {
   }
 
   problems(): readonly AgentProblem[] {
-    const { definition, setup, problems } = this.#parts
-    return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
+    const { definition, setup, problems, toolCount } = this.#parts
+    const found = [
+      ...problems(),
+      ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`),
+    ]
+    // the tools of a definition with problems cannot be counted
+    if (found.length > 0) return found
+    const { mostTools, id } = setup.model
+    if (mostTools === undefined) return []
+    const problem = toolCountProblem(toolCount?.() ?? setup.tools.length, mostTools, `"${id}"`)
+    return problem === undefined ? [] : [`agent "${this.name}": ${problem}. ${fewerTools}`]
   }
 }
 

@@ -106,6 +106,12 @@ const handled: ReadonlySet<string> = new Set([
   ...['additionalProperties', ...numberWords, ...textWords, ...listWords],
 ])
 
+/** Names are texts in any case. */
+const isUntold = (word: string, value: Json | undefined): boolean =>
+  !handled.has(word) &&
+  !word.startsWith('x-') &&
+  !(word === 'propertyNames' && isObject(value) && Object.keys(value).every((each) => each === 'type'))
+
 const jsonTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'])
 
 const listOf = (given: Json | undefined): readonly Json[] => (Array.isArray(given) ? (given as readonly Json[]) : [])
@@ -113,6 +119,9 @@ const textsOf = (given: Json | undefined): readonly string[] =>
   listOf(given).filter((each): each is string => typeof each === 'string')
 const isAnything = (schema: Json): boolean =>
   schema === true || (isObject(schema) && Object.keys(schema).every((word) => annotations.has(word)))
+/** Libraries write `never` and `undefined` as what is not anything. */
+const isNever = (schema: Json): boolean =>
+  schema === false || (isObject(schema) && isObject(schema['not']) && Object.keys(schema['not']).length === 0)
 const annotations: ReadonlySet<string> = new Set(['description', 'title', 'default', 'examples', '$comment'])
 
 /** Writes one schema in one dialect. */
@@ -245,7 +254,7 @@ class Writer {
     const isBare = Object.keys(common).every((word) => word === 'type')
     const forms: JsonObject[] = []
     for (const way of ways) {
-      if (way === false) continue
+      if (isNever(way)) continue
       const whole =
         isBare && (!isObject(way) || refOf(way) !== undefined || way['type'] !== undefined)
           ? way
@@ -271,7 +280,7 @@ class Writer {
   }
 
   #plain(node: JsonObject, depth: number): JsonObject {
-    const left = new Set(Object.keys(node).filter((word) => !handled.has(word) && !word.startsWith('x-')))
+    const left = new Set(Object.keys(node).filter((word) => isUntold(word, node[word])))
     const types = typesOf(node)
     const values = this.#values(node, types, left)
     if (values !== undefined && 'anyOf' in values) return { ...texts(node), ...values }
@@ -362,7 +371,7 @@ class Writer {
     const members: [string, JsonObject][] = []
     let isOpened = own(node, 'patternProperties') !== undefined
     for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
-      if (schema === false) continue
+      if (isNever(schema)) continue
       if (propertyName !== undefined && !propertyName.test(name)) {
         left.add('properties')
         isOpened = true
