@@ -37,3 +37,22 @@ export {
 export type { MakeWorker } from './worker/stage.ts'
 export type { WorkerPart, WorkerToolIO, WorkerTurn } from './worker/part.ts'
 export { workerTable } from './worker/table.ts'
+export {
+  providerRules,
+  strictProvider,
+  strictProviderNames,
+  type FailureKind,
+  type ProviderAnswer,
+  type ProviderBreak,
+  type ProviderCall,
+  type ProviderFailure,
+  type ProviderName,
+  type ProviderPart,
+  type ProviderReply,
+  type ProviderRequest,
+  type ProviderRule,
+  type ProviderUsage,
+  type RefusedRequest,
+  type StrictProvider,
+  type StrictProviderOptions,
+} from './providers/index.ts'
