@@ -4,11 +4,13 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelPart } from '../../../src/core/index.ts'
 import { resolveModel, type ModelAnswer } from '../../../src/model/index.ts'
-import { strictProvider, type ProviderName, type ProviderReply } from '../../../src/testing/providers/index.ts'
+import {
+  strictProvider,
+  strictProviderNames,
+  type ProviderName,
+  type ProviderReply,
+} from '../../../src/testing/providers/index.ts'
 import { asking, failureOf, sink, until } from '../requests.ts'
-
-/** Those on the two wires of OpenAI. */
-const names: readonly ProviderName[] = ['openai', 'openai-chat', 'groq', 'openrouter', 'vllm', 'llamacpp', 'ollama']
 
 async function asked(
   preset: ProviderName,
@@ -22,7 +24,7 @@ async function asked(
   return { answer, parts }
 }
 
-describe.each(names)('%s', (preset) => {
+describe.each(strictProviderNames)('%s', (preset) => {
   test.each([true, false])('text, reasoning, two calls and usage arrive, streamed %s', async (streamed) => {
     const { answer, parts } = await asked(
       preset,
