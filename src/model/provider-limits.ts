@@ -66,7 +66,7 @@ const openaiStrict: SchemaDialect = {
 const openai: SchemaDialect = { ...portable, id: 'openai', patterns: 'plain', strict: openaiStrict }
 
 /** Anthropic refuses other names of properties in a tool's input. */
-const anthropic: SchemaDialect = { ...portable, id: 'anthropic', propertyName: /^[\w.-]{1,64}$/ }
+const anthropic: SchemaDialect = { ...portable, id: 'anthropic', propertyName: /^[\w.-]{1,64}$/, mostUnions: 16 }
 
 /** Google: `const` and enums of other values than texts and numbers are unknown, references may not loop. */
 const google: SchemaDialect = {
@@ -125,6 +125,7 @@ const table: readonly Row[] = [
       'https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use',
       'https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations',
       'https://github.com/anthropics/claude-code/issues/27337 (no union at the root)',
+      'https://github.com/mozilla/bugbug/pull/6129 (16 unions in a format)',
     ],
   },
   {
@@ -163,15 +164,23 @@ const table: readonly Row[] = [
     ],
   },
   {
-    // behind it may be any vendor; a format is dropped where the vendor has none
+    // behind it may be any vendor, most of them speak OpenAI's wire; a format is dropped where the vendor has none
     names: ['openrouter', 'gateway'],
+    tools: 128,
     dialect: { ...google, id: 'any', propertyName: anthropic.propertyName!, strict: openaiStrict },
     output: 'schema',
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['openaiCompatible', 'openrouter'],
-    sources: ['https://openrouter.ai/docs/features/structured-outputs'],
-    models: [{ models: /^openai\//, tools: 128, description: 1_024, output: 'strict', outputBesideTools: 'strict' }],
+    sources: [
+      'https://openrouter.ai/docs/features/structured-outputs',
+      'https://openrouter.ai/docs/features/tool-calling (what the vendor behind it refuses is handed on)',
+    ],
+    models: [
+      { models: /^(?:anthropic|mistralai)\//, tools: Infinity },
+      { models: /^google\//, tools: 512 },
+      { models: /^openai\//, tools: 128, description: 1_024, output: 'strict', outputBesideTools: 'strict' },
+    ],
   },
   {
     // the grammar of a format leaves no room for calls
@@ -224,14 +233,13 @@ const table: readonly Row[] = [
   },
   {
     names: ['xai', 'cerebras', 'fireworks', 'togetherai', 'deepinfra', 'cohere', 'perplexity', 'amazon-bedrock'],
-    tools: 128,
     dialect: { ...portable, id: 'hosted', propertyName: anthropic.propertyName! },
     output: 'schema',
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: [],
     sources: [
-      'https://docs.x.ai/docs/guides/function-calling (128 functions)',
+      'https://docs.x.ai/docs/guides/structured-outputs',
       'https://inference-docs.cerebras.ai/capabilities/structured-outputs (not with tools)',
       'https://docs.cohere.com/docs/structured-outputs (not with tools)',
     ],

@@ -25,6 +25,8 @@ export interface SchemaDialect {
   readonly loops?: boolean
   /** Which names of properties are taken. Default: all. */
   readonly propertyName?: RegExp
+  /** The most parts with several types (unions and lists of types) in a format. Default: any number. */
+  readonly mostUnions?: number
   /** The dialect of schemas that are declared strict. */
   readonly strict?: SchemaDialect
 }
@@ -35,7 +37,7 @@ export interface WrittenOutput {
   /** The value stands in the member `value` of an object. */
   readonly wrapped: boolean
   readonly strict: boolean
-  /** It is too large to be sent: it can only be told in words. */
+  /** It is too large for a format: it is told in words, or given to a tool. */
   readonly tooLarge: boolean
 }
 
@@ -86,7 +88,23 @@ function writeOutput(schema: JsonObject, dialect: SchemaDialect): WrittenOutput 
         required: [wrapperMember],
         additionalProperties: false,
       }
-  return { schema: writer.whole(value), wrapped: !isObjectRoot, strict: false, tooLarge: writer.isTooLarge }
+  const whole = writer.whole(value)
+  const { mostUnions = Infinity } = dialect
+  return {
+    schema: whole,
+    wrapped: !isObjectRoot,
+    strict: false,
+    tooLarge: writer.isTooLarge || unionsIn(whole) > mostUnions,
+  }
+}
+
+/** The parts of a written schema that have several types. */
+function unionsIn(schema: Json | undefined): number {
+  if (!isObject(schema)) return 0
+  const below = ['properties', '$defs'].flatMap((word) => (isObject(schema[word]) ? Object.values(schema[word]) : []))
+  const inner = [...below, ...listOf(schema['anyOf']), schema['items'], schema['additionalProperties']]
+  const own = schema['anyOf'] !== undefined || Array.isArray(schema['type']) ? 1 : 0
+  return inner.reduce<number>((sum, each) => sum + unionsIn(each), own)
 }
 
 const withProperties = (schema: JsonObject): JsonObject =>

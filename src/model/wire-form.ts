@@ -44,7 +44,7 @@ export function wireForm(request: ModelRequest, limits: ProviderLimits, model: s
   const callable = tools.length > 0 && toolChoice !== 'none'
   const asked = callable ? limits.outputBesideTools : limits.output
   const written = outputSchema(output, limits.dialect, asked === 'strict')
-  const way = written.tooLarge && (asked === 'schema' || asked === 'strict') ? 'none' : asked
+  const way = written.tooLarge && asked !== 'json' ? (callable ? 'answer-tool' : 'none') : asked
   if (way === 'answer-tool') {
     const name = freeName(tools)
     sent.push({
@@ -179,20 +179,34 @@ class WrapperReader implements PartReader {
 }
 
 /**
- * The value of a wrapper, as it was written: numbers keep all their digits. A text that is no wrapper stays as it is.
+ * The value of a wrapper, as it was written: numbers keep all their digits. A text that is no wrapper stays as it is, and
+ * so do thoughts in front of it.
  */
 export function unwrapped(text: string): string {
-  const found = /^\s*(?:```\w*\s*)?\{\s*"value"\s*:\s*([^]*?)\s*\}\s*(?:```\s*)?$/.exec(text)
-  const inner = found?.[1]
-  if (inner === undefined) return text
+  const end = Math.max(text.lastIndexOf('</think>'), text.lastIndexOf('</thinking>'))
+  const thought = end === -1 ? '' : text.slice(0, text.indexOf('>', end) + 1)
+  const body = unfenced(text.slice(thought.length).trim())
+  if (!body.startsWith('{') || !body.endsWith('}')) return text
+  const name = `"${wrapperMember}"`
+  const inside = body.slice(1, -1).trimStart()
+  const rest = inside.startsWith(name) ? inside.slice(name.length).trimStart() : ''
+  if (!rest.startsWith(':')) return text
+  const inner = rest.slice(1).trim()
   try {
-    // of two members with this name, or of others beside it, it would not be clear which is meant
+    // with other members beside it this would be no JSON
     JSON.parse(inner)
-    return inner
+    return `${thought}${inner}`
   } catch {
     return text
   }
 }
+
+const fence = '```'
+
+const unfenced = (text: string): string =>
+  text.startsWith(fence) && text.endsWith(fence) && text.includes('\n')
+    ? text.slice(text.indexOf('\n') + 1, -fence.length).trim()
+    : text
 
 /**
  * Makes a text of a call of the answer tool. Until the answer has ended nobody knows whether it is one: texts are held
