@@ -2,6 +2,7 @@
  * Schemas, typed output and tools over every wire, to servers that refuse what the vendors refuse: nothing is refused, and
  * the answer has the form that was asked for, whatever form was sent.
  */
+import { createOpenAI } from '@ai-sdk/openai'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
@@ -9,12 +10,13 @@ import { z } from 'zod'
 import * as mini from 'zod/mini'
 import * as z3 from 'zod/v3'
 import { isObject, jsonIn, type Json, type JsonObject } from '../../src/core/index.ts'
-import { compileSchema, type SchemaLike } from '../../src/edge/index.ts'
+import { compileSchema, schemaProblem, type SchemaLike } from '../../src/edge/index.ts'
 import { resolveModel, type ToolSpec } from '../../src/model/index.ts'
 import { limitsOfId, limitsOfObject } from '../../src/model/provider-limits.ts'
 import { isStrict, outputSchema, toolSchema } from '../../src/model/schema-dialect.ts'
 import { unwrapped } from '../../src/model/wire-form.ts'
 import { strictProvider, strictProviderNames, type ProviderRequest } from '../../src/testing/providers/index.ts'
+import { dice } from '../dice.ts'
 import { asking, failureOf, sink } from './requests.ts'
 
 const Node4 = z.object({
@@ -219,5 +221,289 @@ describe.each(models)('$preset, $name', ({ preset, other }) => {
       const shown = parts.map((part) => (part.type === 'text.delta' ? part.text : '')).join('')
       expect(shown).toBe(answer.text)
     }
+  })
+})
+
+describe('looser, never stricter', () => {
+  const dialects = ['openai', 'anthropic', 'google', 'openrouter', 'vllm', 'groq', 'mine'].map(
+    (name) => limitsOfId(name, 'm').dialect,
+  )
+  const fits = (value: Json, schema: JsonObject) => schemaProblem(value, schema, schema)
+
+  test('what an author’s schema takes, the schema that is sent takes: the forms above', () => {
+    for (const [name, [schema, value]] of [...objectForms, ...Object.entries(roots)]) {
+      const json = jsonOf(schema)
+      for (const dialect of [...dialects, ...dialects.flatMap(({ strict }) => strict ?? [])]) {
+        if (isObject(value))
+          expect([name, dialect.id, fits(value, toolSchema(json, dialect))]).toEqual([name, dialect.id, undefined])
+        const sent = outputSchema(json, dialect, true)
+        expect([name, dialect.id, fits(sent.wrapped ? { value } : value, sent.schema)]).toEqual([
+          name,
+          dialect.id,
+          undefined,
+        ])
+      }
+    }
+  })
+
+  const names = ['a', 'b', 'c']
+  const values: readonly Json[] = [null, true, 1, 2.5, -3, '', 'ab', 'x', [], [1], ['x', 1], {}]
+
+  /** A random schema; a form of a union at the root is closed. */
+  function schemaOf(roll: () => number, depth: number, closed = false): JsonObject {
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
+    const inner = () => (roll() < 0.1 ? roll() < 0.5 : schemaOf(roll, depth - 1))
+    const some = () => Array.from({ length: 1 + Math.floor(roll() * 2) }, inner)
+    const kind =
+      depth <= 0
+        ? pick(['number', 'string', 'values', 'any'])
+        : pick(['number', 'string', 'values', 'list', 'tuple', 'object', 'object', 'union', 'all', 'beside', 'loop'])
+    switch (closed ? 'object' : kind) {
+      case 'number':
+        return pick<JsonObject>([
+          { type: 'number' },
+          { type: 'integer', minimum: 0 },
+          { type: ['number', 'null'], exclusiveMaximum: 2 },
+          { type: 'number', not: { const: 1 } },
+        ])
+      case 'string':
+        return pick<JsonObject>([
+          { type: 'string' },
+          { type: 'string', minLength: 1 },
+          { type: 'string', pattern: '^a' },
+          { type: 'string', nullable: true },
+        ])
+      case 'values':
+        return pick<JsonObject>([
+          { enum: [1, 'x', null] },
+          { const: true },
+          { type: 'string', const: 'x' },
+          { enum: ['ab'] },
+          { enum: [[1], 2.5] },
+        ])
+      case 'list':
+        return { type: 'array', items: inner(), ...(roll() < 0.3 && { minItems: 1, uniqueItems: true }) }
+      case 'tuple':
+        return { type: 'array', prefixItems: some(), items: roll() < 0.5 ? false : inner() }
+      case 'object': {
+        const members = names.filter(() => roll() < 0.6).map((name) => [name, inner()] as const)
+        const more = roll()
+        return {
+          type: 'object',
+          properties: Object.fromEntries(members),
+          ...(roll() < 0.5 && { required: names.filter(() => roll() < 0.3) }),
+          ...(closed || more < 0.4
+            ? { additionalProperties: false }
+            : more < 0.6
+              ? { additionalProperties: inner() }
+              : {}),
+          ...(!closed && roll() < 0.2 && { patternProperties: { '^b': inner() } }),
+          ...(roll() < 0.1 && { maxProperties: 2 }),
+        }
+      }
+      case 'union':
+        return { [pick(['anyOf', 'oneOf'])]: some() }
+      case 'all':
+        return { allOf: some() }
+      case 'beside':
+        return { ...schemaOf(roll, depth - 1), [pick(['anyOf', 'oneOf', 'allOf'])]: some() }
+      case 'loop':
+        // a reference that leads to itself at once means nothing
+        return {
+          type: 'object',
+          properties: { a: { $ref: '#/$defs/it' }, b: { anyOf: [{ $ref: '#/$defs/it' }, inner()] } },
+        }
+      default:
+        return {}
+    }
+  }
+
+  /** Values near to the schemas above. */
+  const valueOf = (roll: () => number, depth: number): Json => {
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
+    if (depth <= 0 || roll() < 0.4) return pick(values)
+    return roll() < 0.3
+      ? Array.from({ length: Math.floor(roll() * 3) }, () => valueOf(roll, depth - 1))
+      : Object.fromEntries(names.filter(() => roll() < 0.5).map((name) => [name, valueOf(roll, depth - 1)]))
+  }
+
+  test('what an author’s schema takes, the schema that is sent takes: 1,500 random schemas', () => {
+    const roll = dice(7)
+    let taken = 0
+    for (let i = 0; i < 1_500; i++) {
+      const it = schemaOf(roll, 2)
+      const isClosed = roll() < 0.3
+      const form: JsonObject = isClosed
+        ? { anyOf: [schemaOf(roll, 2, true), schemaOf(roll, 2, true)] }
+        : schemaOf(roll, 3)
+      const json: JsonObject = { ...form, $defs: { it } }
+      // of open forms a tool's input keeps what each says of a member, although another takes anything there
+      const isExact = isClosed || !['anyOf', 'oneOf', 'allOf'].some((word) => form[word] !== undefined)
+      for (let n = 0; n < 12; n++) {
+        const value = valueOf(roll, 3)
+        if (fits(value, json) !== undefined) continue
+        taken++
+        for (const dialect of dialects) {
+          const tool = toolSchema(json, dialect)
+          if (isObject(value) && isExact && fits(value, tool) !== undefined)
+            throw new Error(JSON.stringify({ json, value, tool, dialect: dialect.id }))
+          const sent = outputSchema(json, dialect, true)
+          if (fits(sent.wrapped ? { value } : value, sent.schema) !== undefined)
+            throw new Error(JSON.stringify({ json, value, sent, dialect: dialect.id }))
+          expect(sent.strict && !isStrict(sent.schema)).toBe(false)
+        }
+      }
+    }
+    expect(taken).toBeGreaterThan(1_000)
+  })
+
+  test('a schema that grows with every look at it has an end', () => {
+    const wide: JsonObject = {
+      $defs: Object.fromEntries(
+        Array.from({ length: 8 }, (_, i) => [
+          `d${i}`,
+          {
+            type: 'object',
+            properties: Object.fromEntries(Array.from({ length: 8 }, (_, j) => [`p${j}`, { $ref: `#/$defs/d${j}` }])),
+          },
+        ]),
+      ),
+      $ref: '#/$defs/d0',
+    }
+    const text = JSON.stringify(toolSchema(wide, limitsOfId('google', 'gemini-3').dialect))
+    expect(text.length).toBeLessThan(1_000_000)
+    expect(outputSchema(wide, limitsOfId('google', 'gemini-3').dialect, false).tooLarge).toBe(true)
+  })
+})
+
+describe('the wrapper', () => {
+  test.each([
+    ['{"value":["a"]}', '["a"]'],
+    [' { "value" : 2512292042121000001 } ', '2512292042121000001'],
+    ['```json\n{"value":{"a":1}}\n```', '{"a":1}'],
+    ['<think>{"value":1}</think>\n{"value":2}', '<think>{"value":1}</think>2'],
+    ['["a"]', '["a"]'],
+    ['{"value":1,"more":2}', '{"value":1,"more":2}'],
+    ['{"value":1', '{"value":1'],
+    ['No.', 'No.'],
+  ])('%s is read as %s', (text, value) => expect(unwrapped(text)).toBe(value))
+
+  test('a text of many spaces and brackets is read at once', () => {
+    const hostile = `{"value":${' '.repeat(200_000)}${'}'.repeat(200_000)}`
+    expect(unwrapped(hostile)).toBe(hostile)
+  })
+})
+
+describe('the tool for the answer', () => {
+  const output = jsonOf(z.object({ verdict: z.enum(['ship', 'hold']) }))
+  const tools = [toolOf({ type: 'object', properties: {} })]
+  const answered = async (
+    answer: Parameters<typeof strictProvider>[0]['answer'],
+    more: Partial<Parameters<typeof asking>[1]> = {},
+  ) => {
+    await using provider = await strictProvider({ preset: 'groq', answer })
+    const { emit, parts } = sink()
+    const made = await resolveModel(provider.model, provider.options).call(
+      asking('go', { tools, outputSchema: output, emit, ...more }),
+    )
+    return { made, parts, request: provider.requests[0]! }
+  }
+
+  test('its call is the answer, and words beside it are not', async () => {
+    const { made, parts } = await answered([
+      { text: 'Here it is:', calls: [{ name: 'final_answer', input: { verdict: 'ship' } }] },
+    ])
+    expect([made.text, made.calls, made.finish]).toEqual(['{"verdict":"ship"}', [], 'stop'])
+    expect(parts.some((part) => part.type.startsWith('tool-input'))).toBe(false)
+  })
+
+  test('beside other calls it is early: those are made first', async () => {
+    const { made } = await answered([
+      { text: 'Looking.', calls: [{ name: 'do_it' }, { name: 'final_answer', input: { verdict: 'ship' } }] },
+    ])
+    expect([made.text, made.calls.map(({ name }) => name), made.finish]).toEqual(['Looking.', ['do_it'], 'tool-calls'])
+  })
+
+  test('two answers that differ are no answer, the same twice is one', async () => {
+    const say = (verdict: string) => ({ name: 'final_answer', input: { verdict } })
+    expect((await answered([{ calls: [say('ship'), say('ship')] }])).made.text).toBe('{"verdict":"ship"}')
+    const { made } = await answered([{ calls: [say('ship'), say('hold')] }])
+    expect(made.text).toBe('{"verdict":"ship"}\n{"verdict":"hold"}')
+  })
+
+  test('a text is an answer as well, and a tool of that name keeps it', async () => {
+    expect((await answered(['{"verdict":"hold"}'])).made.text).toBe('{"verdict":"hold"}')
+    const own = [toolOf({ type: 'object', properties: {} }, 'final_answer')]
+    const { made, request } = await answered([{ calls: [{ name: 'final_answer' }] }], { tools: own })
+    expect(made.calls.map(({ name }) => name)).toEqual(['final_answer'])
+    expect(request.text).toContain('final_answer_2')
+  })
+
+  test('without tools, or where none may be called, there is none', async () => {
+    expect((await answered(['{"verdict":"hold"}'], { tools: [] })).request.body['tools']).toBeUndefined()
+    expect((await answered(['{"verdict":"hold"}'], { toolChoice: 'none' })).request.text).not.toContain('final_answer')
+  })
+})
+
+describe('tools', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, i) => toolOf({ type: 'object', properties: {} }, `t${i}`))
+
+  test.each([
+    ['openai', 128],
+    ['openai-chat', 128],
+    ['google', 512],
+  ] as const)(
+    '%s is asked with %i of them, and with one more the call fails before it is sent',
+    async (preset, most) => {
+      await using provider = await strictProvider({ preset, answer: () => 'ok' })
+      const model = resolveModel(provider.model, provider.options)
+      expect((await model.call(asking('go', { tools: many(most) }))).text).toBe('ok')
+      const failed = await failureOf(model, asking('go', { tools: many(most + 1) }))
+      expect(failed).toMatchObject({ code: 'tool.invalid', class: 'validation' })
+      expect(failed.message).toContain(`${most + 1} tools are offered`)
+      expect(provider.requests).toHaveLength(1)
+    },
+  )
+
+  test('a description that is too long goes on in the system message, never in the middle of a character', async () => {
+    await using provider = await strictProvider({ preset: 'openai-chat', answer: () => 'ok' })
+    const description = `${'w'.repeat(1_024 - ' […] (continued in the system message)'.length - 1)}😀 and ${'more '.repeat(400)}`
+    const tools = [{ ...toolOf({ type: 'object', properties: {} }), description }]
+    await resolveModel(provider.model, provider.options).call(asking('go', { tools }))
+    expect(provider.refused).toEqual([])
+    const { text } = provider.requests[0]!
+    expect(text.isWellFormed()).toBe(true)
+    expect(text).toContain('(continued in the system message)')
+    expect(text).toContain(JSON.stringify(description).slice(1, -1))
+  })
+})
+
+describe('model objects of the AI SDK', () => {
+  test.each([
+    ['openai.responses', 'gpt-5', 'strict', 'strict'],
+    ['azure.chat', 'gpt-4o', 'strict', 'strict'],
+    ['anthropic.messages', 'claude-sonnet-5', 'schema', 'schema'],
+    ['google.vertex.anthropic.messages', 'claude-sonnet-5', 'schema', 'schema'],
+    ['google.generative-ai', 'gemini-2.5-pro', 'schema', 'schema'],
+    ['google.vertex.chat', 'gemma-3', 'none', 'answer-tool'],
+    ['groq.chat', 'llama-3.3-70b', 'none', 'answer-tool'],
+    ['mistral.chat', 'mistral-large', 'schema', 'answer-tool'],
+    ['amazon-bedrock', 'anthropic.claude', 'schema', 'answer-tool'],
+    ['deepseek.chat', 'deepseek-chat', 'json', 'answer-tool'],
+    ['somebody.else', 'm', 'schema', 'answer-tool'],
+  ])('%s %s: %s, beside tools %s', (provider, modelId, output, beside) => {
+    const limits = limitsOfObject(provider, modelId)
+    expect([limits.output, limits.outputBesideTools]).toEqual([output, beside])
+    expect(limits.sources.length).toBeGreaterThan(0)
+  })
+
+  test('a schema that is not strict is not declared strict', async () => {
+    await using provider = await strictProvider({ preset: 'openai', answer: () => '{"a":"x"}' })
+    const openai = createOpenAI({ baseURL: `${provider.url}/v1`, apiKey: provider.options.apiKeys['openai'] ?? '' })
+    const outputSchema = jsonOf(z.object({ a: z.string(), b: z.string().optional() }))
+    await resolveModel(openai('gpt-5')).call(asking('go', { tools: [], outputSchema }))
+    expect(provider.refused).toEqual([])
+    expect(provider.requests[0]!.body['text']).toMatchObject({ format: { strict: false } })
   })
 })
