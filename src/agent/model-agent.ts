@@ -16,15 +16,7 @@ import {
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import {
-  fewerTools,
-  resolveModel,
-  toolCountProblem,
-  type Model,
-  type ModelRef,
-  type Prices,
-  type ToolSpec,
-} from '../model/index.ts'
+import { resolveModel, type Model, type ModelRef, type Prices, type ToolSpec } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
@@ -173,17 +165,13 @@ export class ModelAgent extends DefinedAgent {
   }
 
   problems(): readonly AgentProblem[] {
-    const { definition, setup, problems, toolCount } = this.#parts
-    const found = [
-      ...problems(),
-      ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`),
-    ]
-    // the tools of a definition with problems cannot be counted
-    if (found.length > 0) return found
-    const { mostTools, id } = setup.model
-    if (mostTools === undefined) return []
-    const problem = toolCountProblem(toolCount?.() ?? setup.tools.length, mostTools, `"${id}"`)
-    return problem === undefined ? [] : [`agent "${this.name}": ${problem}. ${fewerTools}`]
+    const { definition, setup, problems } = this.#parts
+    return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
+  }
+
+  toolCount(): number {
+    const { toolCount, setup } = this.#parts
+    return toolCount?.() ?? setup.tools.length
   }
 }
 

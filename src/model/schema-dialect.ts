@@ -55,7 +55,7 @@ const written = new WeakMap<JsonObject, Map<string, unknown>>()
 
 function remembered<T>(schema: JsonObject, key: string, make: () => T): T {
   let made = written.get(schema)
-  if (made === undefined) written.set(schema, (made = new Map()))
+  if (made === undefined) written.set(schema, (made = new Map<string, unknown>()))
   if (!made.has(key)) made.set(key, make())
   return made.get(key) as T
 }
@@ -116,12 +116,15 @@ const numberWords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum
 const listWords = ['minItems', 'maxItems'] as const
 
 /** What says nothing about values, or is dealt with where it stands. */
+const words = (text: string): readonly string[] => text.split(' ')
 const handled: ReadonlySet<string> = new Set([
-  ...['$schema', '$id', 'id', '$anchor', '$dynamicAnchor', '$comment', '$defs', 'definitions', '$vocabulary'],
-  ...['title', 'description', 'default', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly', '~standard'],
-  ...['type', 'enum', 'const', 'nullable', 'discriminator', 'externalDocs', 'xml', 'contentMediaType'],
-  ...['properties', 'required', 'items', 'prefixItems', 'additionalItems', 'anyOf', 'oneOf', 'allOf', '$ref'],
-  ...['additionalProperties', ...numberWords, ...textWords, ...listWords],
+  ...words('$schema $id id $anchor $dynamicAnchor $comment $defs definitions $vocabulary ~standard'),
+  ...words('title description default examples example deprecated readOnly writeOnly contentMediaType'),
+  ...words('type enum const nullable discriminator externalDocs xml anyOf oneOf allOf $ref'),
+  ...words('properties required additionalProperties items prefixItems additionalItems'),
+  ...numberWords,
+  ...textWords,
+  ...listWords,
 ])
 
 /** Names are texts in any case. */
@@ -331,7 +334,7 @@ class Writer {
     if (values.length < all.length && all.some((value) => typeof value === 'boolean')) left.add(word)
     const kinds = (['string', 'number'] as const).flatMap((kind) => {
       const own = values.filter((value) => typeof value === kind)
-      return own.length === 0 ? [] : [{ type: kind as Json, enum: own as Json }]
+      return own.length === 0 ? [] : [{ type: kind, enum: own }]
     })
     const forms: JsonObject[] = [...kinds, ...others.map((type) => ({ type }))]
     return forms.length === 1 ? forms[0] : { anyOf: forms }

@@ -171,7 +171,7 @@ function obedient(request: ProviderRequest, value: Json) {
     isWrapped || (schema === undefined && /"required":\["value"\]/.test(request.text.replaceAll('\\', '')))
       ? { value }
       : value
-  return tool === undefined ? JSON.stringify(said) : { calls: [{ name: String(tool['name']), input: said }] }
+  return tool === undefined ? JSON.stringify(said) : { calls: [{ name: tool['name'] as string, input: said }] }
 }
 
 /** The models of a vendor that differ in how typed output is asked for. */
