@@ -389,8 +389,6 @@ function zod4Kind(given: unknown, def: Members, inner: Read): JsonSchema {
     case 'catch':
       return {}
     case 'never':
-    case 'undefined':
-    case 'void':
       return nothing
     case 'date':
       if (def['coerce'] === true) return dateText
@@ -423,7 +421,7 @@ function zod4Kind(given: unknown, def: Members, inner: Read): JsonSchema {
     case 'record':
       return { type: 'object', additionalProperties: inner(def['valueType']) }
     case 'union':
-      return { anyOf: listOf(def['options']).map(inner) }
+      return { anyOf: listOf(def['options']).filter(isPresent).map(inner) }
     case 'intersection':
       return { allOf: [inner(def['left']), inner(def['right'])] }
     case 'nullable':
@@ -455,9 +453,10 @@ function zod4Kind(given: unknown, def: Members, inner: Read): JsonSchema {
   }
 }
 
-/** Whether a member may be left out. */
-const isZod4Optional = (schema: unknown): boolean =>
-  zod4Of(schema)['optin'] !== undefined || /^(?:undefined|void)$/.test(String(membersOf(zod4Of(schema)['def'])['type']))
+const zod4KindOf = (schema: unknown): unknown => membersOf(zod4Of(schema)['def'])['type']
+const isZod4Optional = (schema: unknown): boolean => zod4Of(schema)['optin'] !== undefined
+/** JSON has no `undefined`: a union with it takes the rest, a member that is only that can never be given. */
+const isPresent = (schema: unknown): boolean => !/^(?:undefined|void)$/.test(String(zod4KindOf(schema)))
 
 const zod4Lengths =
   (of: 'Length' | 'Items'): Bound =>

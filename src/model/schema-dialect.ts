@@ -532,7 +532,11 @@ const longestForms = 4_000
 /** A tool's input as one object: what takes each form of a union takes what any of them takes. */
 function objectRoot(root: JsonObject, writer: Writer, given: JsonObject): JsonObject {
   if (!Array.isArray(root['anyOf']))
-    return withProperties(root['type'] === 'object' ? root : { ...texts(root), type: 'object' })
+    return withProperties(
+      root['type'] === 'object' || listOf(root['type']).includes('object')
+        ? { ...root, type: 'object' }
+        : { ...texts(root), type: 'object' },
+    )
   const forms = objectForms(root, writer, 0)
   const names = [...new Set(forms.flatMap((form) => Object.keys(membersOf(form))))]
   const members = names.map((name): [string, JsonObject] => {

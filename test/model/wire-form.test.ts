@@ -110,6 +110,7 @@ const forms: Readonly<Record<string, readonly [SchemaLike, Json]>> = {
       properties: { a: { type: 'string', pattern: '^(?=x)' }, l: { type: 'array' }, b: true, c: false },
       required: ['z'],
       if: { properties: { a: { const: 'x' } } },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       then: { required: ['l'] },
       not: { required: ['q'] },
       dependentRequired: { a: ['l'] },
@@ -234,8 +235,8 @@ describe('looser, never stricter', () => {
     for (const [name, [schema, value]] of [...objectForms, ...Object.entries(roots)]) {
       const json = jsonOf(schema)
       for (const dialect of [...dialects, ...dialects.flatMap(({ strict }) => strict ?? [])]) {
-        if (isObject(value))
-          expect([name, dialect.id, fits(value, toolSchema(json, dialect))]).toEqual([name, dialect.id, undefined])
+        const asTool = isObject(value) ? fits(value, toolSchema(json, dialect)) : undefined
+        expect([name, dialect.id, asTool]).toEqual([name, dialect.id, undefined])
         const sent = outputSchema(json, dialect, true)
         expect([name, dialect.id, fits(sent.wrapped ? { value } : value, sent.schema)]).toEqual([
           name,
