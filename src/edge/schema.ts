@@ -175,7 +175,7 @@ function standardOutputJson(given: StandardSchema): JsonSchema | undefined {
 
 const cannot = (where: string, problem: string): ReeveError =>
   new ReeveError('input.invalid', `${where}: ${problem}`, {
-    hint: 'Values are JSON: take a text or a number and convert it, for example z.iso.datetime() for a date. Or pass the JSON Schema beside it (`parameters`).',
+    hint: 'Values are JSON: take a text or a number and convert it; a date is an ISO text. Or pass the JSON Schema beside it (`parameters`).',
   })
 
 function asJsonSchema(given: unknown, where: string): JsonSchema {
