@@ -151,7 +151,7 @@ const table: readonly Row[] = [
     // every format excludes streaming and tools
     names: ['groq'],
     tools: 128,
-    dialect: portable,
+    dialect: { ...portable, id: 'groq', nullableOptionals: true },
     output: 'none',
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
@@ -159,6 +159,7 @@ const table: readonly Row[] = [
     sources: [
       'https://github.com/langchain-ai/langchain/issues/23629 (no format with streaming)',
       'https://github.com/agno-agi/agno/issues/1065 (no format with tools)',
+      'https://github.com/vierisid/jarvis/pull/199 (null for an optional argument)',
       'https://console.groq.com/docs/structured-outputs',
       'https://console.groq.com/docs/api-reference#chat-create (128 functions)',
     ],

@@ -25,6 +25,8 @@ export interface SchemaDialect {
   readonly loops?: boolean
   /** Which names of properties are taken. Default: all. */
   readonly propertyName?: RegExp
+  /** Optional members may also be null: the server refuses a call of its model that says null for what it leaves out. */
+  readonly nullableOptionals?: boolean
   /** The most parts with several types (unions and lists of types) in a format. Default: any number. */
   readonly mostUnions?: number
   /** The dialect of schemas that are declared strict. */
@@ -390,16 +392,20 @@ class Writer {
     const { properties, additionalProperties } = node
     const { propertyName } = this.#dialect
     const members: [string, JsonObject][] = []
+    const required = textsOf(own(node, 'required'))
     let isOpened = own(node, 'patternProperties') !== undefined
     for (const [name, schema] of Object.entries(isObject(properties) ? properties : {})) {
       if (isNever(schema)) continue
       if (propertyName !== undefined && !propertyName.test(name)) {
         left.add('properties')
         isOpened = true
-      } else members.push([name, this.write(schema, depth + 1)])
+      } else {
+        const member = this.write(schema, depth + 1)
+        const isOptional = this.#dialect.nullableOptionals === true && !required.includes(name)
+        members.push([name, isOptional ? orNull(member) : member])
+      }
     }
     const names = new Set(members.map(([name]) => name))
-    const required = textsOf(own(node, 'required'))
     for (const name of new Set(required)) {
       if (names.has(name)) continue
       if (propertyName !== undefined && !propertyName.test(name)) left.add('required')
@@ -413,6 +419,17 @@ class Writer {
     if (typeof additionalProperties === 'boolean') out['additionalProperties'] = additionalProperties
     else if (isObject(additionalProperties)) out['additionalProperties'] = this.write(additionalProperties, depth + 1)
   }
+}
+
+/** A written schema that takes null as well. */
+function orNull(schema: JsonObject): JsonObject {
+  const { type, description, ...rest } = schema
+  if (isAnything(schema) || type === 'null' || listOf(type).includes('null')) return schema
+  if (type !== undefined && rest['enum'] === undefined && rest['const'] === undefined && rest['anyOf'] === undefined)
+    return { ...schema, type: [...(Array.isArray(type) ? listOf(type) : [type]), 'null'] }
+  const { description: _, ...form } = schema
+  const ways = Object.keys(form).length === 1 && Array.isArray(form['anyOf']) ? listOf(form['anyOf']) : [form]
+  return { ...texts({ description }), anyOf: [...ways, { type: 'null' }] }
 }
 
 const refOf = (schema: Json | undefined): string | undefined => {

@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import * as mini from 'zod/mini'
 import * as z3 from 'zod/v3'
+import { tool } from '../../src/agent/index.ts'
 import { isObject, jsonIn, type Json, type JsonObject } from '../../src/core/index.ts'
 import { compileSchema, schemaProblem, type SchemaLike } from '../../src/edge/index.ts'
 import { resolveModel, type ToolSpec } from '../../src/model/index.ts'
@@ -374,6 +375,49 @@ describe('looser, never stricter', () => {
     const text = JSON.stringify(toolSchema(wide, limitsOfId('google', 'gemini-3').dialect))
     expect(text.length).toBeLessThan(1_000_000)
     expect(outputSchema(wide, limitsOfId('google', 'gemini-3').dialect, false).tooLarge).toBe(true)
+  })
+})
+
+describe('the root of a tool', () => {
+  const { dialect } = limitsOfId('openai', 'gpt-5')
+  const refusal = (input: SchemaLike) => () => tool({ name: 't', effect: 'read', input, execute: () => 1 })
+
+  test('holds the members of all forms, and those that all require; the forms are told', () => {
+    const sent = toolSchema(jsonOf(kinds), dialect)
+    expect(sent).toMatchObject({
+      type: 'object',
+      properties: { k: { type: 'string', enum: ['a', 'b'] }, x: { type: 'number' }, y: { type: 'string' } },
+      required: ['k'],
+      additionalProperties: false,
+    })
+    expect(sent['description']).toContain('one of these forms')
+  })
+
+  test('is an object where null may stand as well', () => {
+    const sent = toolSchema({ type: ['object', 'null'], properties: { a: { type: 'string' } } }, dialect)
+    expect(sent).toEqual({ type: 'object', properties: { a: { type: 'string' } } })
+  })
+
+  test('that can be no object is refused when the tool is defined', () => {
+    expect(refusal(z.union([z.string(), z.number()]))).toThrow('the input must be an object')
+    expect(refusal(z.array(z.string()))).toThrow('the input must be an object')
+    expect(refusal({ $ref: '#/$defs/x', $defs: { x: { type: 'string' } } })).toThrow('the input must be an object')
+    expect(refusal(z.union([z.string(), z.object({})]))).not.toThrow()
+    expect(refusal(z.object({}).nullable())).not.toThrow()
+  })
+
+  test('on Groq takes null for what may be left out', () => {
+    const json = jsonOf(
+      z.object({ a: z.string(), b: z.string().optional(), e: z.enum(['x']).optional(), k: kinds.optional() }),
+    )
+    const sent = toolSchema(json, limitsOfId('groq', 'm').dialect)
+    for (const value of [
+      { a: 'x' },
+      { a: 'x', b: null, e: null, k: null },
+      { a: 'x', b: 'y', e: 'x', k: { k: 'a', x: 1 } },
+    ])
+      expect(schemaProblem(value, sent, sent)).toBeUndefined()
+    expect(schemaProblem({ a: null }, sent, sent)).toBeDefined()
   })
 })
 
