@@ -43,10 +43,12 @@ export const openaiResponsesWire: ProviderWire = {
         : {}
     return { status: status ?? usual.status, headers, body: openaiErrorBody({ ...usual, message: text }) }
   },
+  // The published form of the event; older servers put the same members into `error`.
   broken(kind) {
-    const { type, code = null, message } = openaiFailures[kind]
-    const data = { type: 'error', sequence_number: 0, error: { type, code, message, param: null } }
-    return [{ stage: 'content', event: 'error', data }]
+    const { code = null, message } = openaiFailures[kind]
+    return [
+      { stage: 'content', event: 'error', data: { type: 'error', sequence_number: 0, code, message, param: null } },
+    ]
   },
   refused: (rule, why) => ({
     status: rule.status ?? 400,

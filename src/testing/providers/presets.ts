@@ -62,7 +62,7 @@ export const providerPresets: { readonly [name in ProviderName]: ProviderPreset 
   anthropic: preset('anthropic', anthropicWire, 'ANTHROPIC', 'claude-sonnet-5'),
   google: preset('google', googleWire, 'GOOGLE', 'gemini-3.5-flash'),
   groq: preset('groq', chatWire(groqChat), 'GROQ', 'llama-3.3-70b-versatile'),
-  openrouter: preset('openrouter', chatWire(openrouterChat), 'OPENROUTER', 'qwen/qwen3-235b'),
+  openrouter: preset('openrouter', chatWire(openrouterChat), 'OPENROUTER', 'openai/gpt-5'),
   vllm: preset('vllm', chatWire(vllmChat), 'VLLM', 'mistral-7b-instruct', false),
   llamacpp: preset('llamacpp', chatWire(llamacppChat), 'LLAMACPP', 'gemma-3', false),
   ollama: preset('ollama', chatWire(ollamaChat), 'OLLAMA', 'llama3.2', false),

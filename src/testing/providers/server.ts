@@ -7,7 +7,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isObject, type JsonObject } from '../../core/index.ts'
-import type { ResolveOptions } from '../../model/index.ts'
+import { resolveModel, type Model, type ResolveOptions } from '../../model/index.ts'
 import { isProviderFailure, type ProviderAnswer, type ProviderFailure, type ProviderReply } from './answer.ts'
 import { providerPresets } from './presets.ts'
 import type {
@@ -52,12 +52,17 @@ export interface StrictProvider extends AsyncDisposable {
   readonly preset: ProviderName
   /** `http://127.0.0.1:<port>`. */
   readonly url: string
-  /** What `resolveModel` takes to come here. */
+  /** Base URLs and keys by provider, as the model layer takes them. */
   readonly options: Required<Pick<ResolveOptions, 'env' | 'baseURLs' | 'apiKeys'>>
   /** The same as variables of the environment: for `createRuntime` and for child processes. */
   readonly env: { readonly [name: string]: string }
   /** The id of a model of this vendor: `groq/llama-3.3-70b-versatile`. */
   readonly model: string
+  /**
+   * The model as what stands behind `model:` of an agent: no variable of the environment is needed. `name`: another
+   * model of the vendor, without the vendor's name.
+   */
+  resolve(name?: string): Model
   /** All that came in, in order; those that were refused, too. */
   readonly requests: readonly ProviderRequest[]
   /** What was refused, and by which rule. */
@@ -129,6 +134,10 @@ class ProviderServer implements StrictProvider {
 
   get model(): string {
     return `${this.preset}/${providerPresets[this.preset].model}`
+  }
+
+  resolve(name?: string): Model {
+    return resolveModel(name === undefined ? this.model : `${this.preset}/${name}`, this.options)
   }
 
   async listen(): Promise<void> {
