@@ -45,4 +45,5 @@ test.each([
   ['AI SDK', () => import('./migration/support.ai-sdk.ts'), 'approve? refunds {"brief":"Refund $40 for order 7."}'],
 ] as const)('%s: one question, one refund, one answer', async (_name, program, question) => {
   expect(await printed(program)).toEqual([question, ...done])
+  expect(server.refused()).toEqual([])
 })

@@ -133,8 +133,9 @@ function verdict(facts: Facts, thrown: unknown, begun: boolean): FaultKind {
 }
 
 function byStatus(status: number, kind: string): FaultKind {
+  if (status === 402) return 'no-credit'
   if (status === 429) return 'rate-limited'
-  if (status === 401 || status === 402 || status === 403) return 'not-authorized'
+  if (status === 401 || status === 403 || /api_key_invalid/i.test(kind)) return 'not-authorized'
   if (status === 404 || /model_not_found/i.test(kind)) return 'unknown-model'
   if (status === 408 || status === 409 || status === 425 || status >= 500) return 'unavailable'
   return 'bad-request'
@@ -173,6 +174,7 @@ function factsOf(thrown: unknown): Facts {
   const data = member(thrown, 'data')
   const inner = member(data, 'error') ?? member(thrown, 'error')
   const words = [thrown, data, inner].flatMap((at) => [member(at, 'type'), member(at, 'code'), member(at, 'status')])
+  words.push(...reasonsIn(inner))
   const kind = [
     ...new Set(
       words.filter((word): word is string => typeof word === 'string' && word !== 'error' && !networkCode.test(word)),
@@ -186,6 +188,21 @@ function factsOf(thrown: unknown): Facts {
     name: typeof name === 'string' ? name : '',
     headers: typeof headers === 'object' && headers !== null ? { ...headers } : {},
   }
+}
+
+/** Said in words alone, with a status that others use for other things. */
+const noCredit = [
+  /credit balance is too low/i, // Anthropic, 400: https://github.com/anthropics/claude-code/issues/4208
+  /prepayment credits are depleted/i, // Google, 429: https://github.com/dyad-sh/dyad/issues/3626
+]
+
+/** Reasons beside the type of an error: Google's `details` (https://google.aip.dev/193), an account without credit. */
+function reasonsIn(error: unknown): unknown[] {
+  const details = member(error, 'details')
+  const reasons = Array.isArray(details) ? details.slice(0, 10).map((detail) => member(detail, 'reason')) : []
+  const said = member(error, 'message')
+  const isBroke = typeof said === 'string' && noCredit.some((words) => words.test(said.slice(0, longestMessage)))
+  return isBroke ? [...reasons, 'billing'] : reasons
 }
 
 function member(value: unknown, key: string): unknown {

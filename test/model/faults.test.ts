@@ -7,29 +7,33 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { errorCodes, type Failure } from '../../src/core/index.ts'
 import { resolveModel } from '../../src/model/index.ts'
-import { fakeKey, startFakeLlm, wires, type FakeLlm, type FakeProxy, type Wire } from './fake-llm.ts'
+import { fakeKey, inPieces, startFakeLlm, wires, type FakeLlm, type FakeProxy, type Wire } from './fake-llm.ts'
 import { asking, failureOf, sink } from './requests.ts'
 
 let llm: FakeLlm
 let cleanCut: FakeProxy
 let resetCut: FakeProxy
+let dead: FakeProxy
+let garbled: FakeProxy
 beforeAll(async () => {
   llm = await startFakeLlm()
   cleanCut = await llm.cutProxy()
   resetCut = await llm.cutProxy({ end: 'reset' })
+  dead = await llm.proxy(() => ({ end: 'nothing' }))
+  garbled = await llm.proxy(({ body }) => ({ body: garble(body) }))
 })
 beforeEach(() => llm.reset())
 afterAll(() => llm.close())
 
 const long = 'The quick brown fox jumps over the lazy dog. '.repeat(10)
-const call = {
-  toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: long }) }],
+const text = inPieces(long, 20)
+const calls = [{ name: 'delegate', input: { worker: 'researcher', instructions: long }, pieces: 20 }]
+
+/** All but the first event of a stream, and all of an answer that is none, is not JSON any more. */
+const garble = (body: string): string => {
+  const first = body.indexOf('\n\n') + 1
+  return body.slice(0, first) + body.slice(first, body.length / 2).replaceAll('{', '<')
 }
-const refusal = (status: number, type: string, message = 'no', more: { retryAfter?: number } = {}) => ({
-  error: { message, type, code: type },
-  status,
-  ...more,
-})
 
 type Expected = Pick<Failure, 'code' | 'class' | 'retryable'> & Partial<Failure>
 
@@ -50,83 +54,106 @@ const refused: Expected = { code: 'model.not-authorized', class: 'policy', retry
 const faults: readonly Fault[] = [
   {
     name: '429 with Retry-After',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(429, 'rate_limit_error', 'slow down', { retryAfter: 7 })),
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'rate-limit', retryAfter: 7, waitIn: 'header' }),
     expected: { code: 'model.rate-limited', class: 'rate-limit', retryable: true, retryAfterMs: 7_000 },
   },
   {
-    name: '429 because there is no credit',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(429, 'insufficient_quota')),
+    name: 'no credit, as the vendor says it',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'no-credit' }),
     expected: { code: 'model.rate-limited', class: 'policy', retryable: false },
   },
-  { name: '500', arrange: () => llm.on({ userMessage: 'go' }, refusal(500, 'server_error')), expected: unavailable },
-  { name: '503', arrange: () => llm.on({ userMessage: 'go' }, refusal(503, 'overloaded')), expected: unavailable },
+  { name: '500', arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unavailable' }), expected: unavailable },
   {
-    name: '529',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(529, 'overloaded_error')),
+    name: '503',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'overloaded', status: 503 }),
     expected: unavailable,
   },
-  { name: '408', arrange: () => llm.on({ userMessage: 'go' }, refusal(408, 'timeout')), expected: unavailable },
-  { name: '409', arrange: () => llm.on({ userMessage: 'go' }, refusal(409, 'conflict')), expected: unavailable },
   {
-    name: '401',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(401, 'authentication_error', `wrong key ${fakeKey}`)),
+    name: '529',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'overloaded', status: 529 }),
+    expected: unavailable,
+  },
+  {
+    name: '408',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unavailable', status: 408 }),
+    expected: unavailable,
+  },
+  {
+    name: '409',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unavailable', status: 409 }),
+    expected: unavailable,
+  },
+  {
+    name: 'a wrong key, as the vendor says it',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unauthorized' }),
     expected: refused,
   },
-  { name: '403', arrange: () => llm.on({ userMessage: 'go' }, refusal(403, 'permission_error')), expected: refused },
+  {
+    name: '401',
+    arrange: () =>
+      llm.on({ userMessage: 'go' }, { failure: 'unauthorized', status: 401, message: `wrong key ${fakeKey}` }),
+    expected: refused,
+  },
+  {
+    name: '403',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unauthorized', status: 403 }),
+    expected: refused,
+  },
   {
     name: '400',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(400, 'context_length_exceeded', 'the context is too long')),
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'bad-request' }),
     expected: { code: 'model.bad-request', class: 'validation', retryable: false },
   },
   {
     name: '422',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(422, 'unprocessable')),
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'bad-request', status: 422 }),
     expected: { code: 'model.bad-request', class: 'validation', retryable: false },
   },
   {
     name: '404',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(404, 'model_not_found')),
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'unknown-model' }),
     expected: { code: 'model.unknown', class: 'validation', retryable: false },
   },
   {
     name: 'reset before the answer',
-    arrange: () => llm.on({ userMessage: 'go' }, { content: long }, { chaos: { disconnectRate: 1 } }),
+    arrange: () => llm.on({ userMessage: 'go' }, { text }),
+    through: () => dead,
     expected: unavailable,
   },
   {
     name: 'reset in the middle of a text',
-    arrange: () => llm.on({ userMessage: 'go' }, { content: long }),
+    arrange: () => llm.on({ userMessage: 'go' }, { text }),
     through: () => resetCut,
     expected: cut,
   },
   {
     name: 'reset in the middle of a call',
-    arrange: () => llm.on({ userMessage: 'go' }, call),
+    arrange: () => llm.on({ userMessage: 'go' }, { calls }),
     through: () => resetCut,
     expected: cut,
   },
   {
     name: 'reset by the server itself',
-    arrange: () =>
-      llm.on({ userMessage: 'go' }, { content: long }, { latency: 5, chunkSize: 20, truncateAfterChunks: 6 }),
+    arrange: () => llm.on({ userMessage: 'go' }, { text, breaks: { with: 'reset', after: 6 } }),
     streamOnly: true,
     expected: cut,
   },
   {
     name: 'clean end in the middle of a text',
-    arrange: () => llm.on({ userMessage: 'go' }, { content: long }),
+    arrange: () => llm.on({ userMessage: 'go' }, { text }),
     through: () => cleanCut,
     expected: cut,
   },
   {
     name: 'clean end in the middle of a call',
-    arrange: () => llm.on({ userMessage: 'go' }, call),
+    arrange: () => llm.on({ userMessage: 'go' }, { calls }),
     through: () => cleanCut,
     expected: cut,
   },
   {
     name: 'malformed events',
-    arrange: () => llm.on({ userMessage: 'go' }, { content: long }, { chaos: { malformedRate: 1 } }),
+    arrange: () => llm.on({ userMessage: 'go' }, { text }),
+    through: () => garbled,
     expected: cut,
   },
 ]
@@ -157,7 +184,7 @@ describe.each(cases)('$wire.name, streaming $streaming: $fault.name', ({ wire, f
 
 describe.each(wires)('$name', (wire) => {
   test('a stream that ends after any event never gives half an answer', async () => {
-    llm.on({ userMessage: 'go' }, { content: 'Asking the researcher, who knows best.', ...call }, { chunkSize: 10 })
+    llm.on({ userMessage: 'go' }, { text: inPieces('Asking the researcher, who knows best.', 10), calls })
     const whole = await bodyOf(wire)
     const ends = [...whole.matchAll(/\n\n/g)].map((match) => match.index + 2)
     const outcomes: unknown[] = []
@@ -181,17 +208,14 @@ describe.each(wires)('$name', (wire) => {
   })
 
   test('an error inside a stream is classed by its type', async () => {
-    llm.on({ userMessage: 'go' }, { content: long }, { chunkSize: 40 })
-    const whole = await bodyOf(wire)
-    const begun = whole.slice(0, whole.indexOf('\n\n', whole.length / 2) + 2)
-    const proxy = await llm.proxy(() => ({ body: begun + errorEvent(wire.name) }))
-    const failed = await failureOf(resolveModel(wire.model, proxy.options), asking('go', { emit: sink().emit }))
+    llm.on({ userMessage: 'go' }, { text, breaks: { with: 'error', after: 5 } })
+    const failed = await failureOf(resolveModel(wire.model, llm.options), asking('go', { emit: sink().emit }))
     expect(failed).toMatchObject({ class: 'transport', retryable: true })
-    expect(failed.message).toContain('too much to do')
+    expect(failed.message).toMatch(/overloaded|engine/i)
   })
 
   test('a Retry-After that is a date, and one in milliseconds', async () => {
-    llm.on({ userMessage: 'go' }, refusal(429, 'rate_limit_error'))
+    llm.on({ userMessage: 'go' }, { failure: 'rate-limit' })
     const now = Date.now()
     const dated = await llm.proxy(() => ({
       headers: { 'retry-after': new Date(now + 90_000).toUTCString(), date: new Date(now).toUTCString() },
@@ -224,19 +248,4 @@ async function bodyOf(wire: Wire): Promise<string> {
   })
   await resolveModel(wire.model, proxy.options).call(asking('go', { emit: sink().emit }))
   return whole.replaceAll('\r\n', '\n')
-}
-
-function errorEvent(wire: Wire['name']): string {
-  const message = 'too much to do'
-  switch (wire) {
-    case 'anthropic':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'overloaded_error', message } })}\n\n`
-    case 'google':
-      return `data: ${JSON.stringify({ error: { code: 503, status: 'UNAVAILABLE', message } })}\n\n`
-    case 'openai responses':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: 99, error: { type: 'server_error', code: 'server_error', message, param: null } })}\n\n`
-    case 'openai chat':
-    case 'openai-compatible':
-      return `data: ${JSON.stringify({ error: { type: 'server_error', code: 'server_error', message, param: null } })}\n\n`
-  }
 }

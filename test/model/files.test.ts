@@ -299,12 +299,11 @@ describe('over the wire', () => {
   test.each([true, false])(
     'a picture of Gemini comes with its signature and goes back with it, streaming %s',
     async (streaming) => {
-      llm.on({ userMessage: 'paint' }, { content: 'Here.' })
-      const proxy = await llm.proxy((answer) => ({ body: withPictures(answer.body) }))
-      const asked = resolveModel('google/gemini-3.5-flash', proxy.options)
+      llm.on({ userMessage: 'paint' }, { parts: [...pictures, { type: 'text', text: 'Here.' }] })
+      const asked = resolveModel('google/gemini-3.5-flash', llm.options)
       const answer = await asked.call(asking('paint', streaming ? { emit: sink().emit } : {}))
       expect(answer.text).toBe('Here.')
-      expect(answer.files).toEqual([{ ...png, metadata: { google: { thoughtSignature: 'SIG==' } } }])
+      expect(answer.files).toEqual([{ ...png, metadata: { google: { thoughtSignature: 'c2ln' } } }])
       await asked.call(
         saying([
           { role: 'user', content: 'paint' },
@@ -312,16 +311,16 @@ describe('over the wire', () => {
           { role: 'user', content: 'paint again' },
         ]),
       )
-      const { contents } = JSON.parse(proxy.requests()[1]?.body ?? '') as { readonly contents: readonly unknown[] }
-      const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' }, thoughtSignature: 'SIG==' }
+      const { contents } = JSON.parse(llm.requests()[1]?.body ?? '') as { readonly contents: readonly unknown[] }
+      const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' }, thoughtSignature: 'c2ln' }
       expect(contents[1]).toMatchObject({ role: 'model', parts: [picture, { text: 'Here.' }] })
     },
   )
 
   test.each(wires)('own pictures and those of others are taken: $name', async (wire) => {
-    llm.on({ userMessage: 'and now' }, { content: 'Seen.' })
+    llm.on({ userMessage: 'and now' }, 'Seen.')
     const witness = await llm.proxy()
-    const foreign: FilePart = { ...png, data: 'Rk9SRUlHTg==', metadata: { google: { thoughtSignature: 'SIG==' } } }
+    const foreign: FilePart = { ...png, data: 'Rk9SRUlHTg==', metadata: { google: { thoughtSignature: 'c2ln' } } }
     const history: Message[] = [
       { role: 'user', content: [{ type: 'text', text: 'For context: [painter] made this.' }, foreign] },
       { role: 'assistant', content: 'Mine.', files: [png] },
@@ -334,12 +333,8 @@ describe('over the wire', () => {
   })
 })
 
-/** An answer of Gemini with two pictures before its text: one of its thoughts, and the one that counts. */
-function withPictures(body: string): string {
-  const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' } }
-  const parts = [
-    { ...picture, thought: true },
-    { ...picture, thoughtSignature: 'SIG==' },
-  ]
-  return body.replace('"parts":[', `"parts":[${parts.map((part) => JSON.stringify(part)).join(',')},`)
-}
+/** What Gemini paints before its text: a picture of its thoughts, and the one that counts. */
+const pictures = [{ thought: true }, { thoughtSignature: 'c2ln' }].map((more) => ({
+  type: 'raw' as const,
+  value: { inlineData: { mimeType: 'image/png', data: 'iVBORw0K' }, ...more },
+}))

@@ -15,7 +15,7 @@ import { asking, failureOf, sink } from './requests.ts'
 let llm: FakeLlm
 beforeAll(async () => {
   llm = await startFakeLlm()
-  llm.on({ userMessage: 'hello' }, { content: 'hi' })
+  llm.on({ userMessage: 'hello' }, 'hi')
 })
 afterAll(() => llm.close())
 
@@ -132,11 +132,8 @@ describe('keys and addresses', () => {
     llm.on(
       { userMessage: 'echo' },
       {
-        error: {
-          message: 'the keys my-very-own-key and sk-proj-abcdefghijklmnop and Bearer opaquetoken are wrong',
-          type: 'authentication_error',
-        },
-        status: 401,
+        failure: 'unauthorized',
+        message: 'the keys my-very-own-key and sk-proj-abcdefghijklmnop and Bearer opaquetoken are wrong',
       },
     )
     const model = resolveModel('openai/gpt-5', {
@@ -175,10 +172,7 @@ describe('prices', () => {
   })
 
   test('an answer carries its cost', async () => {
-    llm.on(
-      { userMessage: 'cost' },
-      { content: 'x', usage: { prompt_tokens: 1_000_000, completion_tokens: 100_000, total_tokens: 1_100_000 } },
-    )
+    llm.on({ userMessage: 'cost' }, { text: 'x', usage: { input: 1_000_000, output: 100_000 } })
     const answer = await resolveModel('openai-chat/gpt-5-mini', { ...llm.options, prices: {} }).call(asking('cost'))
     expect(answer.usage?.usd).toBeCloseTo(0.25 + 0.2, 9)
   })

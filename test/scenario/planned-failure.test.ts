@@ -44,7 +44,7 @@ describe('team C45: one layer tries again', () => {
   })
 
   test.each(wires)('over the wire of $name: a provider that is down is asked three times', async ({ model }) => {
-    llm.on({}, { error: { message: 'no', type: 'server_error', code: 'server_error' }, status: 500 })
+    llm.on({}, { failure: 'unavailable' })
     const writer = agent({
       name: 'writer',
       description: 'Writes.',

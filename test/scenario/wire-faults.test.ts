@@ -8,7 +8,7 @@ import { totalUsage } from '../../src/core/index.ts'
 import { resolveModel } from '../../src/model/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../model/fake-llm.ts'
+import { inPieces, startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../model/fake-llm.ts'
 import { eventsOf, runtimeOf, store } from './team.ts'
 import { answerAsTeam, quick, teamOf, who, type Deeds } from './wire-team.ts'
 
@@ -19,25 +19,14 @@ beforeAll(async () => {
 beforeEach(() => llm.reset())
 afterAll(() => llm.close())
 
-/** Two answers to the researcher's first question: the first one is spoiled on the way, the second comes through. */
-const spoiled = {
-  toolCalls: [
-    {
-      name: 'danger',
-      arguments: JSON.stringify({ topic: 'a topic that is long enough to be cut in two. '.repeat(4) }),
-    },
-  ],
-}
-const refusal = (status: number, type: string, more: { readonly retryAfter?: number } = {}) => ({
-  error: { message: 'no', type, code: type },
-  status,
-  ...more,
-})
+/** An answer to the researcher's first question that is spoiled on its way. */
+const topic = 'a topic that is long enough to be cut in two. '.repeat(4)
+const spoiled = { calls: [{ name: 'danger', input: { topic }, pieces: 8 }] }
 const first = { ...who('RESEARCHER'), hasToolResult: false, sequenceIndex: 0 }
 
 /** The team with only the researcher's model behind a proxy, if there is one. The writer answers without publishing. */
 async function started(model: string, deeds: Deeds, proxy?: FakeProxy): Promise<Run> {
-  llm.on({ ...who('WRITER') }, { content: 'It is written.' })
+  llm.on({ ...who('WRITER') }, 'It is written.')
   answerAsTeam(llm)
   const [straight, through] = [resolveModel(model, llm.options), resolveModel(model, proxy?.options ?? llm.options)]
   const team = teamOf({ lead: straight, researcher: through, writer: straight }, (deed) => void deeds.push(deed))
@@ -48,10 +37,16 @@ async function started(model: string, deeds: Deeds, proxy?: FakeProxy): Promise<
 /** Alters the first answers that pass, and leaves the others. */
 function firstOnes(
   count: number,
-  alter: (answer: PassingAnswer) => { body?: string; end?: 'clean' | 'reset' },
+  alter: (answer: PassingAnswer) => { body?: string; end?: 'clean' | 'reset' | 'nothing' },
 ): Parameters<FakeLlm['proxy']>[0] {
   let left = count
   return (answer) => (left-- > 0 ? alter(answer) : {})
+}
+
+/** All but the first event is not JSON any more. */
+const garbled = (body: string): string => {
+  const second = body.indexOf('\n\n') + 1
+  return body.slice(0, second) + body.slice(second).replaceAll('{', '<')
 }
 
 const half = (answer: PassingAnswer): string =>
@@ -70,29 +65,30 @@ async function expectGood(run: Run, deeds: Deeds): Promise<void> {
   expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
   // side by side, so in either order
   expect(deeds.toSorted()).toEqual(['lookup beaks', 'lookup wings'])
-  const asked = JSON.stringify(llm.requests().map((request) => request.body))
+  const asked = llm
+    .requests()
+    .map((request) => request.body)
+    .join('\n')
   expect(asked).toContain('Beaks and wings are known.')
   expect(asked).toContain('It is written.')
 }
 
 describe.each(wires)('$name', ({ model, name }) => {
   test('429 with Retry-After: waits as long as it is told, then goes on', async () => {
-    llm.on(first, refusal(429, 'rate_limit_error', { retryAfter: 1 }))
+    llm.on(first, { failure: 'rate-limit', retryAfter: 1, waitIn: 'header' })
     const deeds: Deeds = []
     const run = await started(model, deeds)
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([['researcher', 'model.rate-limited', 1]])
     expect((await run.view()).failedAttempts[0]?.delayMs).toBe(1_000)
-    const [refused, again] = llm
-      .requests()
-      .filter((request) => JSON.stringify(request.body).includes('You are RESEARCHER.'))
-    expect(refused?.response.status).toBe(429)
-    expect(again!.timestamp - refused!.timestamp).toBeGreaterThanOrEqual(990)
+    const [refused, again] = llm.requests().filter((request) => request.body.includes('You are RESEARCHER.'))
+    expect(refused?.status).toBe(429)
+    expect(again!.at - refused!.at).toBeGreaterThanOrEqual(990)
     expect(again!.headers['idempotency-key']).toBe(refused!.headers['idempotency-key'])
   })
 
   test('500 three times: the worker has failed, the leader is told, its sibling is intact', async () => {
-    llm.on({ ...who('RESEARCHER') }, refusal(500, 'server_error'))
+    llm.on({ ...who('RESEARCHER') }, { failure: 'unavailable' })
     const deeds: Deeds = []
     const run = await started(model, deeds)
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
@@ -107,7 +103,7 @@ describe.each(wires)('$name', ({ model, name }) => {
       ['researcher', 'model.unavailable', 1],
       ['researcher', 'model.unavailable', 2],
     ])
-    const told = JSON.stringify(llm.requests().at(-1)?.body)
+    const told = llm.requests().at(-1)?.body ?? ''
     expect(told).toMatch(/worker \\*"researcher\\*" failed: its model could not answer/)
     expect(told).toContain('It is written.')
     expect(deeds).toEqual([])
@@ -115,9 +111,9 @@ describe.each(wires)('$name', ({ model, name }) => {
   })
 
   test('a connection that is reset before the answer is tried again', async () => {
-    llm.on(first, { content: 'never seen' }, { chaos: { disconnectRate: 1 } })
+    llm.on(first, 'never seen')
     const deeds: Deeds = []
-    const run = await started(model, deeds)
+    const run = await started(model, deeds, await llm.proxy(firstOnes(1, () => ({ end: 'nothing' }))))
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([['researcher', 'model.unavailable', 1]])
   })
@@ -125,7 +121,7 @@ describe.each(wires)('$name', ({ model, name }) => {
   test.each(['clean', 'reset'] as const)(
     'a stream that ends in the middle of a text (%s): nothing of it is used',
     async (end) => {
-      llm.on(first, { content: 'A wrong answer that will be cut. '.repeat(8) })
+      llm.on(first, { text: inPieces('A wrong answer that will be cut. '.repeat(8), 20) })
       const deeds: Deeds = []
       const run = await started(model, deeds, await llm.proxy(firstOnes(1, (answer) => ({ body: half(answer), end }))))
       await expectGood(run, deeds)
@@ -147,28 +143,27 @@ describe.each(wires)('$name', ({ model, name }) => {
   )
 
   test('malformed events are tried again', async () => {
-    llm.on(first, spoiled, { chaos: { malformedRate: 1 } })
+    llm.on(first, spoiled)
     const deeds: Deeds = []
-    const run = await started(model, deeds)
+    const run = await started(model, deeds, await llm.proxy(firstOnes(1, ({ body }) => ({ body: garbled(body) }))))
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([['researcher', 'model.cut-off', 1]])
   })
 
   test('arguments that do not fit are content for the model, and the next turn mends them', async () => {
-    const bad = name === 'google' ? { subject: 'beaks' } : { topic: 'SPOIL' } // Gemini sends arguments as JSON proper: they can only be of the wrong form
-    llm.on(first, { toolCalls: [{ name: 'lookup', arguments: JSON.stringify(bad) }] }, { chunkSize: 1_000 })
-    const mended = {
-      toolCalls: ['beaks', 'wings'].map((topic) => ({ name: 'lookup', arguments: JSON.stringify({ topic }) })),
-    }
+    // Gemini sends arguments as JSON proper: they can only be of the wrong form
+    const inputText = name === 'google' ? '{"subject":"beaks"}' : '{"topic": oops'
+    llm.on(first, { calls: [{ name: 'lookup', inputText }] })
+    const mended = { calls: ['beaks', 'wings'].map((about) => ({ name: 'lookup', input: { topic: about } })) }
     llm.on({ ...who('RESEARCHER'), hasToolResult: true, sequenceIndex: 0 }, mended)
     const deeds: Deeds = []
-    const spoil = await llm.proxy((answer) => ({
-      body: answer.body.replace(/\{\\"topic\\":\\"SPOIL\\"\}/g, '{\\"topic\\": oops'),
-    }))
-    const run = await started(model, deeds, spoil)
+    const run = await started(model, deeds)
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([])
-    const told = spoil.requests()[1]!.body
+    const told = llm
+      .requests()
+      .map(({ body }) => body)
+      .join('\n')
     expect(told).toMatch(
       name === 'google' ? /arguments of \\+"lookup\\+" do not fit/ : /arguments of \\+"lookup\\+" are not JSON/,
     )
@@ -177,7 +172,7 @@ describe.each(wires)('$name', ({ model, name }) => {
   })
 
   test('a slow answer is cancelled with its run: the server sees us leave, nothing follows', async () => {
-    llm.on(first, { content: 'word '.repeat(40) }, { chunkSize: 5 })
+    llm.on(first, { text: inPieces('word '.repeat(40), 5) })
     const proxy = await llm.proxy((answer) => ({ body: half(answer), end: 'open' }))
     const deeds: Deeds = []
     const run = await started(model, deeds, proxy)
@@ -201,23 +196,16 @@ describe('usage that is not told', () => {
    * is not counted at its reserve.
    */
   async function limitedRun(model: string, worker: FakeProxy | undefined): Promise<Run> {
-    const usage = {
-      prompt_tokens: 20,
-      completion_tokens: 5,
-      input_tokens: 20,
-      output_tokens: 5,
-      promptTokenCount: 20,
-      candidatesTokenCount: 5,
-    }
+    const usage = { input: 20, output: 5 }
     llm.on(
       { ...who('LEADER'), hasToolResult: false },
       {
-        toolCalls: [{ name: 'delegate', arguments: JSON.stringify({ worker: 'researcher', instructions: 'go' }) }],
+        calls: [{ name: 'delegate', input: { worker: 'researcher', instructions: 'go' } }],
         usage,
       },
     )
-    llm.on({ ...who('LEADER'), hasToolResult: true }, { content: 'done', usage })
-    llm.on({ ...who('RESEARCHER') }, { content: 'found', usage })
+    llm.on({ ...who('LEADER'), hasToolResult: true }, { text: 'done', usage })
+    llm.on({ ...who('RESEARCHER') }, { text: 'found', usage })
     const settings = { maxOutputTokens: output }
     const researcher = agent({
       name: 'researcher',

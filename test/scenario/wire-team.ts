@@ -13,7 +13,7 @@ import type { Json } from '../../src/core/index.ts'
 import type { RetryPolicy } from '../../src/engine/index.ts'
 import type { LanguageModelLike, ModelRef } from '../../src/model/index.ts'
 import { supervisor, type Supervisor } from '../../src/supervisor/index.ts'
-import { fakeKey, type FakeLlm, type Wire } from '../model/fake-llm.ts'
+import { fakeKey, inPieces, type FakeLlm, type Match, type Wire } from '../model/fake-llm.ts'
 
 /** Fast enough for tests; the number of attempts is the default. */
 export const quick: RetryPolicy = { backoffMs: 5, jitter: false }
@@ -128,24 +128,12 @@ export function teamOf(models: TeamModels, note: (deed: string) => void, retry: 
   })
 }
 
-const call = (name: string, input: Json): { name: string; arguments: string } => ({
-  name,
-  arguments: JSON.stringify(input),
-})
-const usage = {
-  prompt_tokens: 100,
-  completion_tokens: 20,
-  input_tokens: 100,
-  output_tokens: 20,
-  promptTokenCount: 100,
-  candidatesTokenCount: 20,
-}
+const call = (name: string, input: Json): { name: string; input: Json } => ({ name, input })
+const usage = { input: 100, output: 20 }
 
-/** Matches what one of the team asks. Its instructions are of role `developer` where OpenAI's package says so. */
-export const who = (
-  name: 'LEADER' | 'RESEARCHER' | 'WRITER',
-): { readonly predicate: NonNullable<Parameters<FakeLlm['on']>[0]['predicate']> } => ({
-  predicate: ({ messages }) => JSON.stringify(messages[0]?.content).includes(`You are ${name}.`),
+/** Matches what one of the team asks, by its instructions. */
+export const who = (name: 'LEADER' | 'RESEARCHER' | 'WRITER'): Match => ({
+  predicate: ({ text }) => text.includes(`You are ${name}.`),
 })
 
 /** What each of the team answers to what. Rules that a test adds before come first. */
@@ -155,22 +143,22 @@ export function answerAsTeam(llm: FakeLlm): void {
     call('delegate', { worker: 'researcher', instructions: 'find facts about ravens' }),
     call('delegate', { worker: 'writer', instructions: 'publish about ravens' }),
   ]
-  llm.on({ ...lead, hasToolResult: false }, { content: 'Asking both.', toolCalls: delegations, usage })
-  llm.on({ ...lead, hasToolResult: true }, { content: 'The report on ravens.', usage }, { chunkSize: 6, latency: 30 }) // slower than a store that has to be asked
+  llm.on({ ...lead, hasToolResult: false }, { text: 'Asking both.', calls: delegations, usage })
+  llm.on({ ...lead, hasToolResult: true }, { text: inPieces('The report on ravens.', 6), usage })
   llm.on(
     { ...researcher, hasToolResult: false },
-    { toolCalls: ['beaks', 'wings'].map((topic) => call('lookup', { topic })), usage },
+    { calls: ['beaks', 'wings'].map((topic) => call('lookup', { topic })), usage },
   )
-  llm.on({ ...researcher, hasToolResult: true }, { content: 'Beaks and wings are known.', usage })
-  llm.on({ ...writer, hasToolResult: false }, { toolCalls: [call('publish', { topic: 'ravens' })], usage })
-  llm.on({ ...writer, hasToolResult: true }, { content: 'It is published.', usage })
+  llm.on({ ...researcher, hasToolResult: true }, { text: 'Beaks and wings are known.', usage })
+  llm.on({ ...writer, hasToolResult: false }, { calls: [call('publish', { topic: 'ravens' })], usage })
+  llm.on({ ...writer, hasToolResult: true }, { text: 'It is published.', usage })
 }
 
 /** How often each model step asked, by its idempotency key: one key for all attempts of one step. */
 export function askedByKey(llm: FakeLlm): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { headers } of llm.requests()) {
-    const key = headers['idempotency-key'] ?? '(no key)'
+    const key = String(headers['idempotency-key'] ?? '(no key)')
     counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return counts
@@ -180,8 +168,7 @@ export function askedByKey(llm: FakeLlm): ReadonlyMap<string, number> {
 export function askedByPrompt(llm: FakeLlm): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { body } of llm.requests()) {
-    const prompt = JSON.stringify((body as { readonly messages?: unknown } | null)?.messages ?? body)
-    counts.set(prompt, (counts.get(prompt) ?? 0) + 1)
+    counts.set(body, (counts.get(body) ?? 0) + 1)
   }
   return counts
 }

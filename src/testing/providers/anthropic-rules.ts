@@ -4,7 +4,7 @@
  * Owns: the rules, each with the place that says so. Does not own: their form on the wire (anthropic.ts), the subset of
  * JSON Schema of strict tools and typed output (anthropic-schemas.ts).
  */
-import { isObject, type JsonObject } from '../../core/index.ts'
+import { isObject, type Json, type JsonObject } from '../../core/index.ts'
 import { anthropicModel } from './anthropic-models.ts'
 import { anthropicSchemaRules } from './anthropic-schemas.ts'
 import { isSignatureOf, isWellFormed, mediaTypeOf } from './content.ts'
@@ -97,6 +97,8 @@ function cacheable(request: ProviderRequest): readonly Placed[] {
 const cached = (request: ProviderRequest): readonly Placed[] =>
   cacheable(request).filter(({ block }) => isObject(memberOf(block, 'cache_control')))
 
+const listOrText = (content: Json | undefined): boolean =>
+  typeof content === 'string' || (Array.isArray(content) && content.length > 0)
 const isBlank = (text: string): boolean => text.trim() === ''
 const textProblem = (where: string, text: string): string | undefined => {
   if (text === '') return `${where}: text content blocks must be non-empty`
@@ -249,7 +251,8 @@ const messages: readonly ProviderRule[] = [
       const all = messagesOf(request)
       return firstOf(all, (message, index) => {
         const last = index === all.length - 1 && textAt(message, 'role') === 'assistant'
-        return last || blocksOf(message, '').some(({ block }) => memberOf(block, 'text') !== '')
+        const content = memberOf(message, 'content')
+        return last || (content !== '' && listOrText(content))
           ? undefined
           : `messages.${index}: all messages must have non-empty content except for the optional final assistant message`
       })

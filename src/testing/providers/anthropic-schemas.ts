@@ -4,7 +4,7 @@
  * Owns: those rules. Does not own: the root of a tool's input (anthropic-rules.ts).
  */
 import { isObject, type Json, type JsonObject } from '../../core/index.ts'
-import { schemasIn, type SchemaPlace } from './schemas.ts'
+import { schemasIn } from './openai-schemas.ts'
 import type { ProviderRequest, ProviderRule } from './wire.ts'
 import { firstOf, listAt, memberOf, objectAt, objectsAt, textAt } from './wire.ts'
 
@@ -75,7 +75,7 @@ const demands: { readonly [keyword: string]: (value: Json) => boolean } = {
   ),
 }
 
-const misused = ({ schema }: SchemaPlace): string | undefined =>
+const misused = (schema: JsonObject): string | undefined =>
   Object.entries(schema).find(
     ([keyword, value]) => Object.hasOwn(demands, keyword) && demands[keyword]?.(value) === false,
   )?.[0]
@@ -90,16 +90,10 @@ const known = new Set(
 )
 
 /** What a grammar cannot be made of, in the vendor's words. */
-function unsupported({ schema, isRoot }: SchemaPlace): string | undefined {
+function unsupported(schema: JsonObject): string | undefined {
   const type = textAt(schema, 'type') ?? (memberOf(schema, 'properties') === undefined ? '' : 'object')
   if (type === 'object' && memberOf(schema, 'additionalProperties') !== false)
     return "For 'object' type, 'additionalProperties' must be explicitly set to false"
-  if (
-    isRoot &&
-    memberOf(schema, 'type') === undefined &&
-    ['$ref', 'anyOf', 'allOf'].every((one) => memberOf(schema, one) === undefined)
-  )
-    return 'Schema must have a type'
   const least = memberOf(schema, 'minItems')
   if (least !== undefined && least !== 0 && least !== 1)
     return "For 'array' type, 'minItems' values other than 0 or 1 are not supported"
@@ -123,7 +117,7 @@ function isRecursive(root: JsonObject): boolean {
   const open = new Set<string>()
   const done = new Set<string>()
   const visit = (schema: JsonObject): boolean => {
-    for (const { schema: each } of schemasIn(schema, { definitions: false })) {
+    for (const { schema: each } of schemasIn(schema)) {
       const reference = textAt(each, '$ref')
       if (reference === undefined || done.has(reference)) continue
       if (open.has(reference)) return true
@@ -150,17 +144,17 @@ function atPointer(root: JsonObject, reference: string): JsonObject | undefined 
   return isObject(at) ? at : undefined
 }
 
-const optionals = ({ schema }: SchemaPlace): number => {
+const optionals = (schema: JsonObject): number => {
   const required = new Set(listAt(schema, 'required'))
   return Object.keys(objectAt(schema, 'properties') ?? {}).filter((name) => !required.has(name)).length
 }
-const isUnion = ({ schema }: SchemaPlace): boolean =>
+const isUnion = (schema: JsonObject): boolean =>
   memberOf(schema, 'anyOf') !== undefined || Array.isArray(memberOf(schema, 'type'))
 
-const total = (request: ProviderRequest, count: (place: SchemaPlace) => number): number =>
+const total = (request: ProviderRequest, count: (schema: JsonObject) => number): number =>
   strictOf(request)
     .flatMap(([schema]) => [...schemasIn(schema)])
-    .reduce((sum, place) => sum + count(place), 0)
+    .reduce((sum, { schema }) => sum + count(schema), 0)
 
 /** What Anthropic refuses of schemas. */
 export const anthropicSchemaRules: readonly ProviderRule[] = [
@@ -170,7 +164,7 @@ export const anthropicSchemaRules: readonly ProviderRule[] = [
     'https://github.com/anthropics/claude-code/issues/63673',
     (request) =>
       firstOf(inputsOf(request), ([schema, at]) =>
-        [...schemasIn(schema)].some((place) => misused(place) !== undefined)
+        [...schemasIn(schema)].some((place) => misused(place.schema) !== undefined)
           ? `${at}: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12).`
           : undefined,
       ),
@@ -181,7 +175,7 @@ export const anthropicSchemaRules: readonly ProviderRule[] = [
     'https://github.com/agentjido/req_llm/issues/302',
     (request) =>
       firstOf(strictOf(request), ([schema, at]) => {
-        const found = firstOf(schemasIn(schema), unsupported)
+        const found = firstOf(schemasIn(schema), (place) => unsupported(place.schema))
         return found === undefined ? undefined : `${at}: ${found}`
       }),
   ),
@@ -217,7 +211,7 @@ export const anthropicSchemaRules: readonly ProviderRule[] = [
     'All strict schemas of a request have at most 16 members of several types.',
     'https://github.com/mozilla/bugbug/pull/6129',
     (request) => {
-      const count = total(request, (place) => (isUnion(place) ? 1 : 0))
+      const count = total(request, (schema) => (isUnion(schema) ? 1 : 0))
       return count > 16
         ? `Schemas contains too many parameters with union types (${count} parameters with type arrays or anyOf). Reduce the number of nullable or union-typed parameters (limit: 16 parameters with unions).`
         : undefined

@@ -156,13 +156,13 @@ function outputUsage(usage: ProviderUsage): JsonObject {
 const eventOf = (stage: FrameStage, data: JsonObject): Frame => ({ stage, event: textAt(data, 'type') ?? '', data })
 
 /** A block of an answer: how it begins, what is added to it, and what it is as a whole. */
-interface Block {
+interface AnswerBlock {
   readonly start: JsonObject
   readonly deltas: readonly JsonObject[]
   readonly whole: JsonObject
 }
 
-function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: IdSource): Block {
+function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: IdSource): AnswerBlock {
   if (part.type === 'text') {
     return {
       start: { type: 'text', text: '' },
@@ -171,8 +171,8 @@ function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: 
     }
   }
   if (part.type === 'call') {
-    const id = part.id === undefined ? ids('toolu_') : part.id
-    const head = { type: 'tool_use', ...(id !== null && { id }), name: part.name }
+    // this vendor always sends one
+    const head = { type: 'tool_use', id: part.id ?? ids('toolu_'), name: part.name }
     return {
       start: { ...head, input: {} },
       deltas: ['', ...inputPiecesOf(part)].map((partial_json) => ({ type: 'input_json_delta', partial_json })),

@@ -6,7 +6,7 @@
 import { asText, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import { decoded, isWellFormed } from './content.ts'
 import { googleModel } from './google-models.ts'
-import { schemasIn } from './schemas.ts'
+import { schemasIn } from './openai-schemas.ts'
 import type { ProviderRequest, ProviderRule } from './wire.ts'
 import { firstOf, listAt, memberOf, objectAt, objectsAt, repeated, textAt, textsIn } from './wire.ts'
 
@@ -513,9 +513,9 @@ const formats: readonly ProviderRule[] = [
     (request) => {
       const schema = setting(request, 'responseJsonSchema')
       if (!isObject(schema)) return undefined
-      return firstOf(schemasIn(schema), ({ schema: each, isRoot }) => {
+      return firstOf(schemasIn(schema), ({ schema: each, path }) => {
         const strange =
-          memberOf(each, '$ref') === undefined || isRoot
+          memberOf(each, '$ref') === undefined || path.length === 0
             ? undefined
             : Object.keys(each).find((name) => !name.startsWith('$'))
         return strange === undefined

@@ -222,6 +222,9 @@ const cases: { readonly [rule: string]: Case } = {
   'media-bytes': [file('image/png', 'not base64!'), /Base64 decoding failed/, file('image/png')],
 }
 
+const saying = (says: string | RegExp): unknown =>
+  typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says)
+
 async function send(
   body: JsonObject | string,
   modelId = 'gemini-3.5-flash',
@@ -251,9 +254,7 @@ describe.each(Object.entries(cases))('%s', (name, [broken, says, kept, modelId])
     expect(provider.refused.at(-1)).toMatchObject({ rule: `google/${name}` })
     const { error } = body as { error: { message: string } }
     expect([status, error]).toMatchObject([400, { code: 400, status: 'INVALID_ARGUMENT' }])
-    expect(error.message).toEqual(
-      typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says),
-    )
+    expect(error.message).toEqual(saying(says))
   })
 
   test('one that keeps it is answered', async () => {
