@@ -130,7 +130,7 @@ const continued = ' […] (continued in the system message)'
 /** A prompt whose system message also says these words. */
 export function withWords(prompt: readonly SpecMessage[], words: readonly string[]): SpecMessage[] {
   if (words.length === 0) return [...prompt]
-  const text = words.join('\n\n')
+  const text = words.join('\n\n').toWellFormed()
   const [first, ...rest] = prompt
   if (first?.role === 'system') {
     const content = first.content.trim() === '' ? text : `${first.content}\n\n${text}`
