@@ -6,6 +6,7 @@
  */
 import { described, isName, nameForm, ReeveError } from '../core/index.ts'
 import type { Limits } from '../edge/index.ts'
+import { fewerTools, toolCountProblem } from '../model/index.ts'
 import {
   agentsCheck,
   isAgent,
@@ -58,6 +59,7 @@ export function agentProblems(roots: readonly Agent[]): readonly AgentProblem[] 
     if (!isAgent(agent)) continue
     const own = agent.problems()
     for (const problem of own) add(problem)
+    if (own.length === 0) for (const problem of countProblems(agent)) add(problem)
     if (own.length === 0)
       for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
@@ -100,6 +102,14 @@ export function reachableAgents(
   const met = new Set<Agent>(roots)
   for (const agent of met) if (isAgent(agent) && asks(agent)) for (const next of agent.related()) met.add(next)
   return [...met]
+}
+
+/** A provider refuses every request with too many tools. */
+function countProblems(agent: Agent): readonly string[] {
+  const most = agent.model?.mostTools
+  if (agent.model === undefined || most === undefined) return []
+  const problem = toolCountProblem(agent.toolCount?.() ?? 0, most, `"${agent.model.id}"`)
+  return problem === undefined ? [] : [`agent "${agent.name}": ${problem}. ${fewerTools}`]
 }
 
 /** Only agents with a model count turns of their own, so only they may limit them. */

@@ -73,6 +73,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   team?(): readonly string[]
   /** Its own tools, as its model is shown them. Only agents with a model have it. */
   tools?(): readonly ToolSpec[]
+  /** How many tools its model is offered when a run begins, Reeve's own included. Only agents with a model have it. */
+  toolCount?(): number
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
   undeclaredTools?(): readonly string[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */
@@ -106,7 +108,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
 }
 
 /** What is known of an agent's model before it is called. */
-export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare'>
+export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare' | 'mostTools'>
 
 /** A kind of hook that a start may give. */
 export type StartHookKind = 'turns' | 'delegation'

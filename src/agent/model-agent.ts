@@ -84,6 +84,8 @@ export interface ModelAgentParts {
   /** Why it cannot begin with this edge. */
   readonly refusal?: (edge: Edge) => Failure | undefined
   readonly problems: () => readonly AgentProblem[]
+  /** How many tools its model is offered at the start of a run. Default: its own tools. */
+  readonly toolCount?: () => number
 }
 
 /** A model agent. */
@@ -165,6 +167,11 @@ export class ModelAgent extends DefinedAgent {
   problems(): readonly AgentProblem[] {
     const { definition, setup, problems } = this.#parts
     return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
+  }
+
+  toolCount(): number {
+    const { toolCount, setup } = this.#parts
+    return toolCount?.() ?? setup.tools.length
   }
 }
 

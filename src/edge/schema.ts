@@ -9,9 +9,9 @@
  * refused when it is used.
  */
 import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
-import { isValibot, isZod3, valibotJson, zod3Json } from './vendor-schema.ts'
 import { CompiledJsonSchema, compiledJsonSchema, type JsonSchema } from './json-schema.ts'
 import { withoutOptionalNulls } from './optional-nulls.ts'
+import { arktypeGap, isValibot, isZod3, isZod4, valibotJson, zod3Json, zod4Json } from './vendor-schema.ts'
 
 /**
  * The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others
@@ -183,16 +183,30 @@ function standardJson(given: StandardSchema, where: string): JsonSchema {
   try {
     const made =
       given['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.()
+    const gap = given['~standard'].vendor === 'arktype' ? arktypeGap(given) : undefined
+    if (gap !== undefined) throw new Error(`"${gap}" has no form in JSON Schema`)
     if (made !== undefined) return asJsonSchema(made, where)
     if (isZod3(given)) return zod3Json(given)
+    if (isZod4(given)) return zod4Json(given)
     if (isValibot(given)) return valibotJson(given)
   } catch (thrown) {
+    const described = isZod4(given) ? zod4Described(given) : undefined
+    if (described !== undefined) return described
     throw cannot(
       where,
       `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`,
     )
   }
   throw cannot(where, `${given['~standard'].vendor} schemas do not say what they look like as JSON Schema`)
+}
+
+/** zod refuses a whole schema for one part that it has no words for, such as a date that is made of a text. */
+function zod4Described(given: object): JsonSchema | undefined {
+  try {
+    return zod4Json(given)
+  } catch {
+    return undefined
+  }
 }
 
 /** What a checked value looks like, where the library can say so. */
@@ -208,7 +222,7 @@ function standardOutputJson(given: StandardSchema): JsonSchema | undefined {
 
 const cannot = (where: string, problem: string): ReeveError =>
   new ReeveError('input.invalid', `${where}: ${problem}`, {
-    hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of zod, valibot or arktype.',
+    hint: 'Values are JSON: take a text or a number and convert it; a date is an ISO text. Or pass the JSON Schema beside it (`parameters`).',
   })
 
 function asJsonSchema(given: unknown, where: string): JsonSchema {

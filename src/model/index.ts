@@ -24,6 +24,7 @@ export type {
 } from './model.ts'
 export { modelCheck, modelProblem, resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
 export { providerNames } from './providers.ts'
+export { fewerTools, toolCountProblem } from './wire-form.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {
   costOf,

@@ -13,7 +13,9 @@ import { modelFailure, type CallFacts } from './faults.ts'
 import type { Model, ModelAnswer, ModelRequest, ModelSettings } from './model.ts'
 import { costOf, type ModelPrice } from './price.ts'
 import { PromptRenderer } from './prompt.ts'
+import { limitsOfObject, type ProviderLimits } from './provider-limits.ts'
 import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
+import { wireForm, withWords, type PartReader, type WireForm } from './wire-form.ts'
 
 /** What is known of a model beside the object. */
 export interface LanguageModelOptions {
@@ -23,6 +25,8 @@ export interface LanguageModelOptions {
   readonly secrets?: readonly string[]
   /** The variable that the key came from, for hints. */
   readonly keyName?: string
+  /** What its provider takes. Default: by what the object calls its provider. */
+  readonly limits?: ProviderLimits
   /** Provider options that hold unless the request says otherwise. */
   readonly providerOptions?: (request: ModelRequest) => { readonly [provider: string]: JsonObject }
 }
@@ -33,6 +37,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   const sdk = object as unknown as SpecModel
   const identity = `${sdk.provider}:${sdk.modelId}`
   const renderer = new PromptRenderer(sdk.specificationVersion, identity)
+  const limits = options.limits ?? limitsOfObject(sdk.provider, sdk.modelId)
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
     const { signal, emit } = request
@@ -53,14 +58,21 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
     })
     let begun = false
     try {
-      const asked = callOptions(request, renderer, options.providerOptions?.(request))
+      const form = wireForm(request, limits, id)
+      const reader = form.reader()
+      const asked = callOptions(
+        request,
+        renderer,
+        form,
+        withStrictness(options.providerOptions?.(request), form, limits),
+      )
       if (!streamed) {
-        for (const part of partsOf(await sdk.doGenerate(asked))) fold.add(part)
+        for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
         return fold.answer()
       }
       const { stream } = await sdk.doStream(asked)
       begun = true
-      await drain(stream, fold, signal)
+      await drain(stream, fold, reader, signal)
       return fold.answer()
     } catch (error) {
       signal.throwIfAborted()
@@ -71,6 +83,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   return {
     id,
     ...(price !== undefined && { price }),
+    ...(limits.tools !== undefined && { mostTools: limits.tools }),
     async call(request) {
       request.signal.throwIfAborted()
       return untilAborted(ask(request), request.signal)
@@ -81,7 +94,12 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
 /**
  * Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen.
  */
-async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal: AbortSignal): Promise<void> {
+async function drain(
+  stream: ReadableStream<SpecPart>,
+  fold: AnswerFold,
+  form: PartReader,
+  signal: AbortSignal,
+): Promise<void> {
   const reader = stream.getReader()
   const cancel = (): void => {
     reader.cancel(signal.reason).catch(() => undefined)
@@ -94,7 +112,7 @@ async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal:
         cancel()
         throw next.value.error // oxlint-disable-line typescript/only-throw-error -- whatever the provider says is classed by the caller
       }
-      fold.add(next.value)
+      for (const part of form.read(next.value)) fold.add(part)
     }
   } finally {
     signal.removeEventListener('abort', cancel)
@@ -104,24 +122,15 @@ async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal:
 function callOptions(
   request: ModelRequest,
   renderer: PromptRenderer,
+  { tools, responseFormat, words }: WireForm,
   defaults: LanguageModelProviderOptions,
 ): SpecCallOptions {
-  const { tools, toolChoice, outputSchema, settings = {} } = request
+  const { toolChoice, settings = {} } = request
   const providerOptions = merged(defaults, settings.providerOptions)
   return {
-    prompt: renderer.render(request.messages),
-    ...(tools.length > 0 && {
-      tools: tools.map((tool) => ({
-        type: 'function' as const,
-        name: tool.name,
-        description: tool.description,
-        inputSchema: tool.parameters,
-      })),
-      toolChoice: { type: toolChoice ?? ('auto' as const) },
-    }),
-    ...(outputSchema !== undefined && {
-      responseFormat: { type: 'json' as const, schema: outputSchema, name: 'output' },
-    }),
+    prompt: withWords(renderer.render(request.messages), words),
+    ...(tools.length > 0 && { tools, toolChoice: { type: toolChoice ?? ('auto' as const) } }),
+    ...(responseFormat !== undefined && { responseFormat }),
     ...sampling(settings),
     ...(providerOptions !== undefined && { providerOptions }),
     abortSignal: request.signal,
@@ -137,6 +146,16 @@ type LanguageModelProviderOptions = ModelSettings['providerOptions'] | undefined
 function sampling(settings: ModelSettings): { readonly [setting: string]: unknown } {
   const { stop, providerOptions: _, ...rest } = settings
   return { ...rest, ...(stop !== undefined && { stopSequences: [...stop] }) }
+}
+
+/** A schema is declared strict only if it is. */
+function withStrictness(
+  defaults: LanguageModelProviderOptions,
+  { strict }: WireForm,
+  { strictOptions }: ProviderLimits,
+): LanguageModelProviderOptions {
+  if (strict === undefined || strictOptions.length === 0) return defaults
+  return merged(defaults, Object.fromEntries(strictOptions.map((name) => [name, { strictJsonSchema: strict }])))
 }
 
 function merged(

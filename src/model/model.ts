@@ -85,6 +85,8 @@ export interface Model {
   readonly id: string
   /** What it costs, if that is known; a limit in US dollars needs it. */
   readonly price?: ModelPrice
+  /** The most tools of one request, Reeve's own included. Default: no limit is known. */
+  readonly mostTools?: number
   /**
    * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was
    * aborted: then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).

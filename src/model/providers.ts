@@ -5,9 +5,8 @@
  * first call, never before).
  * Does not own: calling the model (language-model.ts).
  */
-import { failure, FailureError, messageOf, type JsonObject } from '../core/index.ts'
+import { failure, FailureError, messageOf } from '../core/index.ts'
 import type { LanguageModelOptions } from './language-model.ts'
-import type { ModelRequest } from './model.ts'
 import type { LanguageModelLike } from './spec.ts'
 
 /** Where keys and addresses come from. */
@@ -202,35 +201,7 @@ async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
 
 /**
  * Provider options, unless the request has others. OpenAI does not store answers: the journal has them, a run may wait
- * longer than OpenAI keeps them, and reasoning then comes back encrypted, for us to keep. A schema is declared strict
- * only if it is.
+ * longer than OpenAI keeps them, and reasoning then comes back encrypted, for us to keep.
  */
-export function providerDefaults(of: Preset): LanguageModelOptions['providerOptions'] {
-  switch (of.wire) {
-    case 'openai-responses':
-      return (request) => ({ openai: { store: false, ...strictness(request) } })
-    case 'openai-chat':
-      return (request) => ({ openai: strictness(request) })
-    case 'openai-compatible':
-      return (request) => ({ openaiCompatible: strictness(request) })
-    case 'anthropic':
-    case 'google':
-      return undefined
-  }
-}
-
-const strictness = (request: ModelRequest): JsonObject =>
-  request.outputSchema === undefined ? {} : { strictJsonSchema: isStrict(request.outputSchema) }
-
-/** OpenAI's strict mode wants every object closed and every property required. */
-function isStrict(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrict)
-  if (typeof schema !== 'object' || schema === null) return true
-  const { type, properties, required, additionalProperties } = schema as { readonly [word: string]: unknown }
-  if (type === 'object' || properties !== undefined) {
-    const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
-    const wanted: unknown[] = Array.isArray(required) ? required : []
-    if (additionalProperties !== false || !names.every((name) => wanted.includes(name))) return false
-  }
-  return Object.values(schema).every(isStrict)
-}
+export const providerDefaults = (of: Preset): LanguageModelOptions['providerOptions'] =>
+  of.wire === 'openai-responses' ? () => ({ openai: { store: false } }) : undefined

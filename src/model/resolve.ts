@@ -19,6 +19,7 @@ import {
   providerNames,
   type ProviderSurroundings,
 } from './providers.ts'
+import { limitsOfId, type ProviderLimits } from './provider-limits.ts'
 import type { LanguageModelLike } from './spec.ts'
 
 /**
@@ -83,11 +84,13 @@ function namedModel(id: string, options: ResolveOptions): Model {
   }
   const price = findPrice(id, options.prices) ?? (isLocal(provider, found, around) ? freeOfCharge : undefined)
   const providerOptions = providerDefaults(found)
-  return lazyModel(id, price, async () => {
+  const limits = limitsOfId(provider, modelId)
+  return lazyModel(id, price, limits, async () => {
     const endpoint = findEndpoint(provider, found, around)
     const object = await loadModel(provider, modelId, found, endpoint)
     return languageModel(object, {
       id,
+      limits,
       keyName: endpoint.keyName,
       secrets: endpoint.key === undefined ? [] : [endpoint.key],
       ...(price !== undefined && { price }),
@@ -96,7 +99,12 @@ function namedModel(id: string, options: ResolveOptions): Model {
   })
 }
 
-function lazyModel(id: string, price: ModelPrice | undefined, make: () => Promise<Model>): Model {
+function lazyModel(
+  id: string,
+  price: ModelPrice | undefined,
+  { tools }: ProviderLimits,
+  make: () => Promise<Model>,
+): Model {
   let made: Promise<Model> | undefined
   const ready = async (signal?: AbortSignal): Promise<Model> => {
     made ??= make()
@@ -111,6 +119,7 @@ function lazyModel(id: string, price: ModelPrice | undefined, make: () => Promis
   return {
     id,
     ...(price !== undefined && { price }),
+    ...(tools !== undefined && { mostTools: tools }),
     prepare: async () => void (await ready()),
     async call(request) {
       request.signal.throwIfAborted()

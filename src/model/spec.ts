@@ -37,7 +37,7 @@ export interface SpecCallOptions {
     readonly inputSchema: JsonObject
   }[]
   readonly toolChoice?: { readonly type: 'auto' | 'none' | 'required' }
-  readonly responseFormat?: { readonly type: 'json'; readonly schema: JsonObject; readonly name: string }
+  readonly responseFormat?: { readonly type: 'json'; readonly schema?: JsonObject; readonly name?: string } | undefined
   readonly abortSignal: AbortSignal
   readonly headers: { readonly [name: string]: string }
   readonly providerOptions?: { readonly [provider: string]: JsonObject }

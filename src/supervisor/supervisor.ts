@@ -393,6 +393,7 @@ class SupervisorAgent extends ModelAgent {
           ...toolProblems(name, tools, verbsTaken(policy.verbs, team), options.assess),
         ]
       },
+      toolCount: () => new TeamToolbox(policy, namesNow(), true).specs.length,
     })
     this.#roster = roster
     this.#options = options

@@ -34,6 +34,7 @@ import {
 } from '../../core/index.ts'
 import {
   compileSchema,
+  schemaMisfit,
   type AiSdkSchema,
   type Brief,
   type Grant,
@@ -382,7 +383,7 @@ function schemaOf(
   const anything: JsonSchema = { type: 'object', properties: {} }
   try {
     const schema = compileSchema(given ?? parameters ?? anything, where, parameters)
-    if (schema.json['type'] !== undefined && schema.json['type'] !== 'object')
+    if (schemaMisfit({ type: 'object' }, schema.json) !== undefined)
       problems.push(`${where}: the input must be an object, because that is what models send`)
     return schema.json['type'] === undefined ? { ...schema, json: { type: 'object', ...schema.json } } : schema
   } catch (thrown) {
