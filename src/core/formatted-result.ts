@@ -6,8 +6,9 @@
  * journal's format. The transcript of a run shows the same words (../journal/views/transcript.ts).
  */
 import { failureFrom, type Failure } from './failure.ts'
-import { asText, type Json } from './json.ts'
+import { asText, own, type Json } from './json.ts'
 import { withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { cut } from './visible.ts'
 
 /** The result of a call, as the model that made it reads it. */
 export interface FormattedResult {
@@ -22,15 +23,23 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
       return isEmpty(outcome.output)
         ? { content: `[worker "${worker}" finished without an answer]` }
         : { content: withMissing(outcome.output, outcome.results) }
-    case 'failed':
-      return {
-        content: `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
-        isError: true,
-      }
+    case 'failed': {
+      const told = `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`
+      return { content: withPartial(told, partialOf(outcome.failure)), isError: true }
+    }
     default:
       return formatStopped(`worker "${worker}"`, outcome)
   }
 }
+
+/** What a model had said of an answer that it did not end, for the model of a leader. */
+function partialOf({ code, details }: Failure): string | undefined {
+  const partial = code.startsWith('model.') || code === 'budget.answer-cut' ? details?.['partial'] : undefined
+  return typeof partial === 'string' ? cut(partial, shownPartial) : undefined
+}
+
+/** How much of an unfinished answer a leader's model is shown, in characters. The journal has more. */
+const shownPartial = 4_000
 
 /** How work was stopped, or ended early. `who`: a worker or a tool, with its name. */
 function formatStopped(
@@ -57,7 +66,10 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
     case 'completed':
       return { content: outcome.output }
     case 'failed':
-      return { content: `[tool "${tool}" failed: ${failureText(outcome.failure)}]`, isError: true }
+      return {
+        content: withPartial(`[tool "${tool}" failed: ${failureText(outcome.failure)}]`, partialOf(outcome.failure)),
+        isError: true,
+      }
     default:
       return formatStopped(`tool "${tool}"`, outcome)
   }
@@ -81,13 +93,37 @@ export const formatRefusedDelegation = ({ message }: Failure): FormattedResult =
 export const formatRefusedCall = ({ message }: Failure): string => `[${message}]`
 
 /**
- * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and
- * libraries put any text into theirs.
+ * A failure's message. Of a model's failure the kind, in Reeve's words, and of an exception of code only that there was
+ * one: providers and libraries put any text into theirs.
  */
 export function failureText(what: Failure): string {
-  if (what.code.startsWith('model.')) return 'its model could not answer'
+  if (what.code.startsWith('model.')) return modelFailureText(what)
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message
+}
+
+/** What kind of failure it was that kept a model from answering. */
+function modelFailureText({ code, class: kind }: Failure): string {
+  const why =
+    code === 'model.rate-limited' && kind === 'policy' ? 'its account has no credit left' : own(modelFailures, code)
+  return why === undefined ? 'its model could not answer' : `its model could not answer: ${why}`
+}
+
+const modelFailures: { readonly [code: string]: string } = {
+  'model.bad-request': 'its provider refused the request',
+  'model.calls-missing': 'it announced calls of tools and made none',
+  'model.context-full': 'what it was to read is too long for it',
+  'model.cut-off': 'the connection broke off before the end of the answer',
+  'model.empty': 'its answer was empty',
+  'model.filtered': 'a content filter stopped the answer',
+  'model.length': 'the answer was cut off at its output limit',
+  'model.not-authorized': 'its provider refused the credentials',
+  'model.paused': 'its provider paused the answer and did not end it',
+  'model.prompt-blocked': 'a content filter blocked what it was to read',
+  'model.rate-limited': 'its provider limits the rate of calls at the moment',
+  'model.refused': 'it declined to answer',
+  'model.silent': 'it was silent for too long',
+  'model.unavailable': 'its provider cannot be reached at the moment',
 }
 
 /**
