@@ -7,7 +7,7 @@
  */
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, own, type Json } from './json.ts'
-import { withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { doneBefore, withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
 import { cut } from './visible.ts'
 
 /** The result of a call, as the model that made it reads it. */
@@ -25,12 +25,32 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
         : { content: withMissing(outcome.output, outcome.results) }
     case 'failed': {
       const told = `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`
-      return { content: withPartial(told, partialOf(outcome.failure)), isError: true }
+      return { content: withDone(withPartial(told, partialOf(outcome.failure)), outcome), isError: true }
     }
     default:
       return formatStopped(`worker "${worker}"`, outcome)
   }
 }
+
+/**
+ * With what was done before it ended so: what happened is never told as not done. Names, arguments and results are JSON,
+ * so none of their lines begins where ours do.
+ */
+function withDone(told: string, outcome: Outcome): string {
+  const { done, more } = doneBefore(outcome)
+  if (done.length === 0) return told
+  const lines = done.map(({ name, agent, state, input, result }) => {
+    const call = `- ${state === 'in-doubt' ? 'perhaps, or undone since: ' : ''}${name}${input === undefined ? '' : ` ${inputLine(input)}`} (by "${agent}")`
+    return result === undefined ? call : `${call}: ${inputLine(result)}`
+  })
+  const rest = more > 0 ? [`- and ${more} more`] : []
+  return `${told}\nWhat it had done before that:\n${[...lines, ...rest].join('\n')}`
+}
+
+const inputLine = (value: Json): string => cut(JSON.stringify(value), shownDeed)
+
+/** How much of the arguments and of the result of something done is shown, in characters. */
+const shownDeed = 600
 
 /** What a model had said of an answer that it did not end, for the model of a leader. */
 function partialOf({ code, details }: Failure): string | undefined {
@@ -49,14 +69,14 @@ function formatStopped(
   switch (outcome.status) {
     case 'limited': {
       const stopped = `[${who} stopped at its limit of ${outcome.limit}: ${outcome.message}]`
-      return { content: withPartial(stopped, outcome.partial), isError: true }
+      return { content: withDone(withPartial(stopped, outcome.partial), outcome), isError: true }
     }
     case 'timed-out':
-      return { content: `[${who} ran out of time: ${outcome.message}]`, isError: true }
+      return { content: withDone(`[${who} ran out of time: ${outcome.message}]`, outcome), isError: true }
     case 'cancelled':
-      return { content: `[${who} was cancelled: ${outcome.reason}]`, isError: true }
+      return { content: withDone(`[${who} was cancelled: ${outcome.reason}]`, outcome), isError: true }
     case 'bailed':
-      return { content: withText(`[${who} was ended early: ${outcome.message}]`, outcome.text) }
+      return { content: withDone(withText(`[${who} was ended early: ${outcome.message}]`, outcome.text), outcome) }
   }
 }
 
@@ -67,7 +87,10 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
       return { content: outcome.output }
     case 'failed':
       return {
-        content: withPartial(`[tool "${tool}" failed: ${failureText(outcome.failure)}]`, partialOf(outcome.failure)),
+        content: withDone(
+          withPartial(`[tool "${tool}" failed: ${failureText(outcome.failure)}]`, partialOf(outcome.failure)),
+          outcome,
+        ),
         isError: true,
       }
     default:
@@ -110,7 +133,6 @@ function modelFailureText({ code, class: kind }: Failure): string {
 }
 
 const modelFailures: { readonly [code: string]: string } = {
-  'model.bad-request': 'its provider refused the request',
   'model.calls-missing': 'it announced calls of tools and made none',
   'model.context-full': 'what it was to read is too long for it',
   'model.cut-off': 'the connection broke off before the end of the answer',

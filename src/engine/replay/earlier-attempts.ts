@@ -24,6 +24,8 @@ import {
   type Json,
   type Now,
   type Outcome,
+  type WithWorkDone,
+  type WorkDone,
 } from '../../core/index.ts'
 import {
   isNotice,
@@ -175,17 +177,58 @@ function shown(
       at,
       agent,
       activation,
-      ...(input === undefined ? {} : { input: cutInput(input) }),
+      ...(input === undefined ? {} : { input: cutValue(input, shownInput) }),
     },
   ]
 }
 
-function cutInput(input: Json): Json {
-  const text = JSON.stringify(input)
-  return text.length <= shownInput
-    ? input
-    : `${text.slice(0, shownInput)} … (${text.length - shownInput} more characters)`
+function cutValue(value: Json, most: number): Json {
+  const text = JSON.stringify(value)
+  return text.length <= most ? value : `${text.slice(0, most)} … (${text.length - most} more characters)`
 }
+
+/** How many deeds the end of a worker names. */
+const mostDone = 20
+/** How much of the result of each is kept, in characters of its JSON. */
+const shownOutput = 2_000
+
+/**
+ * What an activation and those below it had done when it ended without an answer, for its leader: effects of tools that
+ * do more than read, and `once` steps. `entries`: all of their logs.
+ */
+export function workDoneIn(activation: ActivationId, entries: Iterable<Logged>): WithWorkDone {
+  const { logs, undone } = readLogs(activation, entries)
+  const done = [...logs].flatMap(([, { agent, traces, asked }]) =>
+    isNotice(agent) ? [] : [...traces.values()].flatMap((trace) => deedOf(agent, trace, undone, asked)),
+  )
+  return done.length > mostDone ? { done: done.slice(-mostDone), doneCount: done.length } : { done }
+}
+
+function deedOf(
+  agent: string,
+  { event, held, outcome }: Trace,
+  undone: boolean,
+  asked: ReadonlyMap<string, Json>,
+): readonly WorkDone[] {
+  const call = event.type === 'tool.called' ? event : undefined
+  if (held || (call === undefined ? event.effect !== 'once' : event.effect === 'read')) return []
+  // what may be done twice, and has no end, is done again by whoever repeats it
+  const isOpen = outcome === undefined && event.effect === 'once' && event.refused === undefined
+  if (!isOpen && outcome?.status !== 'completed') return []
+  const input = call?.input ?? (call?.callId === undefined ? undefined : asked.get(call.callId))
+  return [
+    {
+      name: call?.tool ?? nameOf(event.address),
+      agent,
+      state: outcome === undefined || undone ? 'in-doubt' : 'done',
+      ...(input === undefined ? {} : { input: cutValue(input, shownInput) }),
+      ...(outcome?.status === 'completed' ? { result: cutValue(outcome.output, shownOutput) } : {}),
+    },
+  ]
+}
+
+/** The name of a step, from its address. */
+const nameOf = (address: string): string => address.slice(address.lastIndexOf('/') + 1)
 
 interface ReadLog {
   readonly agent: string

@@ -35,6 +35,7 @@ import {
   transferred,
   transferTool,
   withoutHandoff,
+  withWorkDone,
   type ActivationId,
   type CallUsage,
   type Failure,
@@ -547,7 +548,7 @@ function isPassedOn({ ends }: SpeakerWork, outcome: Outcome): boolean {
  */
 function digestOf(outcome: Outcome): string {
   if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
-  if (outcome.status !== 'failed') return digestJson(withoutHandoff(outcome) as unknown as Json)
+  if (outcome.status !== 'failed') return digestJson(withWorkDone(withoutHandoff(outcome), {}) as unknown as Json)
   const { code, message } = outcome.failure
   return digestJson({ status: outcome.status, code, message })
 }
