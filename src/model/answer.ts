@@ -24,7 +24,7 @@ import {
 import { cutOff } from './faults.ts'
 import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
-import { readFinish, type Finish } from './finish.ts'
+import { readFinish, type AnswerFinish } from './finish.ts'
 import type { ModelAnswer } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { readUsage } from './usage.ts'
@@ -148,7 +148,7 @@ export class AnswerFold {
     }
   }
 
-  #complete(text: string, usage: CallUsage | undefined): Finish {
+  #complete(text: string, usage: CallUsage | undefined): AnswerFinish {
     const { model } = this.#context
     if (this.#finish === undefined) throw new FailureError(cutOff(model, 'the stream ended without a finish event'))
     const isBlank =

@@ -96,7 +96,7 @@ export interface FinishContext {
 }
 
 /** Why a model stopped. */
-export interface Finish {
+export interface AnswerFinish {
   readonly finish: FinishReason
   /** The provider's own word, where the answer is not whole. */
   readonly stopReason?: string
@@ -109,7 +109,7 @@ const longestWord = 64
  * Why a model stopped. Throws a `FailureError`, which the step retries, for what is no answer: `model.cut-off` if it
  * did not end, `model.calls-missing` if its calls could not be read.
  */
-export function readFinish(reason: unknown, context: FinishContext, content: AnswerContent): Finish {
+export function readFinish(reason: unknown, context: FinishContext, content: AnswerContent): AnswerFinish {
   const { unified, raw } = reasonOf(reason)
   const stop = isPromptBlocked(content) ? 'prompt-blocked' : stopOf(unified, raw, context, content)
   if (stop === 'broken') throw brokenOff(context.model, unified, raw)

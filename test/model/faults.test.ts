@@ -75,8 +75,13 @@ const faults: readonly Fault[] = [
   { name: '403', arrange: () => llm.on({ userMessage: 'go' }, refusal(403, 'permission_error')), expected: refused },
   {
     name: '400',
-    arrange: () => llm.on({ userMessage: 'go' }, refusal(400, 'context_length_exceeded', 'the context is too long')),
+    arrange: () => llm.on({ userMessage: 'go' }, refusal(400, 'invalid_request_error', 'a role is missing')),
     expected: { code: 'model.bad-request', class: 'validation', retryable: false },
+  },
+  {
+    name: '400 because the context is full',
+    arrange: () => llm.on({ userMessage: 'go' }, refusal(400, 'context_length_exceeded', 'the context is too long')),
+    expected: { code: 'model.context-full', class: 'validation', retryable: false },
   },
   {
     name: '422',
