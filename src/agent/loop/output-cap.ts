@@ -8,7 +8,14 @@
 import type { CallUsage } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
 import type { Charge } from '../../journal/index.ts'
-import { costOf, leastOutputLimit, outputLimitOf, type Model, type ModelSettings } from '../../model/index.ts'
+import {
+  costOf,
+  leastOutputLimit,
+  outputLimitOf,
+  type Model,
+  type ModelPrice,
+  type ModelSettings,
+} from '../../model/index.ts'
 
 /** The cap of one answer. */
 export interface OutputCap {
@@ -23,7 +30,9 @@ const usualOutput = 4_096
 
 /** What is known before a call. */
 export interface CapInput {
-  readonly model: Model
+  readonly model: Pick<Model, 'id'>
+  /** What the model costs, if that is known. */
+  readonly price: ModelPrice | undefined
   readonly settings: ModelSettings | undefined
   readonly limits: Limits | undefined
   /** The estimated tokens of the prompt. */
@@ -48,7 +57,7 @@ export const givenCap = (settings: ModelSettings | undefined): OutputCap =>
   settings?.maxOutputTokens === undefined ? {} : { tokens: settings.maxOutputTokens }
 
 /** How many tokens of output the limits have room for. */
-function outputLeft({ model: { price }, limits, input, spent }: CapInput): number {
+function outputLeft({ price, limits, input, spent }: CapInput): number {
   const tokens = limits?.tokens === undefined ? Infinity : limits.tokens - spent.tokens - input
   if (limits?.usd === undefined || price === undefined || price.outputPerMillion === 0) return Math.floor(tokens)
   const usd = limits.usd - spent.usd - (costOf({ input, output: 0 }, price) ?? 0)

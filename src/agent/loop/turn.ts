@@ -185,7 +185,14 @@ function budgetOf(
   const { model } = asking
   if (!state.counts) return { reserve: oneTurn, settings, cap: givenCap(settings) }
   const { limits } = state.edge.bounds
-  const given = { model, settings, limits, input: tokens + estimateTokens([], specs), spent: state.spent }
+  const given = {
+    model,
+    price: model.price,
+    settings,
+    limits,
+    input: tokens + estimateTokens([], specs),
+    spent: state.spent,
+  }
   const cap = outputCapOf(given)
   return {
     reserve: reserveFor(cap, given),
