@@ -147,7 +147,7 @@ export function withWorkDone(outcome: Outcome, { done = [], doneCount }: WithWor
     return { ...outcome, failure: { ...outcome.failure, details: { ...details, ...(told as JsonObject) } } }
   }
   const { done: _done, doneCount: _count, ...end } = outcome
-  return { ...end, ...told } as Outcome
+  return { ...end, ...told }
 }
 
 /** What the end of a worker says of what it had done, and how much more there was. */

@@ -65,10 +65,7 @@ function outputLeft({ price, limits, input, spent }: CapInput): number {
 }
 
 /** What is set aside for a call: its prompt, and the cap of its answer or what an answer usually has. */
-export function reserveFor(
-  { tokens: cap, byBudget }: OutputCap,
-  { model: { price }, limits, input }: CapInput,
-): Charge {
+export function reserveFor({ tokens: cap, byBudget }: OutputCap, { price, limits, input }: CapInput): Charge {
   const share = limits?.tokens === undefined ? usualOutput : Math.max(1, Math.floor(limits.tokens / 4))
   const usual = Math.min(usualOutput, share)
   const output = cap === undefined ? usual : byBudget === true ? Math.min(cap, usual) : cap

@@ -17,6 +17,7 @@ import {
   childActivation,
   derivedId,
   isObject,
+  isToolAgent,
   parentOf,
   present,
   runOf,
@@ -214,18 +215,30 @@ function deedOf(
   if (held || (call === undefined ? event.effect !== 'once' : event.effect === 'read')) return []
   // what may be done twice, and has no end, is done again by whoever repeats it
   const isOpen = outcome === undefined && event.effect === 'once' && event.refused === undefined
-  if (!isOpen && outcome?.status !== 'completed') return []
+  if (!isOpen && (outcome?.status !== 'completed' || saysError(outcome.output))) return []
   const input = call?.input ?? (call?.callId === undefined ? undefined : asked.get(call.callId))
   return [
     {
-      name: call?.tool ?? nameOf(event.address),
-      agent,
+      ...placeOf(agent, call?.tool ?? nameOf(event.address)),
       state: outcome === undefined || undone ? 'in-doubt' : 'done',
       ...(input === undefined ? {} : { input: cutValue(input, shownInput) }),
       ...(outcome?.status === 'completed' ? { result: cutValue(outcome.output, shownOutput) } : {}),
     },
   ]
 }
+
+/** Whose deed it is, and its name. A tool that is an activation of its own is one of its agent. */
+function placeOf(agent: string, name: string): Pick<WorkDone, 'name' | 'agent'> {
+  const at = agent.indexOf('.')
+  return isToolAgent(agent) && at > 0
+    ? { name: `${agent.slice(at + 1)}/${name}`, agent: agent.slice(0, at) }
+    : { name, agent }
+}
+
+/** Whether a result says of itself that nothing came of it, as those of MCP servers do. */
+const saysError = (output: Json): boolean =>
+  isObject(output) &&
+  (output['isError'] === true || (isObject(output['result']) && output['result']['isError'] === true))
 
 /** The name of a step, from its address. */
 const nameOf = (address: string): string => address.slice(address.lastIndexOf('/') + 1)
