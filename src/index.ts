@@ -52,6 +52,7 @@ export type {
   InputOf,
   Middleware,
   ModelAgentOptions,
+  OnCut,
   OnIterationComplete,
   OrchestrationToolOptions,
   OutputOf,

@@ -7,6 +7,7 @@
 import type { RetryPolicy } from '../engine/index.ts'
 import {
   askTool,
+  choice,
   expects,
   functionCheck,
   isObject,
@@ -37,6 +38,7 @@ import { compactionCheck, compactionData, type Compaction } from './extensions/c
 import { completionCheck, completionData, scorerAgents, type Completion } from './extensions/completion.ts'
 import { isAgent, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
+import type { OnCut } from './loop/answer-end.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
 import { retryCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
@@ -122,6 +124,13 @@ export interface ModelAgentFacts {
    */
   readonly lastAnswer?: boolean
   /**
+   * What follows a text that was cut off at the output limit. `continue` (default): the model is asked to go on where it
+   * stopped, at most twice; each is a call of its own, and the parts are one answer. `fail`: the agent fails with
+   * `model.length`. Typed output, decisions and calls of tools are never continued, nor is an answer that a budget has
+   * cut off (`budget.answer-cut`).
+   */
+  readonly onCut?: OnCut
+  /**
    * Called once after each turn, also across resume. Called after the scorers of `isComplete`, but not while an answer
    * waits for background work.
    *
@@ -172,7 +181,10 @@ export function dataOf(parts: {
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
   /** The options of a model agent that are data. */
-  readonly options?: Pick<ModelAgentFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'> & {
+  readonly options?: Pick<
+    ModelAgentFacts,
+    'middleware' | 'templating' | 'lastAnswer' | 'onCut' | 'isComplete' | 'compaction'
+  > & {
     readonly assess?: Assess
   }
 }): Json {
@@ -180,6 +192,7 @@ export function dataOf(parts: {
     middleware = [],
     templating = false,
     lastAnswer = false,
+    onCut = 'continue',
     isComplete,
     compaction,
     assess,
@@ -197,6 +210,7 @@ export function dataOf(parts: {
     ...(middleware.length === 0 ? undefined : { middleware: middleware.map(({ name }) => name) }),
     ...(templating ? { templating } : undefined),
     ...(lastAnswer ? { lastAnswer } : undefined),
+    ...(onCut === 'continue' ? undefined : { onCut }),
     ...(isComplete === undefined ? undefined : { isComplete: completionData(isComplete) }),
     ...(compaction === undefined ? undefined : { compaction: compactionData(compaction) }),
     ...(assess === 'report' ? { assess } : undefined),
@@ -302,6 +316,7 @@ export const modelAgentChecks: Checks<ModelAgentFacts> = {
   middleware: middlewareCheck<Middleware>({ instructions: unchecked, tools: unchecked }),
   templating: unchecked,
   lastAnswer: unchecked,
+  onCut: choice('continue', 'fail'),
   onIterationComplete: functionCheck,
   isComplete: completionCheck,
   compaction: compactionCheck,

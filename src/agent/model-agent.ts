@@ -53,6 +53,7 @@ export function modelSetup(
     templating,
     middleware,
     lastAnswer,
+    onCut: options.onCut,
     onIterationComplete: options.onIterationComplete,
     isComplete: options.isComplete,
     compaction: options.compaction,

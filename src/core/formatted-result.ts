@@ -6,8 +6,9 @@
  * journal's format. The transcript of a run shows the same words (../journal/views/transcript.ts).
  */
 import { failureFrom, type Failure } from './failure.ts'
-import { asText, type Json } from './json.ts'
-import { withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { asText, own, type Json } from './json.ts'
+import { doneBefore, withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { cut } from './visible.ts'
 
 /** The result of a call, as the model that made it reads it. */
 export interface FormattedResult {
@@ -22,15 +23,43 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
       return isEmpty(outcome.output)
         ? { content: `[worker "${worker}" finished without an answer]` }
         : { content: withMissing(outcome.output, outcome.results) }
-    case 'failed':
-      return {
-        content: `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,
-        isError: true,
-      }
+    case 'failed': {
+      const told = `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`
+      return { content: withDone(withPartial(told, partialOf(outcome.failure)), outcome), isError: true }
+    }
     default:
       return formatStopped(`worker "${worker}"`, outcome)
   }
 }
+
+/**
+ * With what was done before it ended so: what happened is never told as not done. Names, arguments and results are JSON,
+ * so none of their lines begins where ours do.
+ */
+function withDone(told: string, outcome: Outcome): string {
+  const { done, more } = doneBefore(outcome)
+  if (done.length === 0) return told
+  const lines = done.map(({ name, agent, state, input, result }) => {
+    const call = `- ${state === 'in-doubt' ? 'perhaps, or undone since: ' : ''}${name}${input === undefined ? '' : ` ${inputLine(input)}`} (by "${agent}")`
+    return result === undefined ? call : `${call}: ${inputLine(result)}`
+  })
+  const rest = more > 0 ? [`- and ${more} more`] : []
+  return `${told}\nWhat it had done before that:\n${[...lines, ...rest].join('\n')}`
+}
+
+const inputLine = (value: Json): string => cut(JSON.stringify(value), shownDeed)
+
+/** How much of the arguments and of the result of something done is shown, in characters. */
+const shownDeed = 600
+
+/** What a model had said of an answer that it did not end, for the model of a leader. */
+function partialOf({ code, details }: Failure): string | undefined {
+  const partial = code.startsWith('model.') || code === 'budget.answer-cut' ? details?.['partial'] : undefined
+  return typeof partial === 'string' ? cut(partial, shownPartial) : undefined
+}
+
+/** How much of an unfinished answer a leader's model is shown, in characters. The journal has more. */
+const shownPartial = 4_000
 
 /** How work was stopped, or ended early. `who`: a worker or a tool, with its name. */
 function formatStopped(
@@ -40,14 +69,14 @@ function formatStopped(
   switch (outcome.status) {
     case 'limited': {
       const stopped = `[${who} stopped at its limit of ${outcome.limit}: ${outcome.message}]`
-      return { content: withPartial(stopped, outcome.partial), isError: true }
+      return { content: withDone(withPartial(stopped, outcome.partial), outcome), isError: true }
     }
     case 'timed-out':
-      return { content: `[${who} ran out of time: ${outcome.message}]`, isError: true }
+      return { content: withDone(`[${who} ran out of time: ${outcome.message}]`, outcome), isError: true }
     case 'cancelled':
-      return { content: `[${who} was cancelled: ${outcome.reason}]`, isError: true }
+      return { content: withDone(`[${who} was cancelled: ${outcome.reason}]`, outcome), isError: true }
     case 'bailed':
-      return { content: withText(`[${who} was ended early: ${outcome.message}]`, outcome.text) }
+      return { content: withDone(withText(`[${who} was ended early: ${outcome.message}]`, outcome.text), outcome) }
   }
 }
 
@@ -57,7 +86,13 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
     case 'completed':
       return { content: outcome.output }
     case 'failed':
-      return { content: `[tool "${tool}" failed: ${failureText(outcome.failure)}]`, isError: true }
+      return {
+        content: withDone(
+          withPartial(`[tool "${tool}" failed: ${failureText(outcome.failure)}]`, partialOf(outcome.failure)),
+          outcome,
+        ),
+        isError: true,
+      }
     default:
       return formatStopped(`tool "${tool}"`, outcome)
   }
@@ -81,13 +116,36 @@ export const formatRefusedDelegation = ({ message }: Failure): FormattedResult =
 export const formatRefusedCall = ({ message }: Failure): string => `[${message}]`
 
 /**
- * A failure's message. Of a model's failure and of an exception of code only that there was one: providers and
- * libraries put any text into theirs.
+ * A failure's message. Of a model's failure the kind, in Reeve's words, and of an exception of code only that there was
+ * one: providers and libraries put any text into theirs.
  */
 export function failureText(what: Failure): string {
-  if (what.code.startsWith('model.')) return 'its model could not answer'
+  if (what.code.startsWith('model.')) return modelFailureText(what)
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message
+}
+
+/** What kind of failure it was that kept a model from answering. */
+function modelFailureText({ code, class: kind }: Failure): string {
+  const why =
+    code === 'model.rate-limited' && kind === 'policy' ? 'its account has no credit left' : own(modelFailures, code)
+  return why === undefined ? 'its model could not answer' : `its model could not answer: ${why}`
+}
+
+const modelFailures: { readonly [code: string]: string } = {
+  'model.calls-missing': 'it announced calls of tools and made none',
+  'model.context-full': 'what it was to read is too long for it',
+  'model.cut-off': 'the connection broke off before the end of the answer',
+  'model.empty': 'its answer was empty',
+  'model.filtered': 'a content filter stopped the answer',
+  'model.length': 'the answer was cut off at its output limit',
+  'model.not-authorized': 'its provider refused the credentials',
+  'model.paused': 'its provider paused the answer and did not end it',
+  'model.prompt-blocked': 'a content filter blocked what it was to read',
+  'model.rate-limited': 'its provider limits the rate of calls at the moment',
+  'model.refused': 'it declined to answer',
+  'model.silent': 'it was silent for too long',
+  'model.unavailable': 'its provider cannot be reached at the moment',
 }
 
 /**

@@ -5,7 +5,7 @@
 import { ReeveError, type ErrorCode } from './errors.ts'
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
-import { asText, present, type Json } from './json.ts'
+import { asText, isObject, own, present, type Json, type JsonObject } from './json.ts'
 import type { HistoryEntry, Message, HandoffRecord } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -80,6 +80,30 @@ export interface WithWorkerFailures {
   readonly failureCount?: number
 }
 
+/** One thing that a worker, or one below it, had done before it ended without an answer. */
+export interface WorkDone {
+  /** The tool, or the step of code. */
+  readonly name: string
+  readonly agent: string
+  /** `in-doubt`: it had begun, and may have happened; or something was undone since, perhaps this. */
+  readonly state: 'done' | 'in-doubt'
+  /** Its arguments; what is too long is a text that is cut. */
+  readonly input?: Json
+  /** What it returned; what is too long is a text that is cut. */
+  readonly result?: Json
+}
+
+/**
+ * What the end of a worker that did not complete says of what it had done: effects of tools that do more than read, and
+ * `once` steps of code. Of a failed one it stands in the details of the failure (`done`, `doneCount`).
+ */
+export interface WithWorkDone {
+  /** The last 20, in the order in which they began. */
+  readonly done?: readonly WorkDone[]
+  /** How many there are. Absent: all are in `done`. */
+  readonly doneCount?: number
+}
+
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
   | ({
@@ -101,17 +125,46 @@ export type Outcome<O = Json> =
        * The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field.
        */
       readonly account?: LimitedAccount
-    } & WithPlanResults)
-  | ({ readonly status: 'timed-out'; readonly message: string } & WithPlanResults)
-  | ({ readonly status: 'cancelled'; readonly reason: string } & WithPlanResults)
+    } & WithPlanResults &
+      WithWorkDone)
+  | ({ readonly status: 'timed-out'; readonly message: string } & WithPlanResults & WithWorkDone)
+  | ({ readonly status: 'cancelled'; readonly reason: string } & WithPlanResults & WithWorkDone)
   /**
    * A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an
    * answer, so it is no completion. `text` is what there was.
    */
-  | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & WithPlanResults)
+  | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & WithPlanResults & WithWorkDone)
 
 /** The words of `Outcome['status']`. */
 export type OutcomeStatus = Outcome['status']
+
+/** The end of a worker that did not complete, with what it had done; nothing if it did nothing. */
+export function withWorkDone(outcome: Outcome, { done = [], doneCount }: WithWorkDone): Outcome {
+  if (outcome.status === 'completed' || (done.length === 0 && doneBefore(outcome).done.length === 0)) return outcome
+  const told = done.length === 0 ? {} : present({ done, doneCount })
+  if (outcome.status === 'failed') {
+    const { done: _done, doneCount: _count, ...details } = outcome.failure.details ?? {}
+    return { ...outcome, failure: { ...outcome.failure, details: { ...details, ...(told as JsonObject) } } }
+  }
+  const { done: _done, doneCount: _count, ...end } = outcome
+  return { ...end, ...told }
+}
+
+/** What the end of a worker says of what it had done, and how much more there was. */
+export function doneBefore(outcome: Outcome): { readonly done: readonly WorkDone[]; readonly more: number } {
+  if (outcome.status === 'completed') return nothingDone
+  const { done, doneCount } = (outcome.status === 'failed' ? (outcome.failure.details ?? {}) : outcome) as WithWorkDone
+  // code may have made the failure
+  const all = Array.isArray(done) ? (done as readonly unknown[]).filter(isWorkDone) : []
+  return { done: all, more: typeof doneCount === 'number' ? Math.max(0, doneCount - all.length) : 0 }
+}
+
+const nothingDone = { done: [], more: 0 } as const
+const isWorkDone = (given: unknown): given is WorkDone =>
+  isObject(given) &&
+  typeof own(given, 'name') === 'string' &&
+  typeof own(given, 'agent') === 'string' &&
+  (own(given, 'state') === 'done' || own(given, 'state') === 'in-doubt')
 
 /** Shorthand for a completed outcome. */
 export const completed = <O>(output: O): Outcome<O> => ({ status: 'completed', output })

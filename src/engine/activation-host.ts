@@ -2,7 +2,17 @@
  * Activation host: what an activation needs of the engine that keeps it. The seam between replay
  * (replay/activation.ts) and the engine (host/).
  */
-import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
+import type {
+  ActivationId,
+  Failure,
+  Json,
+  MessageId,
+  Outcome,
+  Sha256,
+  Usage,
+  WithWorkDone,
+  Shape,
+} from '../core/index.ts'
 import type {
   AskOpened,
   Caller,
@@ -111,6 +121,11 @@ export interface ActivationHost {
   earlierRounds(activation: Owner, sentBack: SentBack): Promise<Earlier>
   /** The `once` effects that an activation of its run, those below it and the attempts before it have made. */
   doneBy(activation: Owner, worker: ActivationId): Promise<readonly DoneEffect[]>
+  /**
+   * Gives what a worker and those below it have done, now or later; nothing if that cannot be read. Absent: nothing is
+   * given.
+   */
+  workDone?(worker: Owner, then: (done: WithWorkDone) => void): void
   /** When the run of this activation has stood still so far. */
   pauses(activation: Owner): Promise<readonly Pause[]>
   /**

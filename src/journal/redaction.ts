@@ -71,6 +71,8 @@ const outcomeOf = (output: Shape): Shape => ({
   trail,
   results,
   reached: 'kept',
+  done: [{ name: 'kept', agent: 'kept', state: 'kept', input: 'payload', result: 'payload' }],
+  doneCount: 'kept',
   ...failures,
 })
 

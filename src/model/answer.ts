@@ -2,9 +2,9 @@
  * Answer: the one fold from a provider's parts to a `ModelAnswer`. Streams and finished results go through it; a stream
  * is the same fold with a sink.
  *
- * Owns: the commit rule: an answer exists only if a `finish` part arrived that says so, and no error part. What a
+ * Owns: the commit rule: an answer exists only if a `finish` part arrived, and no error part. What a
  * provider emitted before it was cut off, a tool call with half its arguments above all, is never an answer.
- * Does not own: reading the provider (language-model.ts), classing its errors (faults.ts), the answers of rules, which are
+ * Does not own: reading the provider (language-model.ts), why it stopped (finish.ts), classing its errors (faults.ts), the answers of rules, which are
  * whole (function-model.ts).
  */
 import {
@@ -24,7 +24,8 @@ import {
 import { cutOff } from './faults.ts'
 import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
-import type { FinishReason, ModelAnswer } from './model.ts'
+import { readFinish, type AnswerFinish } from './finish.ts'
+import type { ModelAnswer } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { readUsage } from './usage.ts'
 
@@ -67,14 +68,6 @@ function hasStrayFile(blocks: readonly Block[]): boolean {
 }
 
 const isText = (block: Block): block is TextBlock => block.type === 'text' || block.type === 'reasoning'
-
-const finishes: ReadonlySet<unknown> = new Set<FinishReason>([
-  'stop',
-  'tool-calls',
-  'length',
-  'content-filter',
-  'other',
-])
 
 /** Folds parts into an answer. */
 export class AnswerFold {
@@ -129,11 +122,14 @@ export class AnswerFold {
     }
   }
 
-  /** The answer. Throws a `FailureError` (`model.cut-off`) if the parts do not make a complete one. */
+  /**
+   * The answer, with why it ended. Throws a `FailureError` if the parts are none: `model.cut-off`, `model.calls-missing`,
+   * `model.empty`.
+   */
   answer(): ModelAnswer {
-    const finish = this.#complete()
     const text = this.#blocks.reduce((all, block) => (block.type === 'text' ? all + block.text : all), '')
     const usage = readUsage(this.#finish?.usage, this.#context.cost)
+    const { finish, stopReason } = this.#complete(text, usage)
     const reasoning = this.#reasoning()
     const metadata = readMetadata(this.#finish?.providerMetadata)
     const response = responseOf(this.#response)
@@ -142,6 +138,7 @@ export class AnswerFold {
       calls: [...this.#calls.values()],
       ...(this.#files.length > 0 && { files: [...this.#files] }),
       finish,
+      ...(stopReason !== undefined && { stopReason }),
       ...(usage !== undefined && { usage }),
       model: this.#context.model,
       ...(reasoning !== undefined && { reasoning }),
@@ -151,10 +148,13 @@ export class AnswerFold {
     }
   }
 
-  #complete(): FinishReason {
+  #complete(text: string, usage: CallUsage | undefined): AnswerFinish {
     const { model } = this.#context
     if (this.#finish === undefined) throw new FailureError(cutOff(model, 'the stream ended without a finish event'))
-    return readFinish(this.#finish.finishReason, this.#context)
+    const isBlank =
+      text.trim() === '' && this.#files.length === 0 && !this.#blocks.some(({ type }) => type === 'opaque')
+    const metadata = this.#finish.providerMetadata
+    return readFinish(this.#finish.finishReason, this.#context, { calls: this.#calls.size, isBlank, metadata, usage })
   }
 
   #text(part: SpecPart, type: 'text' | 'reasoning'): void {
@@ -283,29 +283,6 @@ export function readInput(input: unknown): { readonly input: Json; readonly inva
   } catch {
     return { input: null, invalid: input }
   }
-}
-
-/** Why a model stopped. Throws a `FailureError` (`model.cut-off`) if that is no end of an answer. */
-export function readFinish(
-  reason: unknown,
-  { model, version, streamed }: Pick<FoldContext, 'model' | 'version' | 'streamed'>,
-): FinishReason {
-  const { unified, raw } = reasonOf(reason)
-  // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
-  const silent =
-    (version === 'v2' && unified === 'unknown') || (version === 'v3' && unified === 'other' && raw === undefined)
-  if (silent) {
-    if (streamed) throw new FailureError(cutOff(model, 'the stream ended without a reason to finish'))
-    return 'other'
-  }
-  if (finishes.has(unified)) return unified as FinishReason
-  throw new FailureError(cutOff(model, `it finished with "${String(unified)}"${raw === undefined ? '' : ` (${raw})`}`))
-}
-
-function reasonOf(reason: unknown): { readonly unified: unknown; readonly raw: string | undefined } {
-  if (typeof reason !== 'object' || reason === null) return { unified: reason, raw: undefined }
-  const { unified, raw } = reason as { readonly unified?: unknown; readonly raw?: unknown }
-  return { unified, raw: typeof raw === 'string' ? raw : undefined }
 }
 
 function responseOf(part: SpecPart | undefined): ModelAnswer['response'] {

@@ -1,7 +1,7 @@
 /**
  * Faults: what goes wrong with a model call, as a `Failure` whose class decides on retries.
  *
- * Owns: the table from status codes, network errors and provider errors to codes and classes; Retry-After; keeping
+ * Owns: the table from status codes, network errors and provider errors (too long, blocked) to codes and classes; Retry-After; keeping
  * secrets out of messages.
  * Does not own: retrying.
  */
@@ -80,6 +80,19 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
           hint: 'Check the name of the model and the base URL.',
         },
       )
+    case 'context-full':
+      return failure('model.context-full', `${of.model} cannot take so much${http}: ${said}`, 'validation', {
+        details,
+        hint: tooLongHint,
+      })
+    case 'prompt-blocked':
+      return failure('model.prompt-blocked', `${of.model} blocked what it was sent${http}: ${said}`, 'policy', {
+        details,
+      })
+    case 'filtered':
+      return failure('model.filtered', `a content filter stopped the answer of ${of.model}${http}: ${said}`, 'policy', {
+        details,
+      })
     case 'bad-request':
       return failure('model.bad-request', `${of.model} refused the request${http}: ${said}`, 'validation', { details })
     case 'unavailable':
@@ -113,6 +126,9 @@ type FaultKind =
   | 'no-credit'
   | 'not-authorized'
   | 'unknown-model'
+  | 'context-full'
+  | 'prompt-blocked'
+  | 'filtered'
   | 'bad-request'
   | 'unavailable'
   | 'not-understood'
@@ -122,6 +138,8 @@ type FaultKind =
 function verdict(facts: Facts, thrown: unknown, begun: boolean): FaultKind {
   const { status, kind, name } = facts
   if (/insufficient_quota|billing/i.test(kind)) return 'no-credit'
+  const refused = refusedContent(facts, thrown)
+  if (refused !== undefined) return refused
   if (status !== undefined && status >= 400) return byStatus(status, kind)
   const named = byKind(kind) ?? byName(name)
   if (named !== undefined) return named
@@ -130,6 +148,76 @@ function verdict(facts: Facts, thrown: unknown, begun: boolean): FaultKind {
     return chain(thrown).some((error) => error.name === 'AI_TypeValidationError') ? 'not-understood' : 'cut-off'
   if (chain(thrown).some((error) => isNetwork(error))) return 'unavailable'
   return name === 'AI_APICallError' ? 'unavailable' : 'other'
+}
+
+/** What to do about a conversation that is too long. */
+export const tooLongHint =
+  'Give the agent `compaction`, a shorter brief or smaller tool results, or use a model with a larger context window.'
+
+/**
+ * How providers say that a request is too large for the model, each from its documentation or a public report. Where the
+ * status or the code says it alone, no words are needed.
+ */
+const tooLong: readonly RegExp[] = [
+  // Anthropic: https://platform.claude.com/docs/en/api/errors (request_too_large), …/build-with-claude/context-windows
+  /prompt is too long/i,
+  /input length and `?max_tokens`? exceed context limit/i,
+  // OpenAI, and most who speak its wire (Groq, OpenRouter, vLLM, DeepSeek): https://platform.openai.com/docs/guides/error-codes
+  /maximum context length/i,
+  /exceeds? the context window/i,
+  /reduce the length of the (?:messages|input|prompt)/i,
+  /maximum model length/i,
+  // OpenAI and Groq, of one request above the tokens of a minute, which no waiting helps: github.com/openai/openai-python#1096
+  /request too large for (?:model|gpt|o\d)/i,
+  // Google: https://ai.google.dev/gemini-api/docs/troubleshooting
+  /input token count.{0,40}exceeds the maximum/i,
+  /request payload size exceeds/i,
+  // llama.cpp: github.com/ggml-org/llama.cpp tools/server (exceed_context_size_error); LM Studio; Ollama
+  /exceeds? the available context size/i,
+  /context the overflows|greater than the context length/i,
+  /input length exceeds the (?:maximum )?context length/i,
+  // xAI, Mistral, Amazon Bedrock, Moonshot, MiniMax: from public reports
+  /maximum prompt length is \d/i,
+  /too large for model with \d+ maximum context length/i,
+  /input is too long for requested model/i,
+  /exceeded model token limit/i,
+  /context window exceeds limit/i,
+]
+const tooLongCode =
+  /context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length|prompt_tokens_exceeded/i
+
+/**
+ * How providers say that they block what they were sent: Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter),
+ * OpenAI (`invalid_prompt`, `content_policy_violation`), OpenRouter (https://openrouter.ai/docs/api-reference/errors, 403
+ * with moderation metadata).
+ */
+const blockedCode =
+  /content_filter|content_policy_violation|responsibleaipolicyviolation|invalid_prompt|prompt_blocked/i
+const blockedWords =
+  /requires moderation|input was flagged|flagged as potentially violating|violates? (?:our )?usage (?:guidelines|polic)/i
+/** Anthropic, of an answer: github.com/anthropics/claude-code/issues (400 "Output blocked by content filtering policy"). */
+const filteredWords = /output (?:was )?blocked by content filtering/i
+
+/** Of a request that was refused for what it holds: too much, or something that a filter blocks. */
+function refusedContent({ status, kind }: Facts, thrown: unknown): FaultKind | undefined {
+  if (status !== undefined && !contentStatuses.has(status)) return undefined
+  if (tooLongCode.test(kind)) return 'context-full'
+  const said = wordsOf(thrown)
+  if (tooLong.some((words) => words.test(said))) return 'context-full'
+  if (filteredWords.test(said)) return 'filtered'
+  if (blockedCode.test(kind) || (status !== 429 && blockedWords.test(said))) return 'prompt-blocked'
+  return status === 413 ? 'context-full' : undefined
+}
+
+/** 429 is among them for a single request that is larger than a minute's tokens, 500 for older servers of one's own. */
+const contentStatuses: ReadonlySet<number> = new Set([400, 403, 413, 422, 429, 500])
+/** How much of an error is looked through. */
+const longestError = 4_000
+
+/** What an error says, in its message and in the body that the provider package could not read. */
+function wordsOf(thrown: unknown): string {
+  const body = member(thrown, 'responseBody')
+  return `${textOf(thrown).slice(0, longestError)}\n${typeof body === 'string' ? body.slice(0, longestError) : ''}`
 }
 
 function byStatus(status: number, kind: string): FaultKind {
@@ -146,7 +234,7 @@ function byKind(kind: string): FaultKind | undefined {
   if (/rate_limit|resource_exhausted|too_many_requests/i.test(kind)) return 'rate-limited'
   if (/authentication|permission|unauthenticated|invalid_api_key/i.test(kind)) return 'not-authorized'
   if (/model_not_found|not_found_error/i.test(kind)) return 'unknown-model'
-  if (/invalid_request|invalid_argument|context_length|invalid_prompt/i.test(kind)) return 'bad-request'
+  if (/invalid_request|invalid_argument/i.test(kind)) return 'bad-request'
   if (/overloaded|unavailable|server_error|api_error|internal|timeout/i.test(kind)) return 'unavailable'
   return undefined
 }

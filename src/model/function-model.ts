@@ -9,7 +9,6 @@ import {
   deepFreeze,
   FailureError,
   jsonProblem,
-  messageOf,
   promised,
   failure,
   unknownNames,
@@ -25,9 +24,10 @@ import {
   type ToolCall,
 } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
-import { madeId, readFinish, readInput, readMetadata } from './answer.ts'
+import { madeId, readInput, readMetadata } from './answer.ts'
 import { modelFailure } from './faults.ts'
 import { fileOf, filesProblem } from './files.ts'
+import { finishOfRule } from './finish.ts'
 import type { FinishReason, Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
 import { freeOfCharge } from './price.ts'
 import type { SpecPart } from './spec.ts'
@@ -38,6 +38,7 @@ const nothing: CallUsage = { input: 0, output: 0, usd: 0 }
 export function functionModel(rule: ModelFunction, id: string): Model {
   return {
     id,
+    isRule: true,
     price: freeOfCharge,
     call: (asked) => promised(() => answerOf(rule, id, asked)),
   }
@@ -129,13 +130,14 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   const text = typeof answer.text === 'string' ? answer.text : ''
   if (text !== '' && emit !== undefined) tellText(text, emit)
   const calls = answer.calls === undefined || answer.calls.length === 0 ? noCalls : callsOf(answer.calls, key)
-  const finish = finishOf(answer, calls, id)
   const files = answer.files?.flatMap((file) => fileOf(partOfFile(file)) ?? []) ?? noFiles
+  const usage = answer.usage === 'unknown' ? undefined : (answer.usage ?? nothing)
+  const finish = finishOf(answer, calls, id)
   const made: Draft<ModelAnswer> =
     files.length === 0 ? { text, calls, finish, model: id } : { text, calls, files, finish, model: id }
   const metadata = answer.providerMetadata && readMetadata(answer.providerMetadata)
   if (metadata !== undefined) made.providerMetadata = metadata
-  if (answer.usage !== 'unknown') made.usage = answer.usage ?? nothing
+  if (usage !== undefined) made.usage = usage
   return made
 }
 
@@ -181,11 +183,9 @@ const isFreeId = (id: string | undefined, before: readonly ToolCall[]): id is st
 
 function finishOf({ finish }: ModelAnswerInput, calls: readonly ToolCall[], id: string): FinishReason {
   if (finish === undefined) return calls.length > 0 ? 'tool-calls' : 'stop'
-  try {
-    return readFinish(finish, { model: id, version: 'v4', streamed: false })
-  } catch (error) {
-    throw notAnAnswer(id, messageOf(error), error)
-  }
+  const reason = finishOfRule(finish)
+  if (reason === undefined) throw notAnAnswer(id, `it finished with "${String(finish)}"`)
+  return reason
 }
 
 const partOfFile = ({ mediaType, filename, metadata, ...file }: FilePart): SpecPart => ({
@@ -223,6 +223,7 @@ const answerNames: NamesOf<ModelAnswerInput & ModelAnswer> = {
   files: true,
   usage: true,
   finish: true,
+  stopReason: true,
   model: true,
   reasoning: true,
   response: true,

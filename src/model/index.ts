@@ -1,5 +1,8 @@
 /** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
-export { answerMessage } from './messages.ts'
+export { isWhole, mustAnswer } from './finish.ts'
+export { tooLongHint } from './faults.ts'
+export { leastOutputLimit, outputLimitOf } from './output-limits.ts'
+export { answerMessage, joinedAnswer } from './messages.ts'
 export type {
   AssistantMessage,
   ContentPart,

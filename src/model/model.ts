@@ -56,10 +56,24 @@ export interface ModelRequest {
   readonly emit?: (part: ModelPart) => void
 }
 
-/** Why a model stopped. A hint for people: whether to go on is decided by the presence of calls alone. */
-export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
+/**
+ * Why a model stopped. `stop`, `tool-calls` and `other` (the provider did not say, or in words that are not known) end an
+ * answer. The others do not: its output limit (`length`), the model declined (`refusal`), a filter stopped the answer
+ * (`content-filter`) or what the model was sent (`prompt-blocked`), the context window is full (`context-full`), the
+ * provider paused a long answer and goes on if it is asked again (`paused`).
+ */
+export type FinishReason =
+  | 'stop'
+  | 'tool-calls'
+  | 'length'
+  | 'refusal'
+  | 'content-filter'
+  | 'prompt-blocked'
+  | 'context-full'
+  | 'paused'
+  | 'other'
 
-/** A complete answer. JSON: it is recorded. */
+/** An answer up to where the model stopped: `finish` says whether it is whole. JSON: it is recorded. */
 export interface ModelAnswer {
   /** May be empty, also when nothing was called. */
   readonly text: string
@@ -67,6 +81,8 @@ export interface ModelAnswer {
   /** What the model made besides text; absent if nothing. They come with the answer, never as parts of a stream. */
   readonly files?: readonly FilePart[]
   readonly finish: FinishReason
+  /** The provider's own word for it. Absent of a whole answer, and where the provider has none. */
+  readonly stopReason?: string
   /** Undefined: the provider did not say. */
   readonly usage?: CallUsage
   /** The id of the model that was asked, as in `Model.id`. */
@@ -83,13 +99,16 @@ export interface ModelAnswer {
 export interface Model {
   /** `provider/model`: names the model in usage, prices and traces. */
   readonly id: string
+  /** It is code: an answer without a word is meant so. Default: of a model, such an answer is none (`model.empty`). */
+  readonly isRule?: boolean
   /** What it costs, if that is known; a limit in US dollars needs it. */
   readonly price?: ModelPrice
   /** The most tools of one request, Reeve's own included. Default: no limit is known. */
   readonly mostTools?: number
   /**
    * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was
-   * aborted: then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).
+   * aborted: then with the signal's reason. An answer whose transport died is never returned (`model.cut-off`); one that
+   * the model did not end is, and its `finish` says why.
    */
   call(request: ModelRequest): Promise<ModelAnswer>
   /**

@@ -65,7 +65,7 @@ describe('what one agent says', () => {
       { text: 'a', ...calls(['lookup', { q: 'x' }]), finish: 'tool-calls', usage: { input: 7, output: 2 } },
       { text: 'b', finish: 'length', usage: 'unknown' },
     )
-    const solo = agent({ name: 'A', description: 'Answers.', model, tools: [lookup()] })
+    const solo = agent({ name: 'A', description: 'Answers.', model, tools: [lookup()], onCut: 'fail' })
     const coder = agent({ name: 'coder', workers: [solo], run: async (ctx) => (await delegate(ctx, solo, 'x'), 'c') })
     const runtime = await runtimeOf([coder])
     const run = await runtime.start(coder, 'hi')

@@ -105,6 +105,11 @@ const faults: readonly Fault[] = [
     expected: { code: 'model.bad-request', class: 'validation', retryable: false },
   },
   {
+    name: '400 because the context is full',
+    arrange: () => llm.on({ userMessage: 'go' }, { failure: 'context-full' }),
+    expected: { code: 'model.context-full', class: 'validation', retryable: false },
+  },
+  {
     name: '422',
     arrange: () => llm.on({ userMessage: 'go' }, { failure: 'bad-request', status: 422 }),
     expected: { code: 'model.bad-request', class: 'validation', retryable: false },

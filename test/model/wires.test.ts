@@ -152,7 +152,8 @@ describe.each(wires)('$name', (wire) => {
       const asked = model()
       const more = streaming ? { emit: sink().emit } : {}
       expect(await asked.call(asking('long', more))).toMatchObject({ text: 'so much', finish: 'length' })
-      expect(await asked.call(asking('rude', more))).toMatchObject({ text: 'well', finish: 'content-filter' })
+      const finish = wire.name === 'anthropic' ? 'refusal' : 'content-filter'
+      expect(await asked.call(asking('rude', more))).toMatchObject({ text: 'well', finish })
     },
   )
 

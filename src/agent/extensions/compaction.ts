@@ -26,12 +26,13 @@ import {
 import { briefValue } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import { estimateTokens, MessagesContent, type ContentPart, type Message } from '../../model/index.ts'
+import { estimateTokens, MessagesContent, type ContentPart, type Message, type ModelAnswer } from '../../model/index.ts'
 import { workerEnd } from '../../oversight/index.ts'
 import type { Background } from '../tool/binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import type { Extension, TurnView } from './extension.ts'
+import { answerProblem } from '../loop/answer-end.ts'
 import { askModel, type ModelCaller } from '../loop/turn.ts'
 import { startWorker } from '../code/agent-context.ts'
 import { hookStepOptions, hookFailed, recordableReply } from './hook-call.ts'
@@ -116,6 +117,10 @@ export class Compactor implements Extension {
   /** The pending work as the notes list it. */
   #lines = ''
   #replaced = 0
+  /** The provider said that the prompt is too long: the next turn begins with a summary. */
+  #isOverfull = false
+  /** The turn before which that was done: once for each. */
+  #overfullTurn: number | undefined
 
   constructor(
     options: Compaction,
@@ -144,13 +149,26 @@ export class Compactor implements Extension {
     return this.#isDue() ? this.#compact(ctx) : undefined
   }
 
+  /** The provider had no room for the conversation, whatever the estimate says: it is compacted, and the model asked again. */
+  onUnanswered(outcome: Outcome): boolean {
+    const state = this.#state
+    if (outcome.status !== 'failed' || outcome.failure.code !== 'model.context-full') return false
+    if (this.#overfullTurn === state.turn || this.#cut(true) === undefined) return false
+    this.#isOverfull = true
+    this.#overfullTurn = state.turn
+    state.turn--
+    return true
+  }
+
   /**
    * Whether the conversation is too long and, if the agent's own model summarizes, whether its limit allows one call
    * besides that of the turn.
    */
   #isDue(): boolean {
     const { tokens, asked } = this.#state
-    return tokens > this.#from && (asked < this.#maxTurns || this.#options.summarize !== undefined)
+    return (
+      (this.#isOverfull || tokens > this.#from) && (asked < this.#maxTurns || this.#options.summarize !== undefined)
+    )
   }
 
   /** Updates the list of pending work if it changed since the summary. A prompt never lists ended work as pending. */
@@ -160,9 +178,10 @@ export class Compactor implements Extension {
 
   /** Summarizes the messages before the last ones and replaces them. If that fails, the conversation stays as it is. */
   async #compact(turn: Context): Promise<void> {
-    const { above, keep = defaultKeep } = this.#options
+    const { above } = this.#options
     const state = this.#state
-    const cut = state.cut(keep)
+    const cut = this.#cut(this.#isOverfull)
+    this.#isOverfull = false
     if (cut === undefined) return
     const ctx = turn.scope('compaction')
     const messages = state.before(cut)
@@ -175,6 +194,15 @@ export class Compactor implements Extension {
       ctx.emit({ type: 'context.compacted', turn: state.turn, replaced: this.#replaced, kept })
     } else hookFailed(ctx, 'summarize', made.message)
     this.#from = Math.max(above, state.tokens + regrowth * above)
+  }
+
+  /** Where the conversation is cut. `must`: fewer messages stay if there would be nothing to summarize. */
+  #cut(must: boolean): number | undefined {
+    const { keep = defaultKeep } = this.#options
+    for (let stays = keep; ; stays = Math.floor(stays / 2)) {
+      const at = this.#state.cut(stays)
+      if (at !== undefined || !must || stays === 0) return at
+    }
   }
 
   #linesNow(): string {
@@ -213,7 +241,13 @@ export class Compactor implements Extension {
     ]
     this.#state.asked++
     const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
-    return askModel(this.#caller, this.#state, ctx, [], { messages, content, tokens: estimateTokens(messages) })
+    const prompt = { messages, content, tokens: estimateTokens(messages) }
+    const asked = await askModel(this.#caller, this.#state, ctx, [], prompt)
+    if (asked.status !== 'completed') return asked
+    // half a summary would replace the whole of what was said
+    const { agent, cap } = this.#state
+    const problem = answerProblem(asked.output as unknown as ModelAnswer, { agent, cap })
+    return problem === undefined ? asked : { status: 'failed', failure: problem }
   }
 
   #input({ place }: Context, messages: readonly Message[]): () => SummaryInput {

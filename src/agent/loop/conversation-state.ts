@@ -25,6 +25,7 @@ import type { Context, Place } from '../../engine/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../../model/index.ts'
 import type { WorkDeferrer } from '../tool/call-result.ts'
 import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
+import type { OutputCap } from './output-cap.ts'
 
 export class ConversationState {
   readonly agent: string
@@ -60,6 +61,10 @@ export class ConversationState {
   readonly feedback: string[] = []
   /** The last text of the model: the partial answer if a limit ends the work. */
   text = ''
+  /** What its model calls used so far, as far as that is known: for the caps of the next ones. */
+  spent: { readonly tokens: number; readonly usd: number } = { tokens: 0, usd: 0 }
+  /** The output cap of the last model call. */
+  cap: OutputCap = {}
   #content = new MessagesContent()
   /** The scopes of calls of the current turn that may be stopped. Made when there is one, as all that follows. */
   #calls: Set<Context> | undefined
@@ -121,12 +126,24 @@ export class ConversationState {
    * Adds a user's note of Reeve itself. The model answers to it; other agents never see it. A blank answer before it is
    * removed. `workers`: the part that workers see whose context has the conversation. Default: nothing.
    */
-  note(content: string, workers?: string): void {
+  note(content: string, workers?: string): Message {
     this.#removeBlankAnswer()
     const message: Message = { role: 'user', content }
     this.#noteIs(message)
     if (workers !== undefined) (this.#forWorkers ??= new WeakMap()).set(message, workers)
     this.say(message)
+    return message
+  }
+
+  /** Takes messages back: others stand in their place. */
+  withdraw(messages: readonly Message[]): void {
+    if (messages.length === 0) return
+    for (const list of this.#whole === undefined ? [this.messages] : [this.messages, this.#whole])
+      for (const message of messages) {
+        const at = list.lastIndexOf(message)
+        if (at !== -1) list.splice(at, 1)
+      }
+    this.#recount()
   }
 
   #noteIs(message: Message): void {

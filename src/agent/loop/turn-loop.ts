@@ -11,16 +11,25 @@
 import {
   asText,
   completed,
+  cut,
   failed,
   failure,
   type ActivationId,
+  type Failure,
   type LimitName,
   type Outcome,
 } from '../../core/index.ts'
-import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
+import { defaultLimits, howToLift, saysNothing, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
 import { answerShape, callScope } from '../../journal/index.ts'
-import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
+import {
+  answerMessage,
+  joinedAnswer,
+  type Message,
+  type Model,
+  type ModelAnswer,
+  type ModelSettings,
+} from '../../model/index.ts'
 import type { Compaction } from '../extensions/compaction.ts'
 import type { Completion } from '../extensions/completion.ts'
 import { nextStep, goOn, nextStepAfterLast, type NextStep, type OnIterationComplete } from '../extensions/iteration.ts'
@@ -28,6 +37,7 @@ import { exceeded } from '../extensions/last-answer.ts'
 import type { MiddlewareHooks } from '../extensions/middleware.ts'
 import { fixedToolbox, refuse, type CallResult, type Opening, type Toolbox } from '../tool/binding.ts'
 import { isBlank } from '../definition.ts'
+import { answerEnd, keptText, noParts, type OnCut } from './answer-end.ts'
 import type { ConversationState } from './conversation-state.ts'
 import { TurnView, type Extension } from '../extensions/extension.ts'
 import { correction, outputOf, outputMisfit } from '../output.ts'
@@ -65,6 +75,8 @@ export interface ModelSetup {
   readonly onIterationComplete: OnIterationComplete | undefined
   /** What an answer must pass to end the work. */
   readonly isComplete: Completion | undefined
+  /** What follows a text that was cut off. Default: the model goes on. */
+  readonly onCut?: OnCut | undefined
   /** How a long conversation is compacted. */
   readonly compaction: Compaction | undefined
   /** It has the tool `report`. */
@@ -92,6 +104,7 @@ export async function turnLoop(
   const offer = new OfferedTools(state, toolbox)
   let isGranted = false // a hook granted this turn as the last one
   let stood: FinishingCall | undefined // an answer that a hook did not accept as the end
+  const open = new OpenAnswer(setup, state)
   state.begin(system)
   for (;;) {
     state.sayLater()
@@ -111,14 +124,22 @@ export async function turnLoop(
     const asked = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
       last: setup.lastAnswer && isLast,
       holds: offer.answerShape,
+      continues: open.isBegun,
     })
-    if (asked.status !== 'completed') {
-      if (at.onUnanswered?.(asked) === true) continue
-      return exceeded(asked) === undefined || stood === undefined
-        ? modelFailure(state, ctx.place.activation, asked, at.unmet?.())
+    const answered = open.take(asked)
+    if ('status' in answered) {
+      if (at.onUnanswered?.(answered) === true) continue
+      return exceeded(answered) === undefined || stood === undefined
+        ? modelFailure(state, ctx.place.activation, answered, at.unmet?.())
         : settleFor(stood)
     }
-    turn.answer = asked.output as unknown as ModelAnswer
+    if (answered.next === 'go-on') continue
+    turn.answer = answered.answer
+    if (answered.next === 'calls-again') {
+      state.say(answerMessage(answered.answer))
+      refuseCalls(state, turn.ctx, answered.answer, answered)
+      continue
+    }
     const excess = callLimitProblem(setup, edge, turn.answer)
     if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : settleFor(stood)
     if (at.afterModel !== undefined) await at.afterModel(turn)
@@ -157,6 +178,91 @@ export async function turnLoop(
     if (next.note !== undefined) state.note(next.note)
     isGranted = next.last === true
     state.answer = undefined
+  }
+}
+
+/** An answer of which the model may have given only a part so far: one that was paused, or cut off. */
+class OpenAnswer {
+  readonly #setup: ModelSetup
+  readonly #state: ConversationState
+  readonly #isText: boolean
+  #parts = noParts
+  #answers: ModelAnswer[] = []
+  /** What stands for them in the conversation. */
+  #messages: Message[] = []
+
+  constructor(setup: ModelSetup, state: ConversationState) {
+    this.#setup = setup
+    this.#state = state
+    this.#isText = setup.outputSchema === undefined && setup.purpose === undefined
+  }
+
+  /** Parts of it are there. */
+  get isBegun(): boolean {
+    return this.#answers.length > 0
+  }
+
+  /** What a model call has brought: the whole answer, a part of it, calls that were cut off, or why there is none. */
+  take(
+    asked: Outcome,
+  ):
+    | Exclude<Outcome, { readonly status: 'completed' }>
+    | { readonly next: 'whole'; readonly answer: ModelAnswer }
+    | { readonly next: 'go-on' }
+    | { readonly next: 'calls-again'; readonly answer: ModelAnswer; readonly failure: Failure; readonly told: string } {
+    if (asked.status !== 'completed') return this.#withParts(asked)
+    const answer = asked.output as unknown as ModelAnswer
+    const { agent, onCut = 'continue' } = this.#setup
+    const { cap } = this.#state
+    const end = answerEnd(answer, this.#parts, { agent, isText: this.#isText, onCut, cap })
+    switch (end.next) {
+      case 'whole':
+        return { next: 'whole', answer: this.#close(answer) }
+      case 'go-on':
+        this.#parts = end.parts
+        this.#keep(answer, end.note)
+        return { next: 'go-on' }
+      case 'calls-again': {
+        const joined = this.#close(answer)
+        this.#parts = { ...noParts, cutCalls: end.parts.cutCalls }
+        return { next: 'calls-again', answer: joined, failure: end.failure, told: end.told }
+      }
+      case 'fail': {
+        const text = this.#parts.text + answer.text
+        if (text !== '') this.#state.text = text
+        return { status: 'failed', failure: end.failure }
+      }
+    }
+  }
+
+  /** The model is to go on with what it said so far. */
+  #keep(answer: ModelAnswer, note: string | undefined): void {
+    const message = answerMessage(answer)
+    this.#answers.push(answer)
+    if (!saysNothing(message) || message.reasoning !== undefined) {
+      this.#messages.push(message)
+      this.#state.say(message)
+    }
+    if (note !== undefined) this.#messages.push(this.#state.note(note))
+    if (this.#parts.text !== '') this.#state.text = this.#parts.text
+  }
+
+  /** One answer takes the place of its parts. */
+  #close(last: ModelAnswer): ModelAnswer {
+    this.#state.withdraw(this.#messages)
+    const joined = joinedAnswer(this.#answers, last)
+    this.#parts = noParts
+    this.#answers = []
+    this.#messages = []
+    return joined
+  }
+
+  /** Whatever ended the answer, what was said of it is kept. */
+  #withParts<E extends Outcome>(end: E): E {
+    const { text } = this.#parts
+    if (end.status !== 'failed' || text === '') return end
+    const { failure: what } = end
+    return { ...end, failure: { ...what, details: { ...what.details, partial: cut(text, keptText) } } }
   }
 }
 
@@ -248,13 +354,23 @@ function modelFailure(
 }
 
 /** The model must answer again: its calls are refused, or the reason is sent as a user's note. */
-function rejectAnswer(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
+function rejectAnswer(state: ConversationState, turn: Context, answer: ModelAnswer, why: string): void {
+  const told = `[not done: ${why}]`
+  refuseCalls(state, turn, answer, { told, failure: failure('work.rejected', told, 'rejected') })
+  if (answer.calls.length === 0) state.note(isBlank(why) ? goOn : why)
+}
+
+/** None of the calls runs; the model is told why, as the result of each. */
+function refuseCalls(
+  state: ConversationState,
+  turn: Context,
+  { calls }: ModelAnswer,
+  { told: content, failure: what }: { readonly told: string; readonly failure: Failure },
+): void {
   for (const call of calls) {
-    const content = `[not done: ${why}]`
-    refuse(turn.scope(callScope), call, failure('work.rejected', content, 'rejected'), content)
+    refuse(turn.scope(callScope), call, what, content)
     state.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
   }
-  if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 
 /** Tells the model the results of its calls. Returns the call that ends the work, if one does. */

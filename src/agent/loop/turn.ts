@@ -25,9 +25,9 @@ import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { answerShape, callScope, type Charge } from '../../journal/index.ts'
 import {
-  costOf,
   estimateTokens,
   modelCallContent,
+  mustAnswer,
   type Model,
   type ModelAnswer,
   type ModelRequest,
@@ -41,6 +41,7 @@ import { knownOfTool, toldRefusal } from '../approval/known-work.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from './conversation-state.ts'
 import type { Prompt } from '../extensions/extension.ts'
+import { givenCap, outputCapOf, reserveFor, spentWith, type OutputCap } from './output-cap.ts'
 import { earlierQuestion, approvalRefusal, passGate, refuseUnreached } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
@@ -59,12 +60,12 @@ export interface ModelCaller {
 export interface ModelCallOptions {
   /** It may use the turn reserved for the last answer. */
   readonly last: boolean
+  /** It goes on with an answer that was paused or cut off. */
+  readonly continues?: boolean
   /** What of the answer is structure. */
   readonly holds: Shape
 }
 
-/** The default `maxOutputTokens` where tokens or dollars are limited. */
-const defaultOutputCap = 4_096
 const oneTurn: Charge = { turns: 1 }
 
 /** How a call is recorded. */
@@ -81,18 +82,18 @@ export function askModel(
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt = state,
-  { last, holds }: ModelCallOptions = plainCall,
+  { last, holds, continues = false }: ModelCallOptions = plainCall,
 ): Promise<Outcome> {
   if (state.ending !== undefined) return Promise.resolve(state.ending)
   const { model, agent, purpose } = asking
   const { messages } = prompt
   const changeable = (purpose === undefined ? state.hooks?.changeable : undefined) ?? nothingChangeable
-  const budget = state.counts ? budgetOf(asking, state, specs, prompt) : undefined
-  const reserve = budget === undefined ? oneTurn : budget.reserve
-  const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
+  const { reserve, settings, cap } = budgetOf(asking, state, specs, prompt)
+  state.cap = cap
   const as: Draft<AskedModel> = { type: 'model.requested', model: model.id, messages: messages.length }
   if (purpose !== undefined) as.purpose = purpose
   if (changeable.length > 0) as.changeable = changeable
+  if (continues) as.continues = true
   const options: Draft<StepOptions> = {
     effect: 'model',
     as,
@@ -118,9 +119,16 @@ export function askModel(
     if (purpose === undefined && !changeable.includes('answer')) request.emit = io.emit
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
-    return model.call(request) as Promise<unknown> as Promise<Json>
+    return model.call(request).then((answer) => {
+      mustAnswer(answer, model.isRule === true)
+      return answer as unknown as Json
+    })
   }
-  return onceThereIsRoom(turn, ask, options)
+  return onceThereIsRoom(turn, ask, options).then((outcome) => {
+    if (state.counts && outcome.status === 'completed')
+      state.spent = spentWith(state.spent, (outcome.output as unknown as ModelAnswer).usage)
+    return outcome
+  })
 }
 
 /** Makes the call. Where only the present use of a budget leaves no room for it, it is made again later. */
@@ -167,25 +175,29 @@ function modelCharge(
   return { usage, charge }
 }
 
-/**
- * The estimated input plus an output cap sent with the call, so that the reserve is an upper bound except for the error
- * of the estimate.
- */
+/** What is set aside for a call, and the settings that it is sent with: a budget may cap its answer. */
 function budgetOf(
   asking: ModelCaller,
   state: ConversationState,
   specs: readonly ToolSpec[],
   { tokens, settings = asking.settings }: Prompt,
-): { reserve: Charge; settings: ModelSettings } {
-  const limit = state.edge.bounds.limits?.tokens
-  const cap =
-    settings?.maxOutputTokens ??
-    Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
-  const input = tokens + estimateTokens([], specs)
-  const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
+): { reserve: Charge; settings: ModelSettings | undefined; cap: OutputCap } {
+  const { model } = asking
+  if (!state.counts) return { reserve: oneTurn, settings, cap: givenCap(settings) }
+  const { limits } = state.edge.bounds
+  const given = {
+    model,
+    price: model.price,
+    settings,
+    limits,
+    input: tokens + estimateTokens([], specs),
+    spent: state.spent,
+  }
+  const cap = outputCapOf(given)
   return {
-    reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) },
-    settings: { ...settings, maxOutputTokens: cap },
+    reserve: reserveFor(cap, given),
+    settings: cap.byBudget === true ? { ...settings, maxOutputTokens: cap.tokens! } : settings,
+    cap,
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type Now,
   type Outcome,
   type Usage,
+  type WithWorkDone,
   type Shape,
 } from '../../core/index.ts'
 import {
@@ -42,7 +43,7 @@ import {
 import { Account, limitsApart } from '../replay/account.ts'
 import { awaitsForeign, codeFor, versionToBegin } from '../code-version.ts'
 import type { Orchestration, OriginDeed, SentBack, StartWorkerOptions } from '../context.ts'
-import { doneEffects, earlierIn, earlierOf, type Logged } from '../replay/earlier-attempts.ts'
+import { doneEffects, earlierIn, earlierOf, workDoneIn, type Logged } from '../replay/earlier-attempts.ts'
 import type { Digests } from '../activation-host.ts'
 import type { StopCause } from '../mail.ts'
 import { effectKeyOf, notRegistered, nothingUsed, type Operation, type Owner } from '../replay/operation.ts'
@@ -519,6 +520,12 @@ export class CommandHandler implements Commands {
   }
   doneBy(_activation: Owner, worker: ActivationId): Promise<readonly DoneEffect[]> {
     return Promise.resolve(doneEffects(worker, (each) => this.#logsBelow(each)))
+  }
+  workDone({ id }: Owner, then: (done: WithWorkDone) => void): void {
+    const read = andThen(this.#logsBelow(id), (entries) => workDoneIn(id, entries))
+    if (!(read instanceof Promise)) return then(read)
+    // its leader is told less, but not for ever nothing
+    this.#engine.await(read.then(then, () => then({})))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
     const log = patiently(

@@ -13,7 +13,10 @@ import {
   canonical,
   cancelled,
   derivedId,
+  doneBefore,
   failed,
+  parentOf,
+  withWorkDone,
   type ActivationId,
   type Clock,
   type Json,
@@ -133,6 +136,8 @@ export class Activation implements Owner, Verbs {
   #awaited: Set<string> | undefined
   /** The activation ends without waiting for its code. */
   #abandoned = false
+  /** Whether it is known what it had done, where its outcome is to say so. */
+  #isDoneKnown = false
 
   constructor(host: ActivationHost, birth: Birth) {
     this.host = host
@@ -719,8 +724,34 @@ export class Activation implements Owner, Verbs {
     operation.reserved = undefined
   }
 
+  /** A worker that ends without an answer says what it, and those below it, had done: once all of them have ended. */
+  #knowsWorkDone(): boolean {
+    if (this.#isDoneKnown) return true
+    this.#isDoneKnown = true
+    const recorded = this.#log.outcome
+    const outcome = this.outcome!
+    if (recorded !== undefined) {
+      const { done, more } = doneBefore(recorded)
+      this.outcome = withWorkDone(outcome, more === 0 ? { done } : { done, doneCount: done.length + more })
+      return true
+    }
+    const isTold = outcome.status !== 'completed' && parentOf(this.id) !== undefined && this.opened > 0
+    if (!isTold || this.host.workDone === undefined) return true
+    let isLater = false
+    let isKnown = false
+    this.host.workDone(this, (done) => {
+      isKnown = true
+      if (this.discarded || this.over) return
+      this.outcome = withWorkDone(this.outcome!, done)
+      if (isLater) this.#lastWord()
+    })
+    isLater = true
+    return isKnown
+  }
+
   #lastWord(): void {
     if (this.over || this.#awaited?.size !== 0) return
+    if (!this.#knowsWorkDone()) return
     this.over = true
     const recorded = this.#log.outcome
     if (recorded === undefined) {

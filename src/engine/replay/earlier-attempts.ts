@@ -17,6 +17,7 @@ import {
   childActivation,
   derivedId,
   isObject,
+  isToolAgent,
   parentOf,
   present,
   runOf,
@@ -24,6 +25,8 @@ import {
   type Json,
   type Now,
   type Outcome,
+  type WithWorkDone,
+  type WorkDone,
 } from '../../core/index.ts'
 import {
   isNotice,
@@ -175,17 +178,70 @@ function shown(
       at,
       agent,
       activation,
-      ...(input === undefined ? {} : { input: cutInput(input) }),
+      ...(input === undefined ? {} : { input: cutValue(input, shownInput) }),
     },
   ]
 }
 
-function cutInput(input: Json): Json {
-  const text = JSON.stringify(input)
-  return text.length <= shownInput
-    ? input
-    : `${text.slice(0, shownInput)} … (${text.length - shownInput} more characters)`
+function cutValue(value: Json, most: number): Json {
+  const text = JSON.stringify(value)
+  return text.length <= most ? value : `${text.slice(0, most)} … (${text.length - most} more characters)`
 }
+
+/** How many deeds the end of a worker names. */
+const mostDone = 20
+/** How much of the result of each is kept, in characters of its JSON. */
+const shownOutput = 2_000
+
+/**
+ * What an activation and those below it had done when it ended without an answer, for its leader: effects of tools that
+ * do more than read, and `once` steps. `entries`: all of their logs.
+ */
+export function workDoneIn(activation: ActivationId, entries: Iterable<Logged>): WithWorkDone {
+  const { logs, undone } = readLogs(activation, entries)
+  const done = [...logs].flatMap(([, { agent, traces, asked }]) =>
+    isNotice(agent) ? [] : [...traces.values()].flatMap((trace) => deedOf(agent, trace, undone, asked)),
+  )
+  return done.length > mostDone ? { done: done.slice(-mostDone), doneCount: done.length } : { done }
+}
+
+function deedOf(
+  agent: string,
+  { event, held, outcome }: Trace,
+  undone: boolean,
+  asked: ReadonlyMap<string, Json>,
+): readonly WorkDone[] {
+  const call = event.type === 'tool.called' ? event : undefined
+  if (held || (call === undefined ? event.effect !== 'once' : event.effect === 'read')) return []
+  // what may be done twice, and has no end, is done again by whoever repeats it
+  const isOpen = outcome === undefined && event.effect === 'once' && event.refused === undefined
+  if (!isOpen && (outcome?.status !== 'completed' || saysError(outcome.output))) return []
+  const input = call?.input ?? (call?.callId === undefined ? undefined : asked.get(call.callId))
+  return [
+    {
+      ...placeOf(agent, call?.tool ?? nameOf(event.address)),
+      state: outcome === undefined || undone ? 'in-doubt' : 'done',
+      ...(input === undefined ? {} : { input: cutValue(input, shownInput) }),
+      ...(outcome?.status === 'completed' ? { result: cutValue(outcome.output, shownOutput) } : {}),
+    },
+  ]
+}
+
+/** Whose deed it is, and its name. A tool that is an activation of its own is one of its agent. */
+function placeOf(agent: string, name: string): Pick<WorkDone, 'name' | 'agent'> {
+  const at = agent.indexOf('.')
+  return isToolAgent(agent) && at > 0
+    ? { name: `${agent.slice(at + 1)}/${name}`, agent: agent.slice(0, at) }
+    : { name, agent }
+}
+
+/** Whether a result says of itself that nothing came of it, as those of MCP servers do. */
+const saysError = (output: Json): boolean =>
+  isObject(output) &&
+  (output['isError'] === true || (isObject(output['result']) && output['result']['isError'] === true))
+
+/** The name of a step, from its address. */
+const nameOf = (address: string): string => address.slice(address.lastIndexOf('/') + 1)
 
 interface ReadLog {
   readonly agent: string

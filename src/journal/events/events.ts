@@ -159,6 +159,8 @@ export interface ModelRequested extends StepCommand, Keyed {
    * is said only after they have run.
    */
   readonly changeable?: readonly Changeable[]
+  /** It goes on with the answer of the call before it, which was paused or cut off: both are parts of one answer. */
+  readonly continues?: true
 }
 /** What a middleware may change after it was recorded. */
 export type Changeable = 'answer' | 'results' | 'end'

@@ -35,6 +35,7 @@ import {
   transferred,
   transferTool,
   withoutHandoff,
+  withWorkDone,
   type ActivationId,
   type CallUsage,
   type Failure,
@@ -87,8 +88,8 @@ type SpokenContent =
       readonly calls?: readonly ToolCall[]
       readonly files?: readonly FilePart[]
       /**
-       * Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other`. Absent: no model said it, or
-       * the journal does not know.
+       * Why the model stopped (`FinishReason`). A text that was paused or cut off may go on in the next message. Absent: no
+       * model said it, or the journal does not know.
        */
       readonly finish?: string
       /** What this call of the model used. Absent: no model said it, or the provider did not say. */
@@ -405,7 +406,9 @@ function endOf(
 ): SpokenContent | undefined {
   switch (opened?.type) {
     case 'model.requested':
-      return opened.purpose === undefined && outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
+      return opened.purpose === undefined && outcome.status === 'completed'
+        ? answerOf(work, outcome.output, opened.continues === true)
+        : undefined
     case 'tool.called':
       return toldOf(work, opened.tool, opened, formatToolResult(opened.tool, outcome))
     case 'worker.started': {
@@ -453,8 +456,8 @@ function deferred(work: SpeakerWork, data: Json): void {
     work.told.set(callId, tool)
 }
 
-/** A model's answer as its step has recorded it. */
-function answerOf(work: SpeakerWork, answer: Json): SpokenContent | undefined {
+/** A model's answer as its step has recorded it. `continues`: one that was paused or cut off goes on with it. */
+function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenContent | undefined {
   if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined
   const calls = listOf<ToolCall>(answer['calls'])
   const files = listOf<FilePart>(answer['files'])
@@ -462,6 +465,7 @@ function answerOf(work: SpeakerWork, answer: Json): SpokenContent | undefined {
   work.answered.clear()
   work.results = []
   const { finish, usage } = answer
+  const before = continues ? (work.last ?? '') : ''
   const words = {
     ...said(work, answer['text']),
     ...(calls.length === 0 ? {} : { calls }),
@@ -469,6 +473,7 @@ function answerOf(work: SpeakerWork, answer: Json): SpokenContent | undefined {
     ...(typeof finish === 'string' ? { finish } : {}),
     ...(isObject(usage) ? { usage: usage as CallUsage } : {}),
   }
+  work.last = before + answer['text']
   const isHeld = work.changeable.includes('answer') || (calls.length === 0 && work.changeable.includes('end'))
   return isHeld ? held(work, words) : words
 }
@@ -543,7 +548,7 @@ function isPassedOn({ ends }: SpeakerWork, outcome: Outcome): boolean {
  */
 function digestOf(outcome: Outcome): string {
   if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
-  if (outcome.status !== 'failed') return digestJson(withoutHandoff(outcome) as unknown as Json)
+  if (outcome.status !== 'failed') return digestJson(withWorkDone(withoutHandoff(outcome), {}) as unknown as Json)
   const { code, message } = outcome.failure
   return digestJson({ status: outcome.status, code, message })
 }

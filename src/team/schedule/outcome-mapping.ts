@@ -5,7 +5,16 @@
  * Owns: the rule. Does not own: when it is tried again (scheduler.ts). One retry layer: what a step has tried again
  * already is not tried again here.
  */
-import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import {
+  describeOutcome,
+  doneBefore,
+  failure,
+  isObject,
+  type Failure,
+  type Json,
+  type JsonObject,
+  type Outcome,
+} from '../../core/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import type { Entry } from './task-graph.ts'
 import type { Word } from './task-reviews.ts'
@@ -34,23 +43,44 @@ export function endOfAttempt(outcome: Outcome): End {
       return { type: 'failed', failure: what, again: mayPass(what) && what.details?.['attempts'] === undefined }
     }
     case 'timed-out':
-      return { type: 'failed', failure: failure('effect.timed-out', outcome.message, 'timeout'), again: true }
+      return {
+        type: 'failed',
+        failure: failure('effect.timed-out', outcome.message, 'timeout', doneIn(outcome)),
+        again: true,
+      }
     case 'limited':
       return {
         type: 'failed',
-        failure: failure('limit.reached', describeOutcome(outcome), 'budget', { details: { limit: outcome.limit } }),
+        failure: failure(
+          'limit.reached',
+          describeOutcome(outcome),
+          'budget',
+          doneIn(outcome, { limit: outcome.limit }),
+        ),
         again: false,
       }
     case 'bailed':
       return {
         type: 'failed',
-        failure: failure('worker.failed', describeOutcome(outcome), 'policy'),
+        failure: failure('worker.failed', describeOutcome(outcome), 'policy', doneIn(outcome)),
         again: false,
         output: outcome.text,
       }
     case 'cancelled':
-      return { type: 'failed', failure: failure('worker.failed', describeOutcome(outcome), 'rejected'), again: false }
+      return {
+        type: 'failed',
+        failure: failure('worker.failed', describeOutcome(outcome), 'rejected', doneIn(outcome)),
+        again: false,
+      }
   }
+}
+
+/** What its failure says of what it had done. */
+function doneIn(outcome: Outcome, more: JsonObject = {}): { readonly details?: JsonObject } {
+  const { done, more: left } = doneBefore(outcome)
+  const deeds = done.length === 0 ? {} : { done, ...(left > 0 && { doneCount: done.length + left }) }
+  const details = { ...more, ...deeds } as JsonObject
+  return Object.keys(details).length === 0 ? {} : { details }
 }
 
 /** Code that threw is as good as a service that failed: it may pass. */
