@@ -7,17 +7,16 @@ export {
   deepFreeze,
   isObject,
   jsonBytes,
-  jsonIn,
   jsonProblem,
   own,
   present,
-  saysValue,
   plainCopy,
   writingProblem,
   type Draft,
   type Json,
   type JsonObject,
 } from './json.ts'
+export { jsonIn, jsonOf, readJson, saysValue, valueTyped, type JsonReading, type JsonSearch } from './json-text.ts'
 export {
   childActivation,
   derivedId,

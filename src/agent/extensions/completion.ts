@@ -15,7 +15,7 @@ import {
   hasNames,
   isName,
   isObject,
-  jsonIn,
+  jsonOf,
   listOf,
   nameCheck,
   number,
@@ -188,8 +188,13 @@ export const completionCheck = object<Completion>(completionChecks(scorerCheck),
 )
 
 /** The score in a value; a text says why there is none. Pure. */
-export function scoreOf(value: Json): { readonly score: number; readonly reason?: string } | string {
-  const found = typeof value === 'string' ? (jsonIn(value) ?? value) : value
+export function scoreOf(
+  value: Json,
+  quotable: readonly string[] = [],
+): { readonly score: number; readonly reason?: string } | string {
+  const read = typeof value === 'string' ? jsonOf(value, { path: 'the score', quotable }) : undefined
+  if (read?.ok === false && read.none !== true) return `it gave no score that counts: ${read.problem}`
+  const found = read?.ok === true ? read.value : value
   const { score, reason } = isObject(found) ? found : { score: found, reason: undefined }
   if (typeof score !== 'boolean' && typeof score !== 'number')
     return `it answered ${short(asText(value ?? null))}, expected a number, true, false or { score, reason }`
@@ -198,6 +203,6 @@ export function scoreOf(value: Json): { readonly score: number; readonly reason?
 
 const short = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
 
-/** The question to a scorer that is a model. */
+/** The question to a scorer that is a model. What is judged cannot end where it stands. */
 export const judgedText = ({ brief, text }: Pick<ScorerInput, 'brief' | 'text'>): string =>
-  `The task:\n${asText(brief)}\n\nThe answer to be judged:\n${text}`
+  `The task:\n${enclosed('task', asText(brief))}\n\nThe answer to be judged:\n${enclosed('answer', text)}`

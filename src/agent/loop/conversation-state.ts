@@ -100,6 +100,16 @@ export class ConversationState {
     return Object.freeze(this.whole.filter(({ role }) => role !== 'system').map(deepFreeze))
   }
 
+  /** The texts that the model was given, and may quote. */
+  quotable(): readonly string[] {
+    return this.whole.flatMap(({ role, content }) => {
+      if (role !== 'user' && role !== 'tool') return []
+      if (typeof content === 'string') return [content]
+      const parts = role === 'user' && Array.isArray(content) ? (content as readonly ContentPart[]) : []
+      return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    })
+  }
+
   /** The prompt as it is now, for users' code: a new list, frozen with its messages. */
   shown(): readonly Message[] {
     return Object.freeze(this.messages.map(deepFreeze))
