@@ -172,14 +172,13 @@ export interface JsonSearch extends JsonReadingOptions {
    * unclear which counts.
    */
   readonly inProse?: boolean
-  /** What the writer had read: a value that stands there, too, may be a quotation, and is not taken out of prose. */
+  /** What the writer had read: a value that stands there, too, may be quoted, and counts only where nothing is beside it. */
   readonly quotable?: readonly string[]
 }
 
 /**
- * The JSON value of a text: the whole text, or else the only value in it that stands in a fence of its own. Several that
- * differ are no answer: which of them is quoted, and which is meant, is not for the reader to choose. `none`: there is
- * no JSON in it.
+ * The JSON value of a text: the whole text, or else the only value in it that stands in a fence and is not quoted. Several
+ * that differ are no answer: which of them is meant is not for the reader to choose. `none`: there is no JSON in it.
  */
 export function jsonOf(text: string, search: JsonSearch = {}): JsonReading {
   const whole = readJson(text, search)
@@ -188,14 +187,16 @@ export function jsonOf(text: string, search: JsonSearch = {}): JsonReading {
   if (blocks.length === 1 && rest.trim() === '') return readJson(blocks[0]!, search)
   const fenced = distinct(blocks.filter(isJson))
   const found = distinct([...fenced, ...bareValues(rest)])
-  if (found.size > 1)
-    return { ok: false, problem: `the text holds ${found.size} JSON values that differ, and only one may count` }
-  const [only] = search.inProse === true ? found : fenced
-  if (only === undefined) return { ok: false, problem: 'the text holds no JSON value', none: true }
-  const [value, written] = only
-  if (/^[[{]/.test(value) && search.quotable?.some((each) => valuesIn(each).has(value)) === true)
-    return { ok: false, problem: 'its only JSON value may be quoted: the same one stands in what was given' }
-  return readJson(written, search)
+  const given = (search.quotable ?? []).map(valuesIn)
+  const own = [...found].filter(([value]) => !/^[[{]/.test(value) || !given.some((each) => each.has(value)))
+  if (own.length > 1)
+    return { ok: false, problem: `the text holds ${own.length} JSON values that differ, and only one may count` }
+  const [only] = own
+  if (only === undefined && found.size > 0)
+    return { ok: false, problem: 'its JSON may be quoted: the same stands in what was given' }
+  if (only === undefined || (search.inProse !== true && !fenced.has(only[0])))
+    return { ok: false, problem: 'the text holds no JSON value', none: true }
+  return readJson(only[1], search)
 }
 
 /** The values that a text shows among other words, by what they say: a text that is JSON is data, and quotes nothing. */

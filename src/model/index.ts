@@ -1,4 +1,5 @@
 /** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
+export { argumentsProblem } from './answer.ts'
 export { answerMessage } from './messages.ts'
 export type {
   AssistantMessage,

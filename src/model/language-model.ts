@@ -6,7 +6,7 @@
  * so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
-import { FailureError, type JsonObject } from '../core/index.ts'
+import { FailureError, wellFormed, type JsonObject } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
 import { modelFailure, type CallFacts } from './faults.ts'
@@ -53,7 +53,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
     })
     let begun = false
     try {
-      const asked = callOptions(request, renderer, options.providerOptions?.(request))
+      const asked = wellFormedOptions(callOptions(request, renderer, options.providerOptions?.(request)))
       if (!streamed) {
         for (const part of partsOf(await sdk.doGenerate(asked))) fold.add(part)
         return fold.answer()
@@ -129,6 +129,30 @@ function callOptions(
       'idempotency-key': request.key,
       ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
     },
+  }
+}
+
+/** Objects that hold only well-formed text: tools and schemas are looked at once, however often they are offered. */
+const seenWellFormed = new WeakSet<object>()
+
+/** The options without half characters: those of the prompt are gone already (prompt.ts). */
+function wellFormedOptions({ prompt, abortSignal, tools, responseFormat, ...rest }: SpecCallOptions): SpecCallOptions {
+  const once = <T extends object>(value: T): T => {
+    if (seenWellFormed.has(value)) return value
+    const made = wellFormed(value)
+    if (made === value) seenWellFormed.add(value)
+    return made
+  }
+  return {
+    ...wellFormed(rest),
+    prompt,
+    abortSignal,
+    ...(tools !== undefined && {
+      tools: tools.map((tool) => ({ ...wellFormed({ ...tool, inputSchema: {} }), inputSchema: once(tool.inputSchema) })),
+    }),
+    ...(responseFormat !== undefined && {
+      responseFormat: 'schema' in responseFormat ? { ...responseFormat, schema: once(responseFormat.schema) } : responseFormat,
+    }),
   }
 }
 

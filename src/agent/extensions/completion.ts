@@ -15,6 +15,7 @@ import {
   hasNames,
   isName,
   isObject,
+  enclosed,
   jsonOf,
   listOf,
   nameCheck,

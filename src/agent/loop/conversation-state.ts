@@ -16,6 +16,7 @@ import {
   type Json,
   type LimitedAccount,
   type LimitName,
+  type ContentPart,
   type Outcome,
   type Sha256,
   type HandoffRecord,
