@@ -102,7 +102,7 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
-export { errorCodes, failure, FailureError, ReeveError, unwrap } from './core/index.ts'
+export { errorCodes, failure, FailureError, ReeveError, unwrap, withdrawnMark } from './core/index.ts'
 export type {
   CustomPart,
   ErrorCode,
@@ -116,6 +116,7 @@ export type {
   OutcomeStatus,
   PartsDropped,
   RunId,
+  RunTextChange,
   StreamPart,
   ToolProgress,
   Usage,

@@ -177,7 +177,16 @@ export {
   type Redactor,
   type Shape,
 } from './redact.ts'
-export { SeenText } from './seen-text.ts'
+export {
+  bothChanges,
+  isChange,
+  PlainText,
+  SeenText,
+  withdrawnMark,
+  type RunTextChange,
+  type SaidChange,
+  type TextChange,
+} from './seen-text.ts'
 export {
   sentPart,
   streamPartOf,

@@ -115,7 +115,9 @@ class Scan {
   }
 
   #place(): string {
-    const place = this.#levels.map(({ names, name, index }) => (names === undefined ? `[${index}]` : `.${name}`)).join('')
+    const place = this.#levels
+      .map(({ names, name, index }) => (names === undefined ? `[${index}]` : `.${name}`))
+      .join('')
     return cut(place, 200)
   }
 }

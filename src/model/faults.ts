@@ -288,7 +288,6 @@ const shortestSecret = 8
 /** The text without the secrets, and without anything that looks like an API key. */
 function redact(text: string, secrets: readonly string[]): string {
   let clean = text
-  for (const secret of secrets)
-    if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]')
+  for (const secret of secrets) if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]')
   return clean.replace(keyLike, '[redacted]')
 }

@@ -148,10 +148,14 @@ function wellFormedOptions({ prompt, abortSignal, tools, responseFormat, ...rest
     prompt,
     abortSignal,
     ...(tools !== undefined && {
-      tools: tools.map((tool) => ({ ...wellFormed({ ...tool, inputSchema: {} }), inputSchema: once(tool.inputSchema) })),
+      tools: tools.map((tool) => ({
+        ...wellFormed({ ...tool, inputSchema: {} }),
+        inputSchema: once(tool.inputSchema),
+      })),
     }),
     ...(responseFormat !== undefined && {
-      responseFormat: 'schema' in responseFormat ? { ...responseFormat, schema: once(responseFormat.schema) } : responseFormat,
+      responseFormat:
+        'schema' in responseFormat ? { ...responseFormat, schema: once(responseFormat.schema) } : responseFormat,
     }),
   }
 }

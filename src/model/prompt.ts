@@ -206,7 +206,8 @@ function reasonedContent(
       case 'text': {
         const text = message.content.slice(at, at + part.length)
         at += part.length
-        if (!isBlank(text) || carries(part.metadata)) content.push({ type: 'text', text, ...withMetadata(part.metadata) })
+        if (!isBlank(text) || carries(part.metadata))
+          content.push({ type: 'text', text, ...withMetadata(part.metadata) })
         break
       }
       case 'call': {
