@@ -7,6 +7,7 @@
  */
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, type Json } from './json.ts'
+import { contentShown } from './shown-result.ts'
 import { withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
 
 /** The result of a call, as the model that made it reads it. */
@@ -55,7 +56,7 @@ function formatStopped(
 export function formatToolResult(tool: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
     case 'completed':
-      return { content: outcome.output }
+      return contentShown(outcome.output)
     case 'failed':
       return { content: `[tool "${tool}" failed: ${failureText(outcome.failure)}]`, isError: true }
     default:

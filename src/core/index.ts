@@ -16,6 +16,7 @@ export {
   type Json,
   type JsonObject,
 } from './json.ts'
+export { contentShown, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
 export { jsonIn, jsonOf, readJson, saysValue, valueTyped, type JsonReading, type JsonSearch } from './json-text.ts'

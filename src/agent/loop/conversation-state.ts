@@ -101,6 +101,17 @@ export class ConversationState {
     return Object.freeze(this.whole.filter(({ role }) => role !== 'system').map(deepFreeze))
   }
 
+  /** The conversation before the answer with this call, without instructions: a new list, frozen with its messages. */
+  beforeCall(id: string): readonly Message[] {
+    const at = this.whole.findLastIndex(
+      ({ role, ...message }) =>
+        role === 'assistant' && 'calls' in message && message.calls?.some((call) => call.id === id),
+    )
+    return Object.freeze(
+      (at < 0 ? this.whole : this.whole.slice(0, at)).filter(({ role }) => role !== 'system').map(deepFreeze),
+    )
+  }
+
   /** The texts that the model was given, and may quote. */
   quotable(): readonly string[] {
     return this.whole.flatMap(({ role, content }) => {
