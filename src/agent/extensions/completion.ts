@@ -7,6 +7,7 @@
  */
 import type { StepIO } from '../../engine/index.ts'
 import {
+  beginning,
   asText,
   choice,
   described,
@@ -202,7 +203,7 @@ export function scoreOf(
   return { score: Number(score), ...(typeof reason === 'string' && reason.trim() !== '' ? { reason } : undefined) }
 }
 
-const short = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
+const short = (text: string): string => (text.length > 200 ? `${beginning(text, 200)}…` : text)
 
 /** The question to a scorer that is a model. What is judged cannot end where it stands. */
 export const judgedText = ({ brief, text }: Pick<ScorerInput, 'brief' | 'text'>): string =>
