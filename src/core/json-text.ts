@@ -143,6 +143,9 @@ const colon = /[ \t\r\n]*:/y
 
 const hint = 'send it as a text'
 
+/** More characters than a number has that a double holds: 309 digits, and some for its sign and fraction. */
+const longestExact = 400
+
 /** From here on, not every whole number has a double of its own. */
 const exactBelow = 2 ** 53
 
@@ -152,6 +155,7 @@ function numberProblem(written: string, reread: boolean): string | undefined {
   const value = Number(written)
   if (!Number.isFinite(value)) return `, which is beyond what a number can hold: ${hint}`
   if (Math.abs(value) < exactBelow) return undefined
+  if (written.length > longestExact) return `, which a number cannot hold exactly: ${hint}`
   const isPlain = !/[.eE]/.test(written)
   if (reread && isPlain) return `, and whole numbers from 2^53 on are not kept exactly: ${hint}`
   return decimal(written) === decimal(String(value)) ? undefined : `, which a number cannot hold exactly: ${hint}`
@@ -233,7 +237,7 @@ export function saysValue(text: string, value: Json): boolean {
 }
 
 /** A fence of Markdown: three marks or more at the beginning of a line, closed by as many (CommonMark 0.31, 4.5). */
-const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n`]*$/
+const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+-]{0,20})[^\n`]*$/
 
 /** What stands in fences, one entry for each, and the text around them. One in a quotation (`>`) belongs to the text. */
 function fencedBlocks(text: string): { readonly blocks: readonly string[]; readonly rest: string } {
@@ -242,7 +246,9 @@ function fencedBlocks(text: string): { readonly blocks: readonly string[]; reado
   let fence: { readonly mark: string; readonly json: boolean; readonly lines: string[] } | undefined
   for (const line of text.split(/\r?\n/)) {
     if (fence === undefined) {
-      const [, mark, language = ''] = opening.exec(line) ?? []
+      const late = lateFence(line)
+      if (late !== undefined) rest.push(late.before)
+      const [, mark, language = ''] = opening.exec(late?.fence ?? line) ?? []
       if (mark === undefined) rest.push(line)
       else fence = { mark, json: language === '' || /^jsonc?5?$/i.test(language), lines: [] }
     } else if (closes(line, fence.mark)) {
@@ -253,6 +259,16 @@ function fencedBlocks(text: string): { readonly blocks: readonly string[]; reado
   // one that is never closed is a text like any other
   if (fence !== undefined) rest.push(...fence.lines)
   return { blocks, rest: rest.filter((line) => !/^ {0,3}>/.test(line)).join('\n') }
+}
+
+/** Models open a fence at the end of a line, too: then it has a language. */
+function lateFence(line: string): { readonly before: string; readonly fence: string } | undefined {
+  const at = line.indexOf('```')
+  const before = line.slice(0, Math.max(0, at))
+  const fence = line.slice(at)
+  return at > 0 && before.trim() !== '' && !/^ {0,3}>/.test(line) && /^`{3,}\w{1,20}[ \t]*$/.test(fence)
+    ? { before, fence }
+    : undefined
 }
 
 function closes(line: string, mark: string): boolean {

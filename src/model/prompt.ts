@@ -7,6 +7,7 @@
  */
 import {
   isObject,
+  RollingHash,
   wellFormed,
   type AssistantMessage,
   type ContentPart,
@@ -18,7 +19,6 @@ import {
   type ToolCall,
   type ToolMessage,
 } from '../core/index.ts'
-import { madeId } from './answer.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }
@@ -37,7 +37,7 @@ export class PromptRenderer {
 
   /**
    * The prompt, as every provider takes it: the system text once and first, then a message of the user, neighbours of
-   * one role as one message, no message and no text without a word, no id of a call twice.
+   * one role as one message, no message and no text without a word.
    */
   render(messages: readonly Message[]): SpecMessage[] {
     const system: string[] = []
@@ -49,8 +49,7 @@ export class PromptRenderer {
       else if (prompt.length === 0 && next.role !== 'user') prompt.push(opening, next)
       else add(prompt, next)
     }
-    const spoken = withUniqueIds(prompt)
-    return system.length === 0 ? spoken : [{ role: 'system', content: system.join(apart) }, ...spoken]
+    return system.length === 0 ? prompt : [{ role: 'system', content: system.join(apart) }, ...prompt]
   }
 
   /** Undefined: it says nothing, and providers refuse such a message. */
@@ -73,7 +72,7 @@ export class PromptRenderer {
         return content.every(({ type }) => type === 'reasoning') ? undefined : { role: 'assistant', content }
       }
       case 'tool':
-        return { role: 'tool', content: [toolResult(message)] }
+        return { role: 'tool', content: [toolResult(message, this.#model)] }
     }
   }
 }
@@ -111,36 +110,13 @@ function joined(first: readonly SpecContent[], second: readonly SpecContent[]): 
 const isPlainText = (part: SpecContent | undefined): part is { readonly type: 'text'; readonly text: string } =>
   part?.type === 'text' && typeof part['text'] === 'string' && part['providerOptions'] === undefined
 
-/** What every provider takes as the id of a call (Anthropic's pattern; OpenAI's Responses API takes 64 characters). */
-const plainId = /^[\w-]{1,64}$/
-
 /**
- * The prompt with each id of a call only once, on the call and on its result: models that count their calls begin anew
- * in every answer, and other providers refuse a second one.
+ * The id of a call as it is sent: the same on the call and on its result. Anthropic takes letters, digits, `_` and `-`;
+ * OpenAI's Responses API takes 64 characters. Other servers keep theirs: templates read them (Kimi K2: `functions.x:0`).
  */
-function withUniqueIds(prompt: readonly SpokenMessage[]): SpecMessage[] {
-  const used = new Set<string>()
-  /** What the open calls of an id are called here, oldest first. */
-  const names = new Map<string, string[]>()
-  const named = (part: SpecContent): SpecContent => {
-    const { type, toolCallId: id } = part
-    // what a provider has run itself goes back as it came
-    if (typeof id !== 'string' || part['providerExecuted'] === true) return part
-    if (type === 'tool-call') {
-      let name = plainId.test(id) ? id : madeId(id, 0)
-      for (let i = 1; used.has(name); i++) name = madeId(id, i)
-      used.add(name)
-      names.set(id, [...(names.get(id) ?? []), name])
-      return name === id ? part : { ...part, toolCallId: name }
-    }
-    const name = type === 'tool-result' ? names.get(id)?.shift() : undefined
-    return name === undefined || name === id ? part : { ...part, toolCallId: name }
-  }
-  return prompt.map((message) => {
-    if (message.role === 'user') return message
-    const content = message.content.map(named)
-    return content.every((part, i) => part === message.content[i]) ? message : { ...message, content }
-  })
+function sentId(id: string, model: string): string {
+  const isTaken = id.length <= 64 && (!/anthropic|bedrock|claude/i.test(model) || /^[\w-]+$/.test(id))
+  return isTaken ? id : `call_${new RollingHash().add(id).toString()}`
 }
 
 function userContent(content: string | readonly ContentPart[], version: SpecVersion): SpecContent[] {
@@ -166,11 +142,11 @@ function assistantContent(message: AssistantMessage, version: SpecVersion, model
   const { reasoning } = message
   const isAnothers = reasoning !== undefined && reasoning.model !== model
   if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts))
-    return reasonedContent(message, reasoning.parts, version)
+    return reasonedContent(message, reasoning.parts, version, model)
   return [
     ...(isBlank(message.content) ? [] : [{ type: 'text', text: message.content }]),
     ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
-    ...(message.calls ?? []).map((call) => callContent(call, undefined)),
+    ...(message.calls ?? []).map((call) => callContent(call, undefined, model)),
   ]
 }
 
@@ -194,6 +170,7 @@ function reasonedContent(
   message: AssistantMessage,
   parts: readonly ReasoningPart[],
   version: SpecVersion,
+  model: string,
 ): SpecContent[] {
   const content: SpecContent[] = []
   const files = message.files?.values()
@@ -212,7 +189,7 @@ function reasonedContent(
       }
       case 'call': {
         const call = message.calls?.find((each) => each.id === part.callId)
-        if (call !== undefined) content.push(callContent(call, part.metadata))
+        if (call !== undefined) content.push(callContent(call, part.metadata, model))
         break
       }
       case 'file': {
@@ -240,17 +217,23 @@ const carries = (metadata: JsonObject | undefined): boolean =>
 const withMetadata = (metadata: JsonObject | undefined) => (metadata === undefined ? {} : { providerOptions: metadata })
 
 /** Providers want the arguments of a call to be an object, also of a call that had none. */
-function callContent(call: ToolCall, metadata: JsonObject | undefined): SpecContent {
+function callContent(call: ToolCall, metadata: JsonObject | undefined, model: string): SpecContent {
   const input = isObject(call.input) ? call.input : {}
-  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input, ...withMetadata(metadata) }
+  return {
+    type: 'tool-call',
+    toolCallId: sentId(call.id, model),
+    toolName: call.name,
+    input,
+    ...withMetadata(metadata),
+  }
 }
 
-function toolResult(message: ToolMessage): SpecContent {
+function toolResult(message: ToolMessage, model: string): SpecContent {
   const kind: 'text' | 'json' = typeof message.content === 'string' ? 'text' : 'json'
   const isNothing = typeof message.content === 'string' && isBlank(message.content)
   const output: { type: string; value: Json } = {
     type: message.isError === true ? `error-${kind}` : kind,
     value: isNothing ? noOutput : message.content,
   }
-  return { type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }
+  return { type: 'tool-result', toolCallId: sentId(message.callId, model), toolName: message.name, output }
 }
