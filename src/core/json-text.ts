@@ -48,7 +48,7 @@ function withoutMinusZero(value: Json): Json {
   if (typeof value === 'number') return value + 0
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((each: Json) => withoutMinusZero(each))
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutMinusZero(each as Json)]))
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutMinusZero(each)]))
 }
 
 /** An object or a list that the scan is in. */

@@ -20,7 +20,7 @@ export function wellFormed(value: unknown): unknown {
       const made = wellFormed<unknown>(value[i])
       if (made !== value[i]) (list ??= [...(value as readonly unknown[])])[i] = made
     }
-    return list ?? value
+    return (list ?? value) as unknown
   }
   if (!isObject(value)) return value
   const isFine = Object.entries(value).every(([name, each]) => name.isWellFormed() && wellFormed(each) === each)

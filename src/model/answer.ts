@@ -241,10 +241,10 @@ export class AnswerFold {
   #takeOrphans(): void {
     const block = this.#blocks.find((each) => each.type === 'text' && each.text.trim() !== '')
     if (block?.type !== 'text') return
-    const found = orphanThoughts((block as TextBlock).text)
+    const found = orphanThoughts(block.text)
     if (found === undefined) return
-    if (found.thoughts.trim() !== '') this.#newThought(block as TextBlock).text = found.thoughts
-    ;(block as TextBlock).text = found.text
+    if (found.thoughts.trim() !== '') this.#newThought(block).text = found.thoughts
+    block.text = found.text
   }
 
   #call(part: SpecPart): void {

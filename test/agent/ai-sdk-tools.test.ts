@@ -2,19 +2,19 @@
 import { dynamicTool, tool as aiTool } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '../../src/agent/index.ts'
+import { agent, tool, type ToolsLike } from '../../src/agent/index.ts'
 import type { Message } from '../../src/model/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 
 /** What the model reads of the one call it makes, and what is recorded of it. */
 async function told(
-  tools: Parameters<typeof agent>[0]['tools'],
+  tools: ToolsLike,
   input: { readonly [name: string]: string } = {},
 ): Promise<{ readonly read: Message | undefined; readonly recorded: unknown; readonly replayed: unknown }> {
   let read: Message | undefined
   const caller = agent({
     name: 'caller',
-    tools: tools!,
+    tools,
     model: ({ messages }) => {
       const last = messages.at(-1)!
       if (last.role !== 'tool') return { calls: [{ name: 'people', input }] }

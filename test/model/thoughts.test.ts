@@ -1,11 +1,11 @@
 /** Thoughts that models write into their text: reasoning, whatever the pieces of the stream. */
 import { describe, expect, test } from 'vitest'
-import { orphanThoughts, ThoughtSplitter, withoutThoughts } from '../../src/model/thoughts.ts'
+import { orphanThoughts, ThoughtSplitter, withoutThoughts, type TextPiece } from '../../src/model/thoughts.ts'
 
 /** A text that comes in pieces of this many characters. */
 function split(text: string, size: number): { readonly thoughts: string; readonly text: string } {
   const splitter = new ThoughtSplitter()
-  const pieces = []
+  const pieces: TextPiece[] = []
   for (let at = 0; at < text.length; at += size) pieces.push(...splitter.take(text.slice(at, at + size)))
   pieces.push(...splitter.rest())
   const all = (type: string): string => pieces.map((piece) => (piece.type === type ? piece.text : '')).join('')

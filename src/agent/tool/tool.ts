@@ -341,7 +341,7 @@ export function tool(
           timeoutMs: options.timeoutMs,
           retry: options.retry,
           execute: options.execute as EffectWork['execute'],
-          toModelOutput: options.toModelOutput as EffectWork['toModelOutput'],
+          toModelOutput: options.toModelOutput,
         }
   return {
     kind: 'tool',

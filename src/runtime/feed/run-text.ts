@@ -46,7 +46,7 @@ export function textOf(
     droppable: () => false,
     dropped: () => '',
   })
-  return read(engine, run, queue, (change) => void push(queue, plain.piece(change)), options, begun)
+  return read(engine, run, queue, (change) => push(queue, plain.piece(change)), options, begun)
 }
 
 const push = (queue: LiveQueue<string>, text: string): void => {

@@ -12,7 +12,7 @@ export function parsedJson(typed: string): { readonly value: Json } | { readonly
 /** What was typed as JSON and nothing else. A number that would be rounded is a mistake. */
 export function jsonAsTyped(text: string): { readonly value: Json } | { readonly problem: string } {
   const read = readJson(text, { path: 'It' })
-  if (read.ok) return { value: read.value as Json }
+  if (read.ok) return { value: read.value }
   if (read.none !== true) return { problem: `${read.problem}.` }
   try {
     JSON.parse(text)

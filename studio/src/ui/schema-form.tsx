@@ -264,7 +264,8 @@ function NumberPart(
           value={typed ?? (typeof value === 'number' ? `${value}` : '')}
           onChange={({ target: { value: text } }) => {
             const number = Number(text)
-            const isRounded = /^\s*[-+]?\d+\s*$/.test(text) && !('value' in jsonAsTyped(text.trim().replace(/^\+|\b0+(?=\d)/g, '')))
+            const isRounded =
+              /^\s*[-+]?\d+\s*$/.test(text) && !('value' in jsonAsTyped(text.trim().replace(/^\+|\b0+(?=\d)/g, '')))
             const fine = text.trim() !== '' && Number.isFinite(number) && !/[.]$/.test(text) && !isRounded
             if (text.trim() === '' && !required) {
               setTyped(undefined)
