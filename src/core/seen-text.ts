@@ -61,14 +61,15 @@ function changeOf(before: string, after: string): TextChange {
   return { withdrawn: before.length - same, text: after.slice(same) }
 }
 
+/** Changed in place: a model shows a delta for every few letters. */
 interface SeenStep {
-  readonly attempt: string
+  attempt: string
   /** What the reader has of this step. */
-  readonly given: string
+  given: string
   /** How much of it the present attempt has said, too. */
-  readonly said: number
+  said: number
   /** The reader was too slow or missed a delta: the rest comes once it is recorded. */
-  readonly isCut: boolean
+  isCut: boolean
 }
 
 export class SeenText {
@@ -89,26 +90,25 @@ export class SeenText {
    * `hasRoom`: the reader keeps up.
    */
   show({ address, attempt, text, offset }: SeenDelta, hasRoom = true): TextChange {
-    const before = this.#steps.get(address)
+    let step = this.#steps.get(address)
+    if (step === undefined) this.#steps.set(address, (step = { attempt, given: '', said: 0, isCut: false }))
     // numbers of attempts come again after a pause, and after the death of a process
-    const isSame = before?.attempt === attempt && offset !== 0
-    const { given, said, isCut: wasCut } = isSame ? before : { given: before?.given ?? '', said: 0, isCut: false }
-    const isCut = wasCut || !hasRoom || (offset !== undefined && offset !== said)
-    if (isCut) {
-      this.#steps.set(address, { attempt, given, said, isCut })
-      return none
+    if (step.attempt !== attempt || offset === 0) {
+      step.attempt = attempt
+      step.said = 0
+      step.isCut = false
     }
-    const after = said + text.length
+    step.isCut ||= !hasRoom || (offset !== undefined && offset !== step.said)
+    if (step.isCut) return none
+    const { given, said } = step
+    step.said += text.length
     if (said === given.length) {
-      this.#steps.set(address, { attempt, given: given + text, said: after, isCut })
+      step.given += text
       return { withdrawn: 0, text }
     }
     const told = given.slice(said)
-    if (told.startsWith(text)) {
-      this.#steps.set(address, { attempt, given, said: after, isCut })
-      return none
-    }
-    this.#steps.set(address, { attempt, given: given.slice(0, said) + text, said: after, isCut })
+    if (told.startsWith(text)) return none
+    step.given = given.slice(0, said) + text
     return changeOf(told, text)
   }
 
