@@ -19,7 +19,8 @@ export function outputOf(text: string, schema: Schema | undefined, quotable: rea
     if (checked.ok || schema.json['type'] !== 'string') return checked
   }
   if (schema.json['type'] === 'string') return checkOutput(text, schema)
-  if (found.ok || found.none !== true) return { ok: false, problem: found.ok ? 'the answer is not JSON' : found.problem }
+  if (found.ok || found.none !== true)
+    return { ok: false, problem: found.ok ? 'the answer is not JSON' : found.problem }
   return { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 

@@ -136,7 +136,8 @@ export class Scoring implements Extension {
       const scorer = open.get(id)
       timedOut = scorer === undefined
       open.delete(id)
-      if (scorer !== undefined && 'outcome' in arrival) results.set(scorer.name, resultOf(scorer, arrival.outcome, input))
+      if (scorer !== undefined && 'outcome' in arrival)
+        results.set(scorer.name, resultOf(scorer, arrival.outcome, input))
     }
     if (!timedOut) ctx.stop(deadline, 'every scorer that counts has answered')
     const late = timedOut ? { timedOutMs: timeoutMs } : {}

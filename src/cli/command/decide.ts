@@ -60,8 +60,6 @@ export async function edit(
   return decide(context, approvalId, { decision: 'edit', input: input.value }, options)
 }
 
-
-
 const done = {
   approve: 'Approved',
   reject: 'Rejected',
