@@ -103,7 +103,7 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
-export { errorCodes, failure, FailureError, ReeveError, unwrap } from './core/index.ts'
+export { errorCodes, failure, FailureError, ReeveError, unwrap, withdrawnMark } from './core/index.ts'
 export type {
   CustomPart,
   ErrorCode,
@@ -117,6 +117,7 @@ export type {
   OutcomeStatus,
   PartsDropped,
   RunId,
+  RunTextChange,
   StreamPart,
   ToolProgress,
   Usage,

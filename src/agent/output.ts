@@ -4,19 +4,24 @@
  * Owns: parsing the text, validating the output, the wording of corrections and of the failure. Does not own: how often
  * the model may correct it (turn-loop.ts).
  */
-import { failure, jsonIn, jsonProblem, type Failure, type Json } from '../core/index.ts'
+import { failure, jsonOf, jsonProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
 
-/** The output in a text; without a schema the text itself. Pure. */
-export function outputOf(text: string, schema: Schema | undefined): Checked<Json> {
+/**
+ * The output in a text; without a schema the text itself. `quotable`: what its author had read, which it may quote.
+ * Pure.
+ */
+export function outputOf(text: string, schema: Schema | undefined, quotable: readonly string[] = []): Checked<Json> {
   if (schema === undefined) return { ok: true, value: text }
-  const found = jsonIn(text)
-  if (found !== undefined) {
-    const checked = checkOutput(found, schema)
+  const found = jsonOf(text, { path: 'the answer', quotable })
+  if (found.ok) {
+    const checked = checkOutput(found.value, schema)
     if (checked.ok || schema.json['type'] !== 'string') return checked
   }
-  const asText = schema.json['type'] === 'string' ? checkOutput(text, schema) : undefined
-  return asText ?? { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
+  if (schema.json['type'] === 'string') return checkOutput(text, schema)
+  if (found.ok || found.none !== true)
+    return { ok: false, problem: found.ok ? 'the answer is not JSON' : found.problem }
+  return { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 
 /** Validates a value against an output schema. The parsed value must be JSON again, because it is recorded. Pure. */

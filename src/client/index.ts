@@ -9,6 +9,7 @@ export {
   type RemoteStart,
   type RunQuery,
 } from './client.ts'
+export { withdrawnMark, type RunTextChange } from '../core/seen-text.ts'
 export { streamPartOf } from '../core/stream-part.ts'
 export { ClientError } from './client-error.ts'
 export type { StreamOptions, StreamState } from './event-source.ts'

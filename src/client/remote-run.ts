@@ -48,6 +48,7 @@ import type {
 import { eventSource, type StreamOptions } from './event-source.ts'
 import { backoff, isPassing, newKey, newRunId, pause, type CallOptions, type Http } from './http.ts'
 import { applyMessage, type LiveState } from './live-run.ts'
+import type { RunTextChange } from '../core/seen-text.ts'
 import { isWanted, RunTextReader, type RemoteParts } from './run-text.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
@@ -122,6 +123,11 @@ export interface RemoteRun<O = Json> {
    * handed to, or of the agents that `path` and `agent` name.
    */
   text(options?: RemoteParts & StreamOptions): AsyncIterableIterator<string, undefined>
+  /**
+   * The same as changes: each takes `withdrawn` characters off the end of what its agent has said, then adds `text`. What
+   * an attempt said that did not become the answer is withdrawn.
+   */
+  textChanges(options?: RemoteParts & StreamOptions): AsyncIterableIterator<RunTextChange, undefined>
   /** The state of the run as a page shows it, now and whenever it changes. Endless; leave it. */
   live(options?: StreamOptions): AsyncIterableIterator<LiveState, undefined>
   view(options?: CallOptions): Promise<RunDocument>
@@ -198,9 +204,14 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     async *text({ path, agent, ...options } = {}) {
       const reader = new RunTextReader({ ...(path && { path }), ...(agent !== undefined && { agent }) })
       for await (const message of feed(options)) {
-        const text = reader.take(message)
+        const text = reader.piece(message)
         if (text !== '') yield text
       }
+      return undefined
+    },
+    async *textChanges({ path, agent, ...options } = {}) {
+      const reader = new RunTextReader({ ...(path && { path }), ...(agent !== undefined && { agent }) })
+      for await (const message of feed(options)) yield* reader.take(message)
       return undefined
     },
     async *live(options = {}) {

@@ -8,7 +8,14 @@
  */
 import type { ActivationId, Json } from '../core/index.ts'
 // not through the door: the client needs nothing else of it
-import { SeenText } from '../core/seen-text.ts'
+import {
+  isChange,
+  PlainText,
+  SeenText,
+  type RunTextChange,
+  type SaidChange,
+  type TextChange,
+} from '../core/seen-text.ts'
 import { streamPartOf } from '../core/stream-part.ts'
 import type { FeedMessage, PartMessage } from '../server/wire.ts'
 
@@ -53,34 +60,58 @@ const record = (value: unknown): Readonly<Record<string, Json>> | undefined =>
 export class RunTextReader {
   readonly #filter: RemoteParts
   readonly #speakers = new Map<ActivationId, TextSpeaker>()
+  readonly #plain = new PlainText()
 
   constructor(filter: RemoteParts) {
     this.#filter = filter
   }
 
-  /** The text that a message of the feed brings. */
-  take(message: FeedMessage): string {
-    if (message.type === 'event') return this.#event(message.event)
-    return message.type === 'part' ? this.#part(message.part) : ''
+  /** What a message of the feed changes in the text. */
+  take(message: FeedMessage): readonly RunTextChange[] {
+    return this.#changes(message).flatMap(({ activation, withdrawn, text }) =>
+      isChange({ withdrawn, text }) ? [{ activation, withdrawn, text }] : [],
+    )
   }
 
-  #part(message: PartMessage): string {
+  /** The piece of plain text that a message of the feed brings. */
+  piece(message: FeedMessage): string {
+    return this.#changes(message)
+      .map((change) => this.#plain.piece(change))
+      .join('')
+  }
+
+  #changes(message: FeedMessage): readonly SaidChange[] {
+    if (message.type === 'event') return this.#event(message.event)
+    return message.type === 'part' ? this.#part(message.part) : []
+  }
+
+  #part(message: PartMessage): readonly SaidChange[] {
     const { activation, address, attempt, offset } = message
     const part = streamPartOf(message)
     const speaker = this.#speakers.get(activation)
-    if (part.type !== 'text.delta' || speaker?.wanted !== true) return ''
-    return speaker.seen.show({ address, attempt: String(attempt), text: part.text, offset })
+    if (part.type !== 'text.delta' || speaker?.wanted !== true) return []
+    const change = speaker.seen.show({ address, attempt: String(attempt), text: part.text, offset })
+    return [{ activation, ...change, isRecorded: false }]
   }
 
-  #event({ activation, event }: RunEvent): string {
+  #event({ activation, event }: RunEvent): readonly SaidChange[] {
     if (event.type === 'activation.started') {
       this.#begin(activation, event.agent, event.path)
-      return ''
+      return []
     }
     const speaker = this.#speakers.get(activation)
-    if (speaker?.wanted !== true) return ''
+    if (speaker?.wanted !== true) return []
     const released = this.#released(speaker, event)
-    return released + this.#said(speaker, event)
+    const over =
+      event.type === 'step.settled'
+        ? speaker.seen.ended(event.address, event.outcome.status === 'completed')
+        : undefined
+    const said = this.#said(speaker, event)
+    return [
+      ...(released === undefined ? [] : [{ activation, ...released, isRecorded: true }]),
+      ...(over === undefined ? [] : [{ activation, ...over, isRecorded: false }]),
+      ...(said === undefined ? [] : [{ activation, ...said, isRecorded: true }]),
+    ]
   }
 
   #begin(id: ActivationId, agent: string, given: readonly string[] | undefined): void {
@@ -105,43 +136,44 @@ export class RunTextReader {
   }
 
   /** A held answer, once nothing can change it; or what a middleware made of it. */
-  #released(speaker: TextSpeaker, event: RunEvent['event']): string {
-    if (speaker.held === undefined) return ''
+  #released(speaker: TextSpeaker, event: RunEvent['event']): TextChange | undefined {
+    if (speaker.held === undefined) return undefined
     const { held } = speaker
     if (event.type === 'fact.noted') {
       const data = event.name === 'middleware.changed' ? record(event.data) : undefined
       if (data?.['hook'] === 'afterModel') speaker.held = typeof data['text'] === 'string' ? data['text'] : undefined
-      return ''
+      return undefined
     }
     if (event.type === 'activation.settled') {
       speaker.held = undefined
       const { outcome } = event
       const isReplaced = outcome.status === 'completed' && typeof outcome.output === 'string' && outcome.output !== held
-      return isReplaced ? '' : this.#give(speaker, held)
+      return isReplaced ? undefined : this.#give(speaker, held)
     }
-    if (event.type !== 'model.requested' && event.type !== 'tool.called' && event.type !== 'worker.started') return ''
+    if (event.type !== 'model.requested' && event.type !== 'tool.called' && event.type !== 'worker.started')
+      return undefined
     speaker.held = undefined
     return this.#give(speaker, held)
   }
 
-  #said(speaker: TextSpeaker, event: RunEvent['event']): string {
+  #said(speaker: TextSpeaker, event: RunEvent['event']): TextChange | undefined {
     switch (event.type) {
       case 'model.requested':
+        speaker.seen.asked(event.address)
         if (event.purpose === undefined) speaker.asked.set(event.address, event.changeable ?? [])
-        return ''
+        return undefined
       case 'step.settled': {
-        speaker.seen.ended(event.address, event.outcome.status === 'completed')
         const changeable = speaker.asked.get(event.address)
         speaker.asked.delete(event.address)
-        if (changeable === undefined || event.outcome.status !== 'completed') return ''
+        if (changeable === undefined || event.outcome.status !== 'completed') return undefined
         const answer = record(event.outcome.output)
         const text = answer?.['text']
-        if (typeof text !== 'string') return ''
+        if (typeof text !== 'string') return undefined
         const calls = answer!['calls']
         const isLast = !Array.isArray(calls) || calls.length === 0
         if (!changeable.includes('answer') && !(isLast && changeable.includes('end'))) return this.#give(speaker, text)
         speaker.held = text
-        return ''
+        return undefined
       }
       case 'text.said':
         return this.#give(speaker, event.text)
@@ -150,15 +182,17 @@ export class RunTextReader {
         const text =
           outcome.status === 'bailed' ? outcome.text : outcome.status === 'completed' ? outcome.output : undefined
         // a flow that passes on the end of an agent says nothing of its own
-        return typeof text !== 'string' || speaker.handedOn || text === speaker.last ? '' : this.#give(speaker, text)
+        return typeof text !== 'string' || speaker.handedOn || text === speaker.last
+          ? undefined
+          : this.#give(speaker, text)
       }
       default:
-        return ''
+        return undefined
     }
   }
 
   /** What the reader has not had of a recorded text. */
-  #give(speaker: TextSpeaker, text: string): string {
+  #give(speaker: TextSpeaker, text: string): TextChange {
     speaker.last = text
     return speaker.seen.restOf(text)
   }

@@ -8,6 +8,7 @@
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, own, type Json } from './json.ts'
 import { doneBefore, withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { contentShown } from './shown-result.ts'
 import { cut } from './visible.ts'
 
 /** The result of a call, as the model that made it reads it. */
@@ -84,7 +85,7 @@ function formatStopped(
 export function formatToolResult(tool: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
     case 'completed':
-      return { content: outcome.output }
+      return contentShown(outcome.output)
     case 'failed':
       return {
         content: withDone(

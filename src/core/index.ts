@@ -7,17 +7,19 @@ export {
   deepFreeze,
   isObject,
   jsonBytes,
-  jsonIn,
   jsonProblem,
   own,
   present,
-  saysValue,
   plainCopy,
   writingProblem,
   type Draft,
   type Json,
   type JsonObject,
 } from './json.ts'
+export { contentShown, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
+export { enclosed } from './enclosed.ts'
+export { wellFormed } from './well-formed.ts'
+export { jsonIn, jsonOf, readJson, saysValue, valueTyped, type JsonReading, type JsonSearch } from './json-text.ts'
 export {
   childActivation,
   derivedId,
@@ -180,7 +182,16 @@ export {
   type Redactor,
   type Shape,
 } from './redact.ts'
-export { SeenText } from './seen-text.ts'
+export {
+  bothChanges,
+  isChange,
+  PlainText,
+  SeenText,
+  withdrawnMark,
+  type RunTextChange,
+  type SaidChange,
+  type TextChange,
+} from './seen-text.ts'
 export {
   sentPart,
   streamPartOf,

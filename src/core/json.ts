@@ -30,7 +30,7 @@ export const own = <T>(object: { readonly [name: string]: T } | undefined, name:
  * How deep a value may nest: a deeper one exhausts the stack of the code that walks it, sooner in one process than in
  * another.
  */
-const maxNesting = 1_000
+export const maxNesting = 1_000
 /** What is given is recorded inside an edge, an answer, an outcome: so many levels more. */
 const envelope = 32
 
@@ -254,26 +254,3 @@ export function present<T extends object>(members: T): Present<T> {
 export type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/
-const anyFence = /```(?:json|JSON)[ \t]*\r?\n([\s\S]*?)\r?\n?```/
-
-/** The JSON in a text: the whole text, or the content of its fence. Undefined if the text holds no JSON. Pure. */
-export function jsonIn(text: string): Json | undefined {
-  for (const candidate of [text, fence.exec(text)?.[1], anyFence.exec(text)?.[1]]) {
-    if (candidate === undefined) continue
-    try {
-      return JSON.parse(candidate) as Json
-    } catch {
-      // the next form may be it
-    }
-  }
-  return undefined
-}
-
-/** Whether a text says this value: as it is, or as JSON. */
-export function saysValue(text: string, value: Json): boolean {
-  if (text === value || text === asText(value)) return true
-  const found = jsonIn(text)
-  return found !== undefined && canonical(found) === canonical(value)
-}

@@ -34,7 +34,13 @@ export type ContentPart = { readonly type: 'text'; readonly text: string } | Fil
  * us.
  */
 export type ReasoningPart =
-  | { readonly type: 'reasoning'; readonly text: string; readonly metadata?: JsonObject }
+  | {
+      readonly type: 'reasoning'
+      readonly text: string
+      readonly metadata?: JsonObject
+      /** The model wrote it into its text, between tags. It is not sent again: no provider has signed it. */
+      readonly inText?: true
+    }
   | { readonly type: 'text'; readonly length: number; readonly metadata?: JsonObject }
   | { readonly type: 'call'; readonly callId: string; readonly metadata?: JsonObject }
   /** The next of the message's files. */

@@ -35,7 +35,7 @@ export const endReasonShape = { failure, ...failures } satisfies Shape
 
 const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
-const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept' }] } satisfies Shape
+const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept', inText: 'kept' }] } satisfies Shape
 const message: Shape = (value) => ({
   role: 'kept',
   callId: 'kept',

@@ -8,7 +8,9 @@
  * whole (function-model.ts).
  */
 import {
+  cut,
   FailureError,
+  readJson,
   isObject,
   jsonProblem,
   RollingHash,
@@ -27,6 +29,7 @@ import { jsonObject } from './messages.ts'
 import { readFinish, type AnswerFinish } from './finish.ts'
 import type { ModelAnswer } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
+import { orphanThoughts, ThoughtSplitter, type TextPiece } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
 /** What the fold must know beside the parts. */
@@ -47,8 +50,13 @@ export interface FoldContext {
 
 interface TextBlock {
   readonly type: 'text' | 'reasoning'
+  readonly id: string
   text: string
   metadata: JsonObject | undefined
+  /** Its beginning was sent to the sink. */
+  begun: boolean
+  /** A thought that the text held. */
+  readonly inText?: true
 }
 
 type Block = TextBlock | Extract<ReasoningPart, { type: 'call' | 'file' | 'opaque' }>
@@ -74,6 +82,9 @@ export class AnswerFold {
   readonly #context: FoldContext
   readonly #blocks: Block[] = []
   readonly #open = new Map<string, TextBlock>()
+  readonly #thoughts = new ThoughtSplitter()
+  /** The thought in the text that is being told. */
+  #thought: TextBlock | undefined
   readonly #calls = new Map<string, ToolCall>()
   readonly #files: FilePart[] = []
   #emit: ((part: ModelPart) => void) | undefined
@@ -127,6 +138,9 @@ export class AnswerFold {
    * `model.empty`.
    */
   answer(): ModelAnswer {
+    // of a stream that did not end its text
+    for (const block of this.#open.values()) if (block.type === 'text') this.#pieces(block, this.#thoughts.rest())
+    this.#takeOrphans()
     const text = this.#blocks.reduce((all, block) => (block.type === 'text' ? all + block.text : all), '')
     const usage = readUsage(this.#finish?.usage, this.#context.cost)
     const { finish, stopReason } = this.#complete(text, usage)
@@ -162,28 +176,82 @@ export class AnswerFold {
     const key = `${type}:${id}`
     let block = this.#open.get(key)
     if (block === undefined && !part.type.endsWith('-end')) {
-      block = { type, text: '', metadata: undefined }
+      block = { type, id, text: '', metadata: undefined, begun: false }
       this.#open.set(key, block)
       this.#blocks.push(block)
-      this.#send({ type: `${type}.start`, id })
+      // of a text it is not yet known whether it begins with a thought
+      if (type === 'reasoning') this.#begin(block)
     }
     if (block === undefined) return
     block.metadata = jsonObject(part.providerMetadata) ?? block.metadata
     if (part.type.endsWith('-delta') && typeof part.delta === 'string' && part.delta !== '') {
-      block.text += part.delta
-      this.#send({ type: `${type}.delta`, id, text: part.delta })
+      if (type === 'reasoning') this.#say(block, part.delta)
+      else this.#pieces(block, this.#thoughts.take(part.delta))
     }
     if (part.type.endsWith('-end')) {
       this.#open.delete(key)
+      if (type === 'text') this.#pieces(block, this.#thoughts.rest())
+      this.#endThought()
+      this.#begin(block)
       this.#send({ type: `${type}.end`, id })
     }
+  }
+
+  #begin(block: TextBlock): void {
+    if (block.begun) return
+    block.begun = true
+    this.#send({ type: `${block.type}.start`, id: block.id })
+  }
+
+  #say(block: TextBlock, text: string): void {
+    this.#begin(block)
+    block.text += text
+    this.#send({ type: `${block.type}.delta`, id: block.id, text })
+  }
+
+  /** A text as its pieces: thoughts become a block before it. */
+  #pieces(block: TextBlock, pieces: readonly TextPiece[]): void {
+    for (const { type, text } of pieces)
+      if (type === 'text') {
+        this.#endThought()
+        this.#say(block, text)
+      } else this.#say((this.#thought ??= this.#newThought(block)), text)
+  }
+
+  #newThought(before: TextBlock): TextBlock {
+    const thought: TextBlock = {
+      type: 'reasoning',
+      id: `${before.id}-thought`,
+      text: '',
+      metadata: undefined,
+      begun: false,
+      inText: true,
+    }
+    this.#blocks.splice(this.#blocks.indexOf(before), 0, thought)
+    return thought
+  }
+
+  #endThought(): void {
+    if (this.#thought === undefined) return
+    this.#send({ type: 'reasoning.end', id: this.#thought.id })
+    this.#thought = undefined
+  }
+
+  /** What stands before a tag that only ends thoughts: found when the whole text is there. */
+  #takeOrphans(): void {
+    const block = this.#blocks.find((each) => each.type === 'text' && each.text.trim() !== '')
+    if (block?.type !== 'text') return
+    const found = orphanThoughts(block.text)
+    if (found === undefined) return
+    if (found.thoughts.trim() !== '') this.#newThought(block).text = found.thoughts
+    block.text = found.text
   }
 
   #call(part: SpecPart): void {
     if (part.providerExecuted === true) return this.#opaque(part)
     const given = typeof part.toolCallId === 'string' ? part.toolCallId : ''
     const id = given === '' || this.#calls.has(given) ? madeId(this.#context.key, this.#calls.size) : given
-    this.#calls.set(id, { id, name: String(part.toolName), ...readInput(part.input) })
+    this.#calls.set(id, { id, name: String(part.toolName), ...readInput(part.input, this.#context.identity) })
     const metadata = jsonObject(part.providerMetadata)
     this.#blocks.push({ type: 'call', callId: id, ...(metadata !== undefined && { metadata }) })
   }
@@ -228,7 +296,7 @@ export class AnswerFold {
       const metadata = block.metadata === undefined ? {} : { metadata: block.metadata }
       return block.type === 'text'
         ? { type: 'text', length: block.text.length, ...metadata }
-        : { type: 'reasoning', text: block.text, ...metadata }
+        : { type: 'reasoning', text: block.text, ...metadata, ...(block.inText === true && { inText: true }) }
     })
     return { model: this.#context.identity, parts }
   }
@@ -270,19 +338,32 @@ export function* partsOf(result: SpecGenerateResult): Generator<SpecPart> {
 export const madeId = (key: string, index: number): string =>
   `call_${new RollingHash().add(key).add(String(index)).toString()}`
 
-/** Arguments as JSON, or the text that was not. No text at all means no arguments. */
-export function readInput(input: unknown): { readonly input: Json; readonly invalid?: string } {
+/**
+ * Arguments as JSON, or the text that cannot be used as such: not JSON, or with a number that would be rounded. No text
+ * at all means no arguments. `identity`: the model; several packages have read the text before, and written it anew.
+ */
+export function readInput(input: unknown, identity = ''): { readonly input: Json; readonly invalid?: string } {
   if (typeof input !== 'string')
     return jsonProblem(input) === undefined && input !== undefined
       ? { input: input as Json }
       : { input: null, invalid: String(input) }
   if (input.trim() === '') return { input: {} }
-  try {
-    const parsed = JSON.parse(input) as Json
-    return jsonProblem(parsed) === undefined ? { input: parsed } : { input: null, invalid: input }
-  } catch {
-    return { input: null, invalid: input }
-  }
+  const read = readJson(input, { reread: rereads.test(identity) })
+  return read.ok ? { input: read.value } : { input: null, invalid: input }
+}
+
+/**
+ * Providers whose packages give the arguments of a call as an object that they have parsed and written again: Google
+ * sends `functionCall.args` as an object (https://ai.google.dev/api/caching#FunctionCall), Ollama's own API, too.
+ */
+const rereads = /^(?:google|vertex|ollama)\b/
+
+/** Why arguments cannot be used (`ToolCall.invalid`), to follow "the arguments of …". Pure. */
+export function argumentsProblem(invalid: string): string {
+  const read = readJson(invalid, { path: '' })
+  const problem = read.ok ? readJson(invalid, { path: '', reread: true }) : read
+  if (problem.ok || problem.none === true) return `are not JSON: ${cut(invalid, 200)}`
+  return `cannot be used: ${problem.problem.replace(/^\./, '').trimStart()}`
 }
 
 function responseOf(part: SpecPart | undefined): ModelAnswer['response'] {

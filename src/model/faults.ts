@@ -6,12 +6,17 @@
  * Does not own: retrying.
  */
 import {
+  beginning,
+  isObject,
+  own,
+  readJson,
   failure,
   failureFrom,
   messageOf,
   ReeveError,
   systemClock,
   type Failure,
+  type Json,
   type JsonObject,
 } from '../core/index.ts'
 
@@ -43,7 +48,7 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
   if (ReeveError.is(thrown) || (typeof thrown === 'object' && thrown !== null && failureMarker in thrown))
     return failureFrom(thrown, 'model.failed')
   const facts = factsOf(thrown)
-  const said = redact(textOf(thrown), of.secrets).slice(0, longestMessage)
+  const said = beginning(redact(textOf(thrown), of.secrets), longestMessage)
   const details: JsonObject = {
     model: of.model,
     ...(facts.status !== undefined && { status: facts.status }),
@@ -300,9 +305,41 @@ function member(value: unknown, key: string): unknown {
 const numberOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isInteger(value) ? value : undefined
 
+/** What was said of it: by the body of the answer where the provider package did not understand it, else by the error. */
 function textOf(thrown: unknown): string {
-  const message = member(thrown, 'message') ?? member(member(thrown, 'error'), 'message')
+  const body = member(thrown, 'data') === undefined ? member(thrown, 'responseBody') : undefined
+  const said = typeof body === 'string' ? wordsOfBody(body) : undefined
+  const message = said ?? member(thrown, 'message') ?? member(member(thrown, 'error'), 'message')
   return typeof message === 'string' && message !== '' ? message : messageOf(thrown)
+}
+
+/**
+ * The words in the body of an error, whatever its form: `{ error: { message } }` (OpenAI), `{ message }` (the
+ * `ErrorResponse` of vLLM, vllm/entrypoints/openai/protocol.py), `{ error: "…" }` (Ollama, TGI), `{ detail: "…" | [{ msg }] }` (FastAPI),
+ * `{ errors: […] }`, or a plain text. Undefined if there are none that a person can read.
+ */
+function wordsOfBody(body: string): string | undefined {
+  const text = body.trim()
+  const read = readJson(text)
+  if (read.ok) return isObject(read.value) || Array.isArray(read.value) ? wordsIn(read.value, 0) : undefined
+  // a page for a browser says nothing here
+  return read.none !== true || text === '' || text.startsWith('<') ? undefined : text
+}
+
+function wordsIn(value: Json | undefined, depth: number): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value
+  if (depth > 4) return undefined
+  if (Array.isArray(value)) {
+    const each = (value as readonly Json[]).slice(0, 5).flatMap((one) => wordsIn(one, depth + 1) ?? [])
+    return each.length === 0 ? undefined : each.join('; ')
+  }
+  if (!isObject(value)) return undefined
+  for (const name of ['error', 'message', 'detail', 'msg', 'errors', 'error_description'])
+    if (own(value, name) !== undefined) {
+      const said = wordsIn(own(value, name), depth + 1)
+      if (said !== undefined) return said
+    }
+  return undefined
 }
 
 function chain(thrown: unknown): Error[] {
@@ -347,9 +384,15 @@ function retryAfterMs(headers: { readonly [name: string]: unknown }): number | u
 
 const keyLike = /\b(?:(?:sk|pk|rk|gsk|xai|key)[-_]|AIza)[-_A-Za-z0-9]{14,}|\bBearer\s+[^\s"',]+/g
 
+/**
+ * Shorter ones are placeholders ("k", "none", "ollama") of servers that take any key: keys of real providers have 20
+ * characters and more, and a word that short stands in ordinary text.
+ */
+const shortestSecret = 8
+
 /** The text without the secrets, and without anything that looks like an API key. */
 function redact(text: string, secrets: readonly string[]): string {
   let clean = text
-  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]')
+  for (const secret of secrets) if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, '[redacted]')
   return clean.replace(keyLike, '[redacted]')
 }

@@ -31,6 +31,7 @@ import { finishOfRule } from './finish.ts'
 import type { FinishReason, Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
 import { freeOfCharge } from './price.ts'
 import type { SpecPart } from './spec.ts'
+import { withoutThoughts } from './thoughts.ts'
 
 const nothing: CallUsage = { input: 0, output: 0, usd: 0 }
 
@@ -127,7 +128,7 @@ type Sink = NonNullable<ModelRequest['emit']>
 function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink | undefined): ModelAnswer {
   const problem = problemOf(answer)
   if (problem !== undefined) throw notAnAnswer(id, problem)
-  const text = typeof answer.text === 'string' ? answer.text : ''
+  const text = typeof answer.text === 'string' ? withoutThoughts(answer.text) : ''
   if (text !== '' && emit !== undefined) tellText(text, emit)
   const calls = answer.calls === undefined || answer.calls.length === 0 ? noCalls : callsOf(answer.calls, key)
   const files = answer.files?.flatMap((file) => fileOf(partOfFile(file)) ?? []) ?? noFiles

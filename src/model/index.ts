@@ -1,4 +1,5 @@
 /** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
+export { argumentsProblem } from './answer.ts'
 export { isWhole, mustAnswer } from './finish.ts'
 export { tooLongHint } from './faults.ts'
 export { leastOutputLimit, outputLimitOf } from './output-limits.ts'

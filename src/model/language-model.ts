@@ -6,7 +6,7 @@
  * so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
-import { FailureError, type JsonObject } from '../core/index.ts'
+import { FailureError, wellFormed, type JsonObject } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
 import { modelFailure, type CallFacts } from './faults.ts'
@@ -60,12 +60,8 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
     try {
       const form = wireForm(request, limits, id)
       const reader = form.reader()
-      const asked = callOptions(
-        request,
-        renderer,
-        form,
-        withStrictness(options.providerOptions?.(request), form, limits),
-      )
+      const providerOptions = withStrictness(options.providerOptions?.(request), form, limits)
+      const asked = wellFormedOptions(callOptions(request, renderer, form, providerOptions))
       if (!streamed) {
         for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
         return fold.answer()
@@ -138,6 +134,36 @@ function callOptions(
       'idempotency-key': request.key,
       ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
     },
+  }
+}
+
+/** Objects that hold only well-formed text: tools and schemas are looked at once, however often they are offered. */
+const seenWellFormed = new WeakSet<object>()
+
+/** The options without half characters: those of the prompt are gone already (prompt.ts). */
+function wellFormedOptions({ prompt, abortSignal, tools, responseFormat, ...rest }: SpecCallOptions): SpecCallOptions {
+  const once = <T extends object>(value: T): T => {
+    if (seenWellFormed.has(value)) return value
+    const made = wellFormed(value)
+    if (made === value) seenWellFormed.add(value)
+    return made
+  }
+  return {
+    ...wellFormed(rest),
+    prompt,
+    abortSignal,
+    ...(tools !== undefined && {
+      tools: tools.map((tool) => ({
+        ...wellFormed({ ...tool, inputSchema: {} }),
+        inputSchema: once(tool.inputSchema),
+      })),
+    }),
+    ...(responseFormat !== undefined && {
+      responseFormat:
+        responseFormat.schema !== undefined
+          ? { ...responseFormat, schema: once(responseFormat.schema) }
+          : responseFormat,
+    }),
   }
 }
 

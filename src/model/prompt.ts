@@ -7,6 +7,8 @@
  */
 import {
   isObject,
+  RollingHash,
+  wellFormed,
   type AssistantMessage,
   type ContentPart,
   type FilePart,
@@ -25,7 +27,7 @@ type SpecContent = { readonly type: string; readonly [member: string]: unknown }
 export class PromptRenderer {
   readonly #version: SpecVersion
   readonly #model: string
-  readonly #known = new WeakMap<Message, SpecMessage>()
+  readonly #known = new WeakMap<Message, SpecMessage | undefined>()
 
   /** `model`: only its own reasoning may be shown to it again. */
   constructor(version: SpecVersion, model: string) {
@@ -33,44 +35,95 @@ export class PromptRenderer {
     this.#model = model
   }
 
-  /** The prompt. Results of tools that follow one another become one message, as providers want it. */
+  /**
+   * The prompt, as every provider takes it: the system text once and first, then a message of the user, neighbours of
+   * one role as one message, no message and no text without a word.
+   */
   render(messages: readonly Message[]): SpecMessage[] {
-    const prompt: SpecMessage[] = []
+    const system: string[] = []
+    const prompt: SpokenMessage[] = []
     for (const message of messages) {
       const next = this.#one(message)
-      const last = prompt.at(-1)
-      if (next.role === 'tool' && last?.role === 'tool')
-        prompt[prompt.length - 1] = { role: 'tool', content: [...last.content, ...next.content] }
-      else prompt.push(next)
+      if (next === undefined) continue
+      if (next.role === 'system') system.push(next.content)
+      else if (prompt.length === 0 && next.role !== 'user') prompt.push(opening, next)
+      else add(prompt, next)
     }
-    return prompt
+    return system.length === 0 ? prompt : [{ role: 'system', content: system.join(apart) }, ...prompt]
   }
 
-  #one(message: Message): SpecMessage {
-    const before = this.#known.get(message)
-    if (before !== undefined) return before
-    const made = this.#convert(message)
+  /** Undefined: it says nothing, and providers refuse such a message. */
+  #one(message: Message): SpecMessage | undefined {
+    if (this.#known.has(message)) return this.#known.get(message)
+    const made = wellFormed(this.#convert(message))
     this.#known.set(message, made)
     return made
   }
 
-  #convert(message: Message): SpecMessage {
+  #convert(message: Message): SpecMessage | undefined {
     switch (message.role) {
       case 'system':
-        return { role: 'system', content: message.content }
+        return isBlank(message.content) ? undefined : { role: 'system', content: message.content }
       case 'user':
         return { role: 'user', content: userContent(message.content, this.#version) }
-      case 'assistant':
-        return { role: 'assistant', content: assistantContent(message, this.#version, this.#model) }
+      case 'assistant': {
+        const content = assistantContent(message, this.#version, this.#model)
+        // thoughts alone are no answer
+        return content.every(({ type }) => type === 'reasoning') ? undefined : { role: 'assistant', content }
+      }
       case 'tool':
-        return { role: 'tool', content: [toolResult(message)] }
+        return { role: 'tool', content: [toolResult(message, this.#model)] }
     }
   }
 }
 
+/** What stands between texts that become one. */
+const apart = '\n\n'
+/** What stands in the place of a text without a word. */
+const nothingSaid = '[empty message]'
+const noOutput = '[no output]'
+/** Chat templates, and some providers, want a user to begin. */
+const opening: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[What was said before:]' }] }
+
+const isBlank = (text: string): boolean => text.trim() === ''
+
+type SpokenMessage = Exclude<SpecMessage, { role: 'system' }>
+
+/** Adds a message to those before it: to the last one, if that is of the same role and no call of it is left open. */
+function add(prompt: SpokenMessage[], next: SpokenMessage): void {
+  const last = prompt.at(-1)
+  const joins =
+    last !== undefined &&
+    last.role === next.role &&
+    (last.role !== 'assistant' || !last.content.some(({ type }) => type === 'tool-call'))
+  if (joins) prompt[prompt.length - 1] = { role: last.role, content: joined(last.content, next.content) }
+  else prompt.push(next)
+}
+
+/** Two contents as one. Texts that meet are one text: several templates take no list of texts. */
+function joined(first: readonly SpecContent[], second: readonly SpecContent[]): readonly SpecContent[] {
+  const [end, begin] = [first.at(-1), second[0]]
+  if (!isPlainText(end) || !isPlainText(begin)) return [...first, ...second]
+  return [...first.slice(0, -1), { type: 'text', text: end.text + apart + begin.text }, ...second.slice(1)]
+}
+
+const isPlainText = (part: SpecContent | undefined): part is { readonly type: 'text'; readonly text: string } =>
+  part?.type === 'text' && typeof part['text'] === 'string' && part['providerOptions'] === undefined
+
+/**
+ * The id of a call as it is sent: the same on the call and on its result. Anthropic takes letters, digits, `_` and `-`;
+ * OpenAI's Responses API takes 64 characters. Other servers keep theirs: templates read them (Kimi K2: `functions.x:0`).
+ */
+function sentId(id: string, model: string): string {
+  const isTaken = id.length <= 64 && (!/anthropic|bedrock|claude/i.test(model) || /^[\w-]+$/.test(id))
+  return isTaken ? id : `call_${new RollingHash().add(id).toString()}`
+}
+
 function userContent(content: string | readonly ContentPart[], version: SpecVersion): SpecContent[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part) =>
+  const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  const said = parts.filter((part) => part.type !== 'text' || !isBlank(part.text))
+  if (said.length === 0) return [{ type: 'text', text: nothingSaid }]
+  return said.map((part) =>
     part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version, part.metadata),
   )
 }
@@ -89,11 +142,11 @@ function assistantContent(message: AssistantMessage, version: SpecVersion, model
   const { reasoning } = message
   const isAnothers = reasoning !== undefined && reasoning.model !== model
   if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts))
-    return reasonedContent(message, reasoning.parts, version)
+    return reasonedContent(message, reasoning.parts, version, model)
   return [
-    ...(message.content.trim() === '' ? [] : [{ type: 'text', text: message.content }]),
+    ...(isBlank(message.content) ? [] : [{ type: 'text', text: message.content }]),
     ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
-    ...(message.calls ?? []).map((call) => callContent(call, undefined)),
+    ...(message.calls ?? []).map((call) => callContent(call, undefined, model)),
   ]
 }
 
@@ -117,6 +170,7 @@ function reasonedContent(
   message: AssistantMessage,
   parts: readonly ReasoningPart[],
   version: SpecVersion,
+  model: string,
 ): SpecContent[] {
   const content: SpecContent[] = []
   const files = message.files?.values()
@@ -124,19 +178,18 @@ function reasonedContent(
   for (const part of parts) {
     switch (part.type) {
       case 'reasoning':
-        content.push({ type: 'reasoning', text: part.text, ...withMetadata(part.metadata) })
+        if (part.inText !== true) content.push({ type: 'reasoning', text: part.text, ...withMetadata(part.metadata) })
         break
-      case 'text':
-        content.push({
-          type: 'text',
-          text: message.content.slice(at, at + part.length),
-          ...withMetadata(part.metadata),
-        })
+      case 'text': {
+        const text = message.content.slice(at, at + part.length)
         at += part.length
+        if (!isBlank(text) || carries(part.metadata))
+          content.push({ type: 'text', text, ...withMetadata(part.metadata) })
         break
+      }
       case 'call': {
         const call = message.calls?.find((each) => each.id === part.callId)
-        if (call !== undefined) content.push(callContent(call, part.metadata))
+        if (call !== undefined) content.push(callContent(call, part.metadata, model))
         break
       }
       case 'file': {
@@ -152,19 +205,35 @@ function reasonedContent(
   return content
 }
 
+/**
+ * Whether a text without a word has to be sent for what its metadata hold: the signature of thoughts (Google), the place
+ * of an item (OpenAI Responses). Anthropic takes no such text.
+ */
+const carries = (metadata: JsonObject | undefined): boolean =>
+  Object.values(metadata ?? {}).some(
+    (each) => isObject(each) && (Object.hasOwn(each, 'thoughtSignature') || Object.hasOwn(each, 'itemId')),
+  )
+
 const withMetadata = (metadata: JsonObject | undefined) => (metadata === undefined ? {} : { providerOptions: metadata })
 
 /** Providers want the arguments of a call to be an object, also of a call that had none. */
-function callContent(call: ToolCall, metadata: JsonObject | undefined): SpecContent {
+function callContent(call: ToolCall, metadata: JsonObject | undefined, model: string): SpecContent {
   const input = isObject(call.input) ? call.input : {}
-  return { type: 'tool-call', toolCallId: call.id, toolName: call.name, input, ...withMetadata(metadata) }
+  return {
+    type: 'tool-call',
+    toolCallId: sentId(call.id, model),
+    toolName: call.name,
+    input,
+    ...withMetadata(metadata),
+  }
 }
 
-function toolResult(message: ToolMessage): SpecContent {
+function toolResult(message: ToolMessage, model: string): SpecContent {
   const kind: 'text' | 'json' = typeof message.content === 'string' ? 'text' : 'json'
+  const isNothing = typeof message.content === 'string' && isBlank(message.content)
   const output: { type: string; value: Json } = {
     type: message.isError === true ? `error-${kind}` : kind,
-    value: message.content,
+    value: isNothing ? noOutput : message.content,
   }
-  return { type: 'tool-result', toolCallId: message.callId, toolName: message.name, output }
+  return { type: 'tool-result', toolCallId: sentId(message.callId, model), toolName: message.name, output }
 }

@@ -17,6 +17,7 @@ import {
   type Json,
   type Outcome,
   type RunId,
+  type RunTextChange,
   type Usage,
 } from '../core/index.ts'
 import { isTeamMessage, type Agent } from '../agent/index.ts'
@@ -54,7 +55,7 @@ import type { RunPart } from './feed/part-origin.ts'
 import { queuedBehind, withPlaceInQueue, withQueue } from './session-queue.ts'
 import { runControl, type RunControl } from './operator/run-control.ts'
 import { runTeam, type RunTeam } from './operator/run-team.ts'
-import { textOf } from './feed/run-text.ts'
+import { textChangesOf, textOf } from './feed/run-text.ts'
 import { readerFeed, type StreamItem } from './feed/reader-feed.ts'
 import { NoticeWatch } from './feed/notice-watch.ts'
 import { wholeFeed } from './feed/whole-feed.ts'
@@ -139,6 +140,12 @@ export interface Run<O = Json> {
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /**
+   * The same as `text`, for a reader that can take words back: what an attempt of a model call said that did not become
+   * the answer is withdrawn. Each change takes `withdrawn` characters off the end of what its agent has said, then adds
+   * `text`: all of them together give the text that was recorded.
+   */
+  textChanges(options?: PartsOptions): AsyncIterableIterator<RunTextChange, undefined>
+  /**
    * Resolves when the run has ended, or cannot go on without an answer or a command from outside.
    * `runtime.questions({ run })` lists what is open before that. A run that waits for its turn in its session resolves
    * as `queued` when the run ahead of it needs an answer; while that one works, it waits. Rejects with the reason of the
@@ -200,6 +207,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     onPart: (hear, options) => hearParts(engine, id, hear, options),
     feed: (options) => readerFeed(engine, id, options),
     text: (options) => textOf(engine, id, options),
+    textChanges: (options) => textChangesOf(engine, id, options),
     until: async (_state, { signal } = {}) => (await untilWaiting({ ...access, signal })) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),

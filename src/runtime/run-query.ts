@@ -3,7 +3,7 @@
  *
  * Owns: cursors and values of metadata as text. Does not own: the filter and its checks (engine).
  */
-import type { RunId } from '../core/index.ts'
+import { readJson, type RunId } from '../core/index.ts'
 import type { RunFilter, RunSummary } from '../engine/index.ts'
 
 /** The place of a run in a list, for `RunFilter.after` of the next page. */
@@ -19,10 +19,7 @@ export function cursorIn(text: string): RunFilter['after'] {
 
 /** A value that is JSON is that value, so that `1` is a number and `"1"` a text; any other text is itself. */
 export function metadataValue(text: string): string | number | boolean | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value === null || typeof value !== 'object' ? (value as string | number | boolean | null) : text
-  } catch {
-    return text
-  }
+  const read = readJson(text)
+  // a number that would be rounded stays the text that it is
+  return read.ok && (read.value === null || typeof read.value !== 'object') ? read.value : text
 }

@@ -7,6 +7,7 @@
  */
 import {
   capProblem,
+  isBlank,
   ownTurnsProblems,
   problemText,
   reachableAgents,
@@ -254,7 +255,7 @@ export function checkedInput(agent: Agent, input: unknown): Json {
         hint: 'Give earlier messages as { messages: [...] }, and the text of the last one as the input.',
       },
     )
-  if (input === '')
+  if (typeof input === 'string' && isBlank(input))
     throw new ReeveError('input.invalid', 'the input is an empty text', {
       hint: `Describe the task of "${agent.name}".`,
     })

@@ -8,7 +8,7 @@
  * (`hook.failed`) and never a failure of the work. Advice in the system text holds names and numbers only. Texts of
  * users and judges are sent as a user's note, so they cannot become instructions.
  */
-import { isName, isObject, messageOf, type Json } from '../core/index.ts'
+import { beginning, isName, isObject, messageOf, type Json } from '../core/index.ts'
 import { isLeaving, type Context, type SessionValues, type StepIO } from '../engine/index.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
 
@@ -47,7 +47,7 @@ const lessonsRecalled = 8
 const similarFrom = 0.3
 
 /** The request as a lesson keeps it. */
-export const intentOf = (brief: string): string => (brief.length > 300 ? `${brief.slice(0, 299)}…` : brief)
+export const intentOf = (brief: string): string => (brief.length > 300 ? `${beginning(brief, 299)}…` : brief)
 
 /** The share of common words in two requests, from 0 to 1. Deterministic. */
 export function wordsInCommon(one: string, other: string): number {

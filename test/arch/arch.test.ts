@@ -69,8 +69,8 @@ describe('the house', () => {
   })
   test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
-  test('the studio knows the client, the types of the wire, what is visible, and React', () => {
-    const mayImport = /^(?:studio\/src\/.+|src\/client\/index\.ts|src\/core\/visible\.ts)$/
+  test('the studio knows the client, the types of the wire, what is visible, how JSON is read, and React', () => {
+    const mayImport = /^(?:studio\/src\/.+|src\/client\/index\.ts|src\/core\/(?:visible|json-text)\.ts)$/
     const types = (path: string): string => readFileSync(posix.join(import.meta.dirname, '../..', path), 'utf8')
     expectNone(
       [...readStudio().values()].flatMap(({ path, imports, opening }) => [

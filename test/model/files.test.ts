@@ -78,8 +78,9 @@ const taken = (version: Version, data: string): unknown => (version === 'v4' ? {
 const journaled = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
 async function contentOf(to: Fake, message: Message): Promise<unknown> {
-  await resolveModel(to.model).call(saying([message]))
-  return (to.prompts.at(-1) as readonly { readonly content: unknown }[])[0]?.content
+  const before: Message[] = message.role === 'user' ? [] : [{ role: 'user', content: 'go' }]
+  await resolveModel(to.model).call(saying([...before, message]))
+  return (to.prompts.at(-1) as readonly { readonly content: unknown }[]).at(-1)?.content
 }
 
 describe.each(versions.flatMap((version) => [true, false].map((streaming) => ({ version, streaming }))))(

@@ -311,11 +311,16 @@ describe.each(versions)('%s', (version) => {
     ])
     const again = mock(version, [], [])
     const history = JSON.parse(
-      JSON.stringify([answerMessage(answer), { role: 'tool', callId: 'a', name: 'delegate', content: 'ok' }]),
+      JSON.stringify([
+        { role: 'user', content: 'x' },
+        answerMessage(answer),
+        { role: 'tool', callId: 'a', name: 'delegate', content: 'ok' },
+      ]),
     ) as Message[]
     await resolveModel(again.model).call(saying(history))
     expect(again.generations()[0]).toMatchObject({
       prompt: [
+        { role: 'user' },
         {
           role: 'assistant',
           content: [
@@ -347,9 +352,14 @@ describe.each(versions)('%s', (version) => {
       }),
     ]
     const fake = mock(version, [], [])
-    await resolveModel(fake.model).call(saying([{ ...message, content: '[gone]x' }]))
+    await resolveModel(fake.model).call(
+      saying([
+        { role: 'user', content: 'x' },
+        { ...message, content: '[gone]x' },
+      ]),
+    )
     expect(fake.generations()[0]).toMatchObject({
-      prompt: [{ role: 'assistant', content: [{ type: 'text', text: '[gone]x' }] }],
+      prompt: [{ role: 'user' }, { role: 'assistant', content: [{ type: 'text', text: '[gone]x' }] }],
     })
   })
 

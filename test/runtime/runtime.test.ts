@@ -52,6 +52,7 @@ describe('starting', () => {
   })
   test.each<[string, Json | undefined, object, ErrorCode]>([
     ['an empty text', '', {}, 'input.invalid'],
+    ['a text without a word', ' \n\t', {}, 'input.invalid'],
     ['a list of messages', [{ role: 'user', content: 'hello' }], {}, 'input.invalid'],
     ['no JSON', undefined, {}, 'input.not-json'],
     ['a date', new Date(0) as unknown as Json, {}, 'input.not-json'],

@@ -397,7 +397,9 @@ describe('models that measure', () => {
     expect(outcome).toMatchObject({ status: 'completed', output: 'two' })
     expect(scored).toMatchObject([{ results: [{ scorer: 'J', score: 0.5, reason: 'no source' }] }, { passed: true }])
     expect(words(brain.prompts[0]![0])).toMatch(/- names its sources\n- is short/)
-    expect(words(brain.prompts[0]![1])).toBe('The task:\ngo\n\nThe answer to be judged:\none')
+    expect(words(brain.prompts[0]![1])).toMatch(
+      /^The task:\n<(task-[0-9a-f]{16})>\ngo\n<\/\1>\n\nThe answer to be judged:\n<(answer-[0-9a-f]{16})>\none\n<\/\2>$/,
+    )
     expect(words(model.prompts[1]!.at(-1))).toContain('- J: 0.5 of 1, no source')
     const usage = (await run.view()).usage
     expect(usage).toMatchObject([

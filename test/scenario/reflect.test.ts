@@ -145,7 +145,9 @@ describe('attempts', () => {
     const careful = reflect(worker('writer', model), { judge: worker('critic', critic) })
     const run = await (await runtimeOf([careful])).start(careful, 'write')
     expect(await run.outcome()).toMatchObject({ output: 'two' })
-    expect(contents(critic.prompts[0])[0]).toMatch(/The task:\nwrite\n\nThe answer to be judged:\none$/)
+    expect(contents(critic.prompts[0])[0]).toMatch(
+      /The task:\n<(task-\w+)>\nwrite\n<\/\1>\n\nThe answer to be judged:\n<(answer-\w+)>\none\n<\/\2>$/,
+    )
     expect(contents(model.prompts[1]).at(-1)).toContain('no sources')
     expect(await run.usage()).toContainEqual(expect.objectContaining({ agent: 'critic', input: 10, output: 4 }))
     const typed = agent({

@@ -75,6 +75,13 @@ test.each<[string, unknown, string]>([
   ['a wrong type', { agent: 7, input: 'x' }, 'must be a string'],
   ['a missing member', { agent: 'echo' }, '"input\\" is missing'],
   ['what is no JSON', '{"agent":', 'not valid JSON'],
+  [
+    'a number that would be rounded',
+    '{"agent":"echo","input":{"id":9007199254740993}}',
+    'body.input.id is 9007199254740993',
+  ],
+  ['a number beyond all', '{"agent":"echo","input":[1e400]}', 'body.input[0] is 1e400'],
+  ['a member twice', '{"agent":"echo","input":"x","input":"y"}', 'body.input stands twice'],
   ['a list', [1], 'must be an object'],
   ['a prototype', '{"agent":"echo","input":"x","__proto__":{"user":"eve"}}', '__proto__'],
 ])('refuses %s, and starts nothing', async (_what, body, words) => {

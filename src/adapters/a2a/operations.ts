@@ -10,10 +10,10 @@ import {
   canonical,
   derivedId,
   isObject,
-  jsonIn,
   own,
   present,
   ReeveError,
+  valueTyped,
   type Json,
   type JsonObject,
 } from '../../core/index.ts'
@@ -229,7 +229,7 @@ function inputOf({ runtime }: ProtocolContext, agent: string, { texts, data }: S
   if (only !== undefined && data.length === 1 && texts.length === 0) return only
   const text = [...texts, ...data.map(canonical)].join('\n')
   const schema = runtime.agents().find(({ name }) => name === agent)?.inputSchema
-  const json = schema === undefined ? undefined : jsonIn(text)
+  const json = schema === undefined ? undefined : valueTyped(text, 'the input')
   return isObject(json) ? json : text
 }
 

@@ -16,8 +16,8 @@ import {
   refuseProblems,
   rootRun,
   choice,
-  jsonIn,
   isObject,
+  valueTyped,
   type Checks,
   type Json,
 } from '../../core/index.ts'
@@ -133,7 +133,7 @@ async function startedRun(
 /** An agent with an input schema is given the JSON of a text. */
 function inputFor({ runtime }: ProtocolContext, agent: string, said: string): Json {
   const schema = runtime.agents().find(({ name }) => name === agent)?.inputSchema
-  const json = schema === undefined ? undefined : jsonIn(said)
+  const json = schema === undefined ? undefined : valueTyped(said, 'the input')
   return isObject(json) ? json : said
 }
 

@@ -8,6 +8,7 @@
  * live and not recorded is withdrawn. K9: missed parts are made up for by the event that ends their step.
  */
 import {
+  beginning,
   digest,
   isObject,
   isToolAgent,
@@ -460,7 +461,7 @@ export class ChatFold {
   #line(line: WorkerLine): void {
     line.shownLength = line.text.length
     const { worker, status, text } = line
-    this.#show({ type: 'worker', worker: { ...worker, status, text: text.slice(0, workerTextLength) } })
+    this.#show({ type: 'worker', worker: { ...worker, status, text: beginning(text, workerTextLength) } })
   }
 
   #status(line: WorkerLine, status: string): void {

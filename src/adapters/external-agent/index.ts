@@ -12,7 +12,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions } from '../../agent/index.ts'
-import { asText, messageOf, type CallUsage, type HistoryEntry, type Json } from '../../core/index.ts'
+import { asText, messageOf, readJson, type CallUsage, type HistoryEntry, type Json } from '../../core/index.ts'
 import type { Limits, Oversight, SchemaLike } from '../../edge/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { priceOf, type Prices } from '../../model/index.ts'
@@ -251,11 +251,8 @@ function priced(model: string, used: CallUsage, prices: Prices | undefined): Cal
 /** With a schema, an answer that is a JSON text is what that text says. */
 function readOutput(output: Json, typed: boolean): Json {
   if (!typed || typeof output !== 'string') return output
-  try {
-    return JSON.parse(output) as Json
-  } catch {
-    return output
-  }
+  const read = readJson(output)
+  return read.ok ? read.value : output
 }
 
 /** A value of another framework as JSON: what JSON would change or lose is left out. `null` if nothing is left. */

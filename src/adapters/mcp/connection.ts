@@ -8,6 +8,7 @@
  */
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import {
+  beginning,
   detached,
   failure,
   FailureError,
@@ -248,7 +249,7 @@ export class McpConnection {
       return replyIn(JSON.parse(JSON.stringify(result)) as Json)
     } catch (thrown) {
       if (!ProtocolError.isInstance(thrown)) throw thrown
-      return { kind: 'error', message: visibleLine(messageOf(thrown)).slice(0, longestError) }
+      return { kind: 'error', message: beginning(visibleLine(messageOf(thrown)), longestError) }
     }
   }
 
@@ -491,5 +492,5 @@ function reasonOf(thrown: unknown): string {
     const message = at instanceof Error && at.message === '' && typeof code === 'string' ? code : messageOf(at)
     if (!said.some((each) => each.includes(message))) said.push(message)
   }
-  return visibleLine(said.join(': ')).slice(0, 500)
+  return beginning(visibleLine(said.join(': ')), 500)
 }

@@ -7,7 +7,15 @@
  * approved this call with the new one, and is then called once: a trusted hint belongs to its definition.
  */
 import type { AgentContext } from '../../agent/index.ts'
-import { failure, FailureError, isObject, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import {
+  beginning,
+  failure,
+  FailureError,
+  isObject,
+  visibleLine,
+  type Json,
+  type JsonObject,
+} from '../../core/index.ts'
 import type { Schema } from '../../edge/index.ts'
 import type { AnsweredElicitation, McpConnection, ServerReply } from './connection.ts'
 import { answerFrom, answerSchema, elicitationDigest, questionFor } from './elicitation.ts'
@@ -139,5 +147,5 @@ function resultOf(result: JsonObject, tool: McpToolParts): Json {
 /** The server has answered, and it was no success. */
 const refused = ({ connection }: McpToolParts, message: string): FailureError =>
   new FailureError(
-    failure('tool.failed', `MCP server "${connection.server}": ${message.slice(0, longestError)}`, 'rejected'),
+    failure('tool.failed', `MCP server "${connection.server}": ${beginning(message, longestError)}`, 'rejected'),
   )

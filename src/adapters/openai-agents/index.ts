@@ -7,7 +7,7 @@
  * Holds: the serialized `RunState` is in the journal, so no state of the process is needed.
  */
 import type { Agent } from '../../agent/index.ts'
-import { isObject, type Json, type JsonObject } from '../../core/index.ts'
+import { isObject, readJson, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
@@ -170,11 +170,9 @@ function askOf(item: Interruption): ExternalAsk {
 
 /** The arguments as the tool will read them; a text that is no JSON is shown as it is. */
 function parsed(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
+  const read = readJson(text)
+  // numbers that would be rounded are shown as they were written
+  return read.ok ? read.value : text
 }
 
 /** The serialized run with the arguments that an approver has edited, wherever it has the call. */

@@ -10,7 +10,6 @@ import {
   derivedId,
   expects,
   isObject,
-  jsonIn,
   listOf,
   mustBeOptions,
   newId,
@@ -19,6 +18,7 @@ import {
   ReeveError,
   refuseProblems,
   text,
+  valueTyped,
   type Checks,
   type Json,
 } from '../../core/index.ts'
@@ -222,7 +222,7 @@ class OpenAiApi {
       const body = open.find((each) => each.id === id)?.body
       const schema = isObject(body) ? body['schema'] : undefined
       const isTyped = isObject(schema) && schema['type'] !== 'string'
-      await run.answer({ interruptId: id, value: isTyped ? (jsonIn(value) ?? value) : value, by: name })
+      await run.answer({ interruptId: id, value: isTyped ? valueTyped(value, 'the answer') : value, by: name })
     }
     return run
   }
@@ -252,7 +252,7 @@ class OpenAiApi {
   ): Promise<Run> {
     context.mustAllow('operator')
     const { inputSchema } = this.model(context, agent)
-    const input = inputSchema === undefined ? said : (jsonIn(said) ?? said)
+    const input = inputSchema === undefined ? said : valueTyped(said, 'the input')
     const run = await context.start(agent, input, {
       runId,
       ...(messages.length === 0 ? undefined : { messages }),

@@ -17,7 +17,9 @@ import {
   toolAgent,
   type Failure,
   type Json,
+  type Message,
   type OpId,
+  wholeResult,
 } from '../../core/index.ts'
 import {
   encodeEdge,
@@ -66,6 +68,7 @@ import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../t
 import { middlewareFailure, type MiddlewareChain } from '../extensions/middleware-chain.ts'
 import { knownCall, knownOfTool, toldRefusal, type KnownWork } from './known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
+import { withModelOutput } from '../tool/model-output.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
 
@@ -366,7 +369,8 @@ export class ToolBinding implements Binding {
     approved: ApprovedCall,
   ): Promise<CallResult | LapsedApproval> {
     const { name, version, work } = this.#tool
-    if (work.kind === 'effect') return runEffect(ctx, { name, version }, work, input, call, approved)
+    if (work.kind === 'effect')
+      return runEffect(ctx, { name, version }, work, input, call, approved, () => state.beforeCall(call.id))
     const { capability, on } = approved
     // a grant just given holds, and a call without an approval begins at once
     const refused =
@@ -507,11 +511,12 @@ async function runEffect(
   input: unknown,
   call: ToolCall,
   { edited, capability, again }: ApprovedCall,
+  messages: () => readonly Message[],
 ): Promise<CallResult | LapsedApproval> {
   const { name } = tool
   const runs = finalArguments(input, call.input)
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
-  const effect = (io: StepIO): Json | Promise<Json> =>
+  const execute = (io: StepIO): Json | Promise<Json> =>
     // an attempt may change what it is given
     work.execute(
       plainCopy(input) ?? input,
@@ -520,8 +525,18 @@ async function runEffect(
         call.id,
         ctx,
         holder?.use({ ...useOf(ctx, tool, call, io.key, io.now), at: `${ctx.place.activation}:${id}` }),
+        messages,
       ),
     )
+  const { toModelOutput } = work
+  const effect = (io: StepIO): Json | Promise<Json> => {
+    const made = execute(io)
+    if (toModelOutput !== undefined)
+      return Promise.resolve(made).then((output) =>
+        withModelOutput(name, toModelOutput, { toolCallId: call.id, input: plainCopy(input) ?? input, output }),
+      )
+    return made instanceof Promise ? made.then(wholeResult) : wholeResult(made)
+  }
   const id: OpId = ctx.begin(name, effect, {
     effect: work.effect,
     as: {
@@ -574,7 +589,16 @@ class CallIO implements ToolIO {
   readonly #io: StepIO
   readonly #ctx: Context
 
-  constructor(io: StepIO, callId: string, ctx: Context, capability: UsedCapability | undefined) {
+  readonly #messages: () => readonly Message[]
+
+  constructor(
+    io: StepIO,
+    callId: string,
+    ctx: Context,
+    capability: UsedCapability | undefined,
+    messages: () => readonly Message[],
+  ) {
+    this.#messages = messages
     this.#io = io
     this.#ctx = ctx
     this.callId = callId
@@ -607,6 +631,10 @@ class CallIO implements ToolIO {
 
   get caller(): Caller {
     return this.#ctx.place.caller
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages()
   }
 
   readonly emit = (part: Json): void => this.#io.emit(part)

@@ -7,6 +7,7 @@
  */
 import type { StepIO } from '../../engine/index.ts'
 import {
+  beginning,
   asText,
   choice,
   described,
@@ -15,7 +16,8 @@ import {
   hasNames,
   isName,
   isObject,
-  jsonIn,
+  enclosed,
+  jsonOf,
   listOf,
   nameCheck,
   number,
@@ -188,16 +190,21 @@ export const completionCheck = object<Completion>(completionChecks(scorerCheck),
 )
 
 /** The score in a value; a text says why there is none. Pure. */
-export function scoreOf(value: Json): { readonly score: number; readonly reason?: string } | string {
-  const found = typeof value === 'string' ? (jsonIn(value) ?? value) : value
+export function scoreOf(
+  value: Json,
+  quotable: readonly string[] = [],
+): { readonly score: number; readonly reason?: string } | string {
+  const read = typeof value === 'string' ? jsonOf(value, { path: 'the score', quotable }) : undefined
+  if (read?.ok === false && read.none !== true) return `it gave no score that counts: ${read.problem}`
+  const found = read?.ok === true ? read.value : value
   const { score, reason } = isObject(found) ? found : { score: found, reason: undefined }
   if (typeof score !== 'boolean' && typeof score !== 'number')
     return `it answered ${short(asText(value ?? null))}, expected a number, true, false or { score, reason }`
   return { score: Number(score), ...(typeof reason === 'string' && reason.trim() !== '' ? { reason } : undefined) }
 }
 
-const short = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
+const short = (text: string): string => (text.length > 200 ? `${beginning(text, 200)}…` : text)
 
-/** The question to a scorer that is a model. */
+/** The question to a scorer that is a model. What is judged cannot end where it stands. */
 export const judgedText = ({ brief, text }: Pick<ScorerInput, 'brief' | 'text'>): string =>
-  `The task:\n${asText(brief)}\n\nThe answer to be judged:\n${text}`
+  `The task:\n${enclosed('task', asText(brief))}\n\nThe answer to be judged:\n${enclosed('answer', text)}`

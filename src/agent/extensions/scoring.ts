@@ -8,6 +8,7 @@
  * steps and workers alike; a worker task (../../supervisor/worker) has one each.
  */
 import {
+  asText,
   copy,
   describeOutcome,
   withoutHandoff,
@@ -135,7 +136,8 @@ export class Scoring implements Extension {
       const scorer = open.get(id)
       timedOut = scorer === undefined
       open.delete(id)
-      if (scorer !== undefined && 'outcome' in arrival) results.set(scorer.name, resultOf(scorer, arrival.outcome))
+      if (scorer !== undefined && 'outcome' in arrival)
+        results.set(scorer.name, resultOf(scorer, arrival.outcome, input))
     }
     if (!timedOut) ctx.stop(deadline, 'every scorer that counts has answered')
     const late = timedOut ? { timedOutMs: timeoutMs } : {}
@@ -191,13 +193,14 @@ const mergeScored = (first: Scored, second: Scored): Scored => ({
 
 const failedResult = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
 
-function resultOf({ name }: NamedScorer, outcome: Outcome): ScorerResult {
+function resultOf({ name }: NamedScorer, outcome: Outcome, judged: () => ScorerInput): ScorerResult {
   const ended = withoutHandoff(outcome)
   if (ended.status !== 'completed') {
     // the model sees this text; the journal has the message of an exception
     return failedResult(name, ended.status === 'failed' ? failureText(ended.failure) : describeOutcome(ended))
   }
-  const found = scoreOf(ended.output)
+  const { output } = ended
+  const found = scoreOf(output, typeof output === 'string' ? [judged().text, asText(judged().brief)] : [])
   return typeof found === 'string' ? failedResult(name, found) : { scorer: name, ...found, passed: found.score === 1 }
 }
 

@@ -16,6 +16,7 @@ import {
   type Json,
   type LimitedAccount,
   type LimitName,
+  type ContentPart,
   type Outcome,
   type Sha256,
   type HandoffRecord,
@@ -103,6 +104,27 @@ export class ConversationState {
   /** The conversation without instructions, for users' code: a new list, frozen with its messages. */
   conversation(): readonly Message[] {
     return Object.freeze(this.whole.filter(({ role }) => role !== 'system').map(deepFreeze))
+  }
+
+  /** The conversation before the answer with this call, without instructions: a new list, frozen with its messages. */
+  beforeCall(id: string): readonly Message[] {
+    const at = this.whole.findLastIndex(
+      ({ role, ...message }) =>
+        role === 'assistant' && 'calls' in message && message.calls?.some((call) => call.id === id),
+    )
+    return Object.freeze(
+      (at < 0 ? this.whole : this.whole.slice(0, at)).filter(({ role }) => role !== 'system').map(deepFreeze),
+    )
+  }
+
+  /** The texts that the model was given, and may quote. */
+  quotable(): readonly string[] {
+    return this.whole.flatMap(({ role, content }) => {
+      if (role !== 'user' && role !== 'tool') return []
+      if (typeof content === 'string') return [content]
+      const parts = role === 'user' && Array.isArray(content) ? (content as readonly ContentPart[]) : []
+      return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    })
   }
 
   /** The prompt as it is now, for users' code: a new list, frozen with its messages. */

@@ -10,7 +10,6 @@
  * usage of a call is recorded with its end).
  */
 import {
-  cut,
   failure,
   FailureError,
   withSignalOf,
@@ -25,6 +24,7 @@ import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { answerShape, callScope, type Charge } from '../../journal/index.ts'
 import {
+  argumentsProblem,
   estimateTokens,
   modelCallContent,
   mustAnswer,
@@ -258,7 +258,7 @@ function runCall(
   if (call.invalid !== undefined) {
     const what = failure(
       'tool.invalid-input',
-      `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`,
+      `the arguments of "${call.name}" ${argumentsProblem(call.invalid)}`,
       'validation',
     )
     return Promise.resolve(refuseUnreached(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))

@@ -17,6 +17,7 @@ import {
   hasNames,
   isFunction,
   isObject,
+  jsonProblem,
   messageOf,
   mustBeOptions,
   nameCheck,
@@ -46,7 +47,7 @@ import {
   type StandardSchema,
 } from '../../edge/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import type { ToolCall, ToolSpec } from '../../model/index.ts'
+import type { Message, ToolCall, ToolSpec } from '../../model/index.ts'
 import {
   untimedProblems,
   approvalTimeoutCheck,
@@ -57,6 +58,8 @@ import {
 import { versionOf, type Agent } from '../definition.ts'
 import type { ConversationState } from '../loop/conversation-state.ts'
 import { retryCheck } from '../retry-check.ts'
+import { modelMessages } from './ai-sdk-messages.ts'
+import type { ModelOutputInput } from './model-output.ts'
 import type { AgentContext } from '../code/agent-context.ts'
 
 /** The second argument of `execute`. */
@@ -67,6 +70,8 @@ export interface ToolIO extends StepIO {
   readonly caller: Caller
   /** The approval of this call, if it needed one. To let a service verify it, use `signCapability`. */
   readonly capability?: UsedCapability | undefined
+  /** What was said before the answer that made this call, without instructions. Empty where code makes it. */
+  readonly messages: readonly Message[]
 }
 
 /** When and how a call needs a human's approval. */
@@ -146,6 +151,7 @@ export interface EffectWork {
   readonly timeoutMs: number | undefined
   readonly retry: RetryPolicy | undefined
   readonly execute: (input: unknown, io: ToolIO) => Json | Promise<Json>
+  readonly toModelOutput: ((given: ModelOutputInput) => unknown) | undefined
 }
 
 /** A child activation. */
@@ -217,6 +223,12 @@ export interface EffectToolOptions<Name extends string, S extends SchemaLike | u
    * ReeveError says whether a retry may help.
    */
   readonly execute: (input: ToolInput<S>, io: ToolIO) => unknown
+  /**
+   * What the model is shown of a result, as `{ type: 'text' | 'json', value }` or another form of the AI SDK; called once
+   * after `execute`, in the same step, and both are recorded. If it fails, the model is told that the tool is done, and
+   * nothing of the result. Default: the whole result.
+   */
+  readonly toModelOutput?: (given: ModelOutputInput<ToolInput<S>>) => unknown
 }
 
 /** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
@@ -266,6 +278,7 @@ const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
   timeoutMs: number((given) => given > 0, 'more than 0'),
   retry: retryCheck,
   execute: unchecked,
+  toModelOutput: expects(isFunction, 'a function of the result'),
 }
 const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
 const bothChecks = { ...effectChecks, ...orchestrationChecks }
@@ -329,6 +342,7 @@ export function tool(
           timeoutMs: options.timeoutMs,
           retry: options.retry,
           execute: options.execute as EffectWork['execute'],
+          toModelOutput: options.toModelOutput,
         }
   return {
     kind: 'tool',
@@ -467,18 +481,64 @@ const isTool = (given: object): given is Tool => 'kind' in given && given.kind =
 const renamed = (given: Tool, name: string): Tool =>
   given.name === name ? given : { ...given, name, spec: { ...given.spec, name } }
 
+/** Options of an AI SDK tool that are obeyed: `undefined`, else why a tool that has it is refused. */
+const aiSdkOptions: Readonly<Record<string, string | undefined>> = {
+  description: undefined,
+  inputSchema: undefined,
+  parameters: undefined,
+  execute: undefined,
+  needsApproval: undefined,
+  toModelOutput: undefined,
+  inputExamples: undefined,
+  onInputStart: undefined,
+  onInputAvailable: undefined,
+  // both are for a user interface, and say nothing to a model
+  title: undefined,
+  metadata: undefined,
+  _meta: undefined,
+  // the AI SDK does not check results by it either
+  outputSchema: undefined,
+  // of streams of arguments alone; Reeve hands arguments over when they are whole
+  onInputDelta: undefined,
+  effect: undefined,
+  type: undefined,
+  contextSchema: 'Reeve gives tools no context of the AI SDK; let the tool read what it needs, for example io.caller',
+  experimental_context: 'Reeve gives tools no context of the AI SDK',
+  deferLoading: 'Reeve offers all tools of an agent; leave it out',
+  strict: 'whether a schema is strict follows from the schema and the provider; leave it out',
+  providerOptions: 'options of a provider belong to the agent: settings.providerOptions',
+}
+
+/** Why an AI SDK tool cannot be adopted whole; undefined if it can. */
+function aiSdkProblem(given: AiSdkTool): string | undefined {
+  const { type, execute, description } = given
+  if (type === 'provider' || type === 'provider-defined' || given['isProviderExecuted'] !== undefined)
+    return 'is a tool of a provider, which only that provider knows: give it an inputSchema and an execute of your own'
+  if (type !== undefined && type !== 'function' && type !== 'dynamic') return `has the type ${described(type)}`
+  if (typeof execute !== 'function')
+    return 'has no execute: tools that run in a browser or at a provider are not supported; give it one, or ask with interrupt() in a run'
+  if (typeof description === 'function') return 'has a description that is a function: give it as a text'
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(aiSdkOptions, name)) return `has ${JSON.stringify(name)}, which Reeve does not know`
+    const why = aiSdkOptions[name]
+    if (why !== undefined) return `has ${JSON.stringify(name)}: ${why}`
+  }
+  return undefined
+}
+
 /** Adopts an AI SDK tool. Its author cannot declare an effect in the AI SDK, so it has one only if it was added. */
 function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
-  const { execute, needsApproval } = given
-  if (typeof execute !== 'function') {
-    throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, {
-      hint: 'Tools that run in a browser or at a provider are not supported; give it an execute, or ask with interrupt() in a run.',
+  const problem = aiSdkProblem(given)
+  if (problem !== undefined)
+    throw new ReeveError('tool.invalid', `tool "${name}" ${problem}`, {
+      hint: 'An AI SDK tool is taken whole or not at all.',
     })
-  }
+  const { execute, needsApproval, toModelOutput } = given
   const schema = given.inputSchema ?? given.parameters
   return tool({
     name,
-    description: typeof given.description === 'string' ? given.description : '',
+    description: describedWithExamples(given),
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
     ...(given.effect === undefined ? undefined : { effect: given.effect as ToolEffect }),
     ...(needsApproval === undefined || needsApproval === false
@@ -486,8 +546,25 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
       : {
           approval: needsApproval === true ? true : { when: (input: unknown) => asksForApproval(needsApproval, input) },
         }),
-    execute: (input: unknown, io) => lastYielded(callAiSdk(execute, given, input, io), io),
+    ...(toModelOutput === undefined
+      ? undefined
+      : { toModelOutput: (made: unknown) => (toModelOutput as (made: unknown) => unknown).call(given, made) }),
+    execute: async (input: unknown, io) => {
+      await announceInput(given, input, io)
+      return lastYielded(callAiSdk(execute, given, input, io), io)
+    },
   })
+}
+
+/** Few providers have a place for examples of their own; a description has one everywhere. */
+function describedWithExamples({ description, inputExamples }: AiSdkTool): string {
+  const said = typeof description === 'string' ? description : ''
+  const examples = (Array.isArray(inputExamples) ? (inputExamples as readonly unknown[]) : [])
+    .map((each) => (isObject(each) ? each['input'] : undefined))
+    .filter((input) => jsonProblem(input) === undefined)
+  return [said, ...examples.map((input) => `Example of its input: ${JSON.stringify(input)}`)]
+    .filter((line) => line !== '')
+    .join('\n')
 }
 
 /** The AI SDK allows an asynchronous answer. A question that cannot wait is answered with yes. */
@@ -498,12 +575,26 @@ function asksForApproval(needsApproval: unknown, input: unknown): boolean {
   )
 }
 
+const aiSdkCall = (io: ToolIO): object => ({
+  toolCallId: io.callId,
+  messages: modelMessages(io.messages),
+  abortSignal: io.signal,
+})
+
+/** The hooks of the AI SDK for arguments that are whole, in its order. */
+async function announceInput(given: AiSdkTool, input: unknown, io: ToolIO): Promise<void> {
+  for (const [name, more] of [
+    ['onInputStart', {}],
+    ['onInputAvailable', { input }],
+  ] as const) {
+    const hook = given[name]
+    if (typeof hook === 'function')
+      await (hook as (this: unknown, options: unknown) => unknown).call(given, { ...more, ...aiSdkCall(io) })
+  }
+}
+
 function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO): unknown {
-  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, {
-    toolCallId: io.callId,
-    messages: [],
-    abortSignal: io.signal,
-  })
+  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, aiSdkCall(io))
 }
 
 /** A tool that yields shows its progress; the last value it yields is the result. */

@@ -7,7 +7,7 @@ import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
-import { type Json, shellWord } from '../../core/index.ts'
+import { readJson, ReeveError, type Json, shellWord } from '../../core/index.ts'
 import { reeve } from '../invocation.ts'
 import { settleCommand } from '../request-text.ts'
 
@@ -39,11 +39,10 @@ export function answer(
   })
 }
 
-/** Parses a value: JSON if valid, else text. */
+/** Parses a value: JSON if valid, else text. Throws `input.invalid` for JSON with a number that would be rounded. */
 export function readValue(given: string): Json {
-  try {
-    return JSON.parse(given) as Json
-  } catch {
-    return given
-  }
+  const read = readJson(given, { path: 'the value' })
+  if (read.ok) return read.value
+  if (read.none === true) return given
+  throw new ReeveError('input.invalid', read.problem, { hint: 'Put it in quotation marks. Nothing was done.' })
 }

@@ -3,7 +3,7 @@
  *
  * Owns: the recorded approver. The first decision wins.
  */
-import { ReeveError, shellWord } from '../../core/index.ts'
+import { readJson, ReeveError, shellWord } from '../../core/index.ts'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
@@ -51,21 +51,13 @@ export async function edit(
   given: string,
   options: DecidingOptions,
 ): Promise<Exit> {
-  const input = readArguments(given)
-  if (input === undefined)
+  const input = readJson(given, { path: 'the edited arguments' })
+  if (!input.ok)
     throw usage(
-      'the edited arguments are not JSON',
+      input.none === true ? 'the edited arguments are not JSON' : input.problem,
       `Give all arguments, for example: ${reeve} edit ${approvalId} '{"amount": 5}'`,
     )
   return decide(context, approvalId, { decision: 'edit', input: input.value }, options)
-}
-
-function readArguments(given: string): { readonly value: (Decision & { decision: 'edit' })['input'] } | undefined {
-  try {
-    return { value: JSON.parse(given) as (Decision & { decision: 'edit' })['input'] }
-  } catch {
-    return undefined
-  }
 }
 
 const done = {

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { cut, messageOf, visible, visibleLine, shellWord } from '../../core/index.ts'
+import { cut, messageOf, readJson, visible, visibleLine, shellWord } from '../../core/index.ts'
 import type { HandBack, TakeoverContext, TakeoverStep } from '../../public/oversight.ts'
 import { argumentsLine, preview } from '../request-text.ts'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
@@ -99,7 +99,9 @@ export function handback(
 
 async function readPlan(file: string): Promise<NonNullable<HandBack['plan']>> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as NonNullable<HandBack['plan']>
+    const read = readJson(await readFile(file, 'utf8'), { path: 'the plan' })
+    if (!read.ok) throw new Error(read.problem)
+    return read.value as unknown as NonNullable<HandBack['plan']>
   } catch (thrown) {
     throw usage(
       `cannot read the plan: ${messageOf(thrown)}`,

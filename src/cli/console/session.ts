@@ -11,8 +11,9 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { messageOf, ReeveError, shellWord, stopwatch, visible, type Json } from '../../core/index.ts'
+import { messageOf, readJson, ReeveError, shellWord, stopwatch, visible, type Json } from '../../core/index.ts'
 import type { Decision, Run, Runtime, RunView } from '../../runtime/index.ts'
+import { readValue } from '../command/answer.ts'
 import { currentUser } from '../context.ts'
 import { exitOf, exits, type Exit } from '../exit.ts'
 import type { FullScreen, Terminal } from '../terminal.ts'
@@ -388,7 +389,7 @@ export class ConsoleSession {
     await this.#edit(
       'Edit the arguments (JSON), Enter approves them:',
       JSON.stringify(approval.input, null, 2),
-      (said) => this.#decide(id, 'edit', '', jsonIn(said)),
+      (said) => this.#decide(id, 'edit', '', argumentsIn(said)),
     )
   }
 
@@ -396,7 +397,7 @@ export class ConsoleSession {
     const by = currentUser()
     if (kind === 'interrupt' && key === 'e')
       return this.#edit('Answer (JSON or text), Enter sends it:', '', async (said) => {
-        await this.#runtime.answer({ interruptId: id, value: valueIn(said), by })
+        await this.#runtime.answer({ interruptId: id, value: readValue(said), by })
         this.#say(`Answered ${id}.`)
       })
     if (kind === 'in-doubt' && (key === 'y' || key === 'n')) {
@@ -490,18 +491,9 @@ async function inEditor(editor: string, file: string): Promise<number> {
   }
 }
 
-function jsonIn(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    throw new ReeveError('approval.invalid', 'the edited arguments are not JSON', { hint: 'Nothing was decided.' })
-  }
-}
-
-function valueIn(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
+function argumentsIn(text: string): Json {
+  const read = readJson(text, { path: 'the edited arguments' })
+  if (read.ok) return read.value
+  const problem = read.none === true ? 'the edited arguments are not JSON' : read.problem
+  throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
 }

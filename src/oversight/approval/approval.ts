@@ -8,7 +8,7 @@
  * else needs a new request. No model output can approve: decisions come from outside only.
  */
 import type { Context } from '../../engine/index.ts'
-import { digestJson, expects, present, type Json } from '../../core/index.ts'
+import { beginning, digestJson, expects, present, type Json } from '../../core/index.ts'
 import {
   briefText,
   defaultApprovalTimeoutMs,
@@ -412,7 +412,7 @@ function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'bri
   if (bounds.depth === 0) return {}
   const text = briefText(work.brief)
   const shown =
-    text.length <= briefMost ? text : `${text.slice(0, briefMost)} … (${text.length - briefMost} more characters)`
+    text.length <= briefMost ? text : `${beginning(text, briefMost)} … (${text.length - briefMost} more characters)`
   return present({ delegation: leader.delegation, brief: shown === '' ? undefined : shown })
 }
 

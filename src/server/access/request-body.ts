@@ -1,10 +1,10 @@
 /**
  * Request bodies: read up to a limit.
  *
- * Owns: how much is read, what is JSON, how deep it may nest. Does not own: what it must hold (the schemas of routes).
+ * Owns: how much is read, how deep it may nest. Does not own: what it must hold (the schemas of routes).
  * Holds: of a body that is too large no more is read than the limit, whatever it says of its length.
  */
-import { ReeveError, type Json } from '../../core/index.ts'
+import { readJson, ReeveError, type Json } from '../../core/index.ts'
 
 /** How large a body may be. */
 export interface BodyLimits {
@@ -29,14 +29,10 @@ export async function jsonBody(request: Request, limits: BodyLimits): Promise<Js
     throw new ReeveError('request.not-json', `the body is declared as ${JSON.stringify(encoding)}`, {
       hint: 'Send it without a Content-Encoding. Nothing was done.',
     })
-  let value: Json
-  try {
-    value = JSON.parse(said) as Json
-  } catch {
-    throw invalid('the body is not valid JSON')
-  }
-  if (nestsDeeper(value, limits.depth)) throw invalid(`the body nests deeper than ${limits.depth} levels`)
-  return value
+  const read = readJson(said, { path: 'body' })
+  if (!read.ok) throw invalid(read.none === true ? 'the body is not valid JSON' : read.problem)
+  if (nestsDeeper(read.value, limits.depth)) throw invalid(`the body nests deeper than ${limits.depth} levels`)
+  return read.value
 }
 
 /** The fields of a form. Throws `input.too-large` and `input.invalid`. */

@@ -5,7 +5,7 @@
  * plan impossible (validate.ts). Pure. What the past says is data with a heading of its own, and stands in the
  * question: never in the system text.
  */
-import { asText, jsonIn, type Json } from '../../core/index.ts'
+import { asText, jsonOf, type Json } from '../../core/index.ts'
 import type { JsonSchema, Schema } from '../../edge/index.ts'
 import type { Advice } from '../learn/advisor.ts'
 import type { PlanQuestion } from './options.ts'
@@ -99,5 +99,6 @@ export const toldProblems = (problems: readonly string[]): string =>
  */
 export function planIn(answer: Json): Json {
   if (typeof answer !== 'string') return answer
-  return jsonIn(answer) ?? jsonIn(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)) ?? answer
+  const found = jsonOf(answer, { path: 'the plan', inProse: true })
+  return found.ok ? found.value : answer
 }

@@ -6,6 +6,7 @@
  * Holds: members that the schema does not name stay as they are.
  */
 import { useState } from 'react'
+import { jsonAsTyped } from '../data/json-input.ts'
 import { isObject, member, textMember, type Json, type JsonObject } from '../data/json.ts'
 import { Button, IconButton } from './button.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from './field.tsx'
@@ -251,7 +252,9 @@ function NumberPart(
   // a number that is half typed is a text
   const [typed, setTyped] = useState<string>()
   const problem =
-    typed === undefined ? undefined : `"${typed}" is not ${type === 'integer' ? 'a whole number' : 'a number'}`
+    typed === undefined
+      ? undefined
+      : `"${typed}" is not ${type === 'integer' ? 'a whole number' : 'a number'} that can be kept exactly`
   return (
     <Field label={label} hint={hint} type={required ? type : `${type}, optional`} required={required} problem={problem}>
       {(control) => (
@@ -261,7 +264,9 @@ function NumberPart(
           value={typed ?? (typeof value === 'number' ? `${value}` : '')}
           onChange={({ target: { value: text } }) => {
             const number = Number(text)
-            const fine = text.trim() !== '' && Number.isFinite(number) && !/[.]$/.test(text)
+            const isRounded =
+              /^\s*[-+]?\d+\s*$/.test(text) && !('value' in jsonAsTyped(text.trim().replace(/^\+|\b0+(?=\d)/g, '')))
+            const fine = text.trim() !== '' && Number.isFinite(number) && !/[.]$/.test(text) && !isRounded
             if (text.trim() === '' && !required) {
               setTyped(undefined)
               onChange(undefined)
@@ -307,12 +312,9 @@ export function JsonEditor(props: {
           value={text}
           onChange={({ target }) => {
             setText(target.value)
-            try {
-              onChange(JSON.parse(target.value) as Json)
-              setProblem(undefined)
-            } catch (error) {
-              setProblem(error instanceof Error ? error.message : 'not JSON')
-            }
+            const read = jsonAsTyped(target.value)
+            if ('value' in read) onChange(read.value)
+            setProblem('value' in read ? undefined : read.problem)
           }}
         />
       )}

@@ -1,8 +1,9 @@
 /** A new version of an agent: what it says differently from the code; kept as a draft, or published at once. */
 import { useState } from 'react'
 import type { AgentDocument, KeptRevision, Revision } from '../../../../src/server/wire.ts'
-import { isObject, type Json } from '../../data/json.ts'
 import { keepDraft, publishVersion } from '../../data/installation.ts'
+import { jsonAsTyped } from '../../data/json-input.ts'
+import { isObject } from '../../data/json.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -15,12 +16,9 @@ import { nextVersion } from './version-use.ts'
 /** An object as it was typed; undefined for an empty text. */
 function objectIn(typed: string): { readonly value?: object; readonly problem?: string } {
   if (typed.trim() === '') return {}
-  try {
-    const value = JSON.parse(typed) as Json
-    return isObject(value) ? { value } : { problem: 'Expected a JSON object.' }
-  } catch (error) {
-    return { problem: `This is not JSON: ${(error as Error).message}` }
-  }
+  const read = jsonAsTyped(typed)
+  if ('problem' in read) return read
+  return isObject(read.value) ? { value: read.value } : { problem: 'Expected a JSON object.' }
 }
 
 export function NewVersionDialog(props: {
