@@ -71,6 +71,7 @@ const outcomeOf = (output: Shape): Shape => ({
   trail,
   results,
   reached: 'kept',
+  kept: { as: 'kept', why: 'text' },
   ...failures,
 })
 

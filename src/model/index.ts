@@ -1,4 +1,5 @@
 /** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
+export { AnswerIds, asksTheSame } from './call-ids.ts'
 export { answerMessage } from './messages.ts'
 export type {
   AssistantMessage,

@@ -17,6 +17,7 @@ import {
   type ToolCall,
   type ToolMessage,
 } from '../core/index.ts'
+import { withDistinctIds } from './call-ids.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }
@@ -36,7 +37,7 @@ export class PromptRenderer {
   /** The prompt. Results of tools that follow one another become one message, as providers want it. */
   render(messages: readonly Message[]): SpecMessage[] {
     const prompt: SpecMessage[] = []
-    for (const message of messages) {
+    for (const message of withDistinctIds(messages)) {
       const next = this.#one(message)
       const last = prompt.at(-1)
       if (next.role === 'tool' && last?.role === 'tool')

@@ -47,6 +47,7 @@ import {
   refusalFailure,
   refusalOf,
   review,
+  reviewNote,
   reviewRequest,
   failureCounterOf,
   workerEnd,
@@ -208,9 +209,25 @@ interface WorkedCall {
   readonly by: Checked<unknown>
 }
 
-/** The arguments that a wrapped call last ran with. */
+/** What is known of a wrapped call beside its result: the arguments that it last ran with, and what a person said. */
 interface WrappedRun {
   checked?: Checked<unknown>
+  note?: string
+}
+
+/**
+ * Records what a person has changed of a call, or said of it, before it runs. `before`: what was recorded of an approval
+ * that did not hold.
+ */
+export function noteReview(
+  ctx: Context,
+  { id, input }: ToolCall,
+  verdict: Parameters<typeof reviewNote>[1],
+  before?: string,
+): string | undefined {
+  const note = reviewNote({ what: 'this call', ran: input }, verdict)
+  if (note !== before) ctx.emit({ type: 'fact.noted', name: 'call.reviewed', data: { callId: id, note: note ?? null } })
+  return note
 }
 
 /** A user's tool, bound to its agent. */
@@ -250,10 +267,12 @@ export class ToolBinding implements Binding {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
     try {
-      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      const given: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      // whatever they make of the result, what a person said of the call stands
+      const told = ran.note === undefined ? given : { ...given, note: ran.note }
       if (action === undefined || told.isError === true) return told
-      const given = ran.checked ?? input.check(asked.input)
-      return given.ok ? withActions(action, told, given.value, { ctx, call: asked, state, answer: this.#answer }) : told
+      const by = ran.checked ?? input.check(asked.input)
+      return by.ok ? withActions(action, told, by.value, { ctx, call: asked, state, answer: this.#answer }) : told
     } catch (thrown) {
       const what = middlewareFailure(thrown)
       return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
@@ -289,6 +308,7 @@ export class ToolBinding implements Binding {
     const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
     if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
     if (ran !== undefined) ran.checked = by
+    if (ran !== undefined && told.note !== undefined) ran.note = told.note
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
@@ -315,6 +335,7 @@ export class ToolBinding implements Binding {
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
     let done: CallResult | WorkedCall | undefined
+    let note: string | undefined
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
       // edited arguments for another version stop at the check of the capability
@@ -332,13 +353,18 @@ export class ToolBinding implements Binding {
             : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
         return passGate(ctx, tool, shown, now, fits)
       },
-      begin: async ({ edited, input, capability, on, approver }) => {
+      begin: async (approval) => {
+        const { edited, input, capability, on, approver } = approval
         if (edited) call = { ...call, input }
         // older journals showed the arguments as the model wrote them
         else if (on?.inputHash !== digestJson(call.input)) call = shown
         const { from, checked } = last
         // arguments for another version stop at the capability, unless it was used with this version before
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
+        if (!isUnused) {
+          const runs = edited && checked.ok ? { ...call, input: runArguments(tool, checked.value, call.input) } : call
+          note = noteReview(ctx, runs, approval, note)
+        }
         const told = isUnused
           ? undefined
           : await this.#work(ctx, call, valueOf(checked), state, {
@@ -348,7 +374,8 @@ export class ToolBinding implements Binding {
               on,
               again: decidesRepeat(asking.known, edited) ? capability?.approvals.at(-1) : undefined,
             })
-        if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
+        if (told !== undefined && !('lapsed' in told))
+          return void (done = { told: { ...told, ...present({ note }) }, by: checked })
         if (told === undefined || !checked.ok)
           return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)

@@ -16,6 +16,7 @@ import {
   type ActivationId,
   type LimitName,
   type Outcome,
+  withNote,
 } from '../../core/index.ts'
 import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
@@ -268,7 +269,8 @@ function finishingCall(
   for (let i = 0; i < results.length; i++) {
     const result = results[i]!
     const call = answer.calls[i]!
-    const { content, isError, unknownTool } = i === last ? result : supersededTransfer(result, turn, call)
+    const { isError, unknownTool, ...told } = i === last ? result : supersededTransfer(result, turn, call)
+    const content = withNote(told.note, told.content)
     const { id, name } = call
     if (unknownTool === true) state.noteUnknownTool(id)
     state.say(
