@@ -20,6 +20,7 @@ import {
   type OpId,
 } from '../../core/index.ts'
 import {
+  briefValue,
   encodeEdge,
   labelled,
   toolEdge,
@@ -69,6 +70,7 @@ import { knownCall, knownOfTool, toldRefusal, type KnownWork } from './known-wor
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
+import { unansweredOf } from '../code/unanswered-work.ts'
 
 /** Asks for approval of one call with its final input. `fits` checks arguments that the approver edited. */
 export async function passGate(
@@ -246,6 +248,15 @@ export class ToolBinding implements Binding {
     this.spec = tool.spec
   }
 
+  onceKey({ input: asked }: ToolCall): string | undefined {
+    const { repeatable, input } = this.#tool
+    if (repeatable) return undefined
+    const given = asked ?? {}
+    const checked = input.check(given)
+    // each of those that do not fit is told so
+    return checked.ok ? canonical(runArguments(this.#tool, checked.value, given)) : undefined
+  }
+
   run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
     const { hooks, background } = state
     const isWrapped = hooks?.wrapsTools === true
@@ -409,12 +420,16 @@ export class ToolBinding implements Binding {
 
   async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
     const edge = toolEdge(state.edge, call.input)
+    const unanswered = unansweredOf(ctx)
+    const follows = unanswered.follows(this.#agent, call.input)
     const started = ctx.start(this.#agent, encodeEdge(edge), {
       callId: call.id,
       name: this.#tool.name,
       equalBy: call.input,
+      ...present({ follows }),
     })
     const { outcome } = await workerEnd(ctx, started)
+    unanswered.ended(this.#agent, { activation: started, brief: call.input }, outcome.status === 'completed')
     return formatToolResult(this.#tool.name, outcome)
   }
 }
@@ -429,20 +444,17 @@ async function runAgentTool(
   isApproved: boolean,
 ): Promise<CallResult> {
   const { brief, ...grant } = work.crossing(call.input, call, state)
-  const started = startWorker(
-    ctx,
-    state.edge,
-    work.agent,
-    brief,
-    isApproved ? { ...grant, admitted: true } : grant,
-    call.id,
-  )
+  const unanswered = unansweredOf(ctx)
+  const follows = unanswered.follows(work.agent.name, briefValue(brief))
+  const given = { ...grant, ...present({ follows, admitted: isApproved ? (true as const) : undefined }) }
+  const started = startWorker(ctx, state.edge, work.agent, brief, given, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
   const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [
     ...ctx.place.path,
     work.agent.name,
   ])
   failureCounterOf(ctx).note(outcome)
+  unanswered.ended(work.agent.name, { activation: started, brief: briefValue(brief) }, outcome.status === 'completed')
   const told = formatAgentToolResult(name, work.agent.name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
