@@ -28,10 +28,13 @@ export const withNote = (note: string | undefined, content: Json): Json =>
 /** The end of a worker, as its leader's model reads it: its output as it is, or a marker that says what happened. */
 export function formatWorkerResult(worker: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
-    case 'completed':
-      return isEmpty(outcome.output)
-        ? { content: `[worker "${worker}" finished without an answer]` }
-        : { content: withMissing(withKept(`worker "${worker}"`, outcome.output, outcome.kept), outcome.results) }
+    case 'completed': {
+      const { output, kept, results, reviewed } = outcome
+      const content = isEmpty(output)
+        ? `[worker "${worker}" finished without an answer]`
+        : withMissing(withKept(`worker "${worker}"`, output, kept), results)
+      return { content: withNote(reviewed, content) }
+    }
     case 'failed':
       return {
         content: `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`,

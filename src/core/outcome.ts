@@ -95,6 +95,8 @@ export type Outcome<O = Json> =
        * says what was changed. Absent: the output is the result.
        */
       readonly kept?: KeptResult
+      /** What a person has changed of the work or its result, or said of it, in a sentence for the leader's model. */
+      readonly reviewed?: string
     } & WithPlanResults &
       WithWorkerFailures)
   | ({ readonly status: 'failed'; readonly failure: Failure } & WithPlanResults)

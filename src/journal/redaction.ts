@@ -72,6 +72,7 @@ const outcomeOf = (output: Shape): Shape => ({
   results,
   reached: 'kept',
   kept: { as: 'kept', why: 'text' },
+  reviewed: 'text',
   ...failures,
 })
 

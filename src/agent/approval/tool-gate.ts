@@ -281,7 +281,7 @@ export class ToolBinding implements Binding {
       const given: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
       // whatever they make of the result, what a person said of the call stands
       const told = ran.note === undefined ? given : { ...given, note: ran.note }
-      if (action === undefined || told.isError === true) return told
+      if (action === undefined || told.isError === true || 'isWithheld' in told) return told
       const by = ran.checked ?? input.check(asked.input)
       return by.ok ? withActions(action, told, by.value, { ctx, call: asked, state, answer: this.#answer }) : told
     } catch (thrown) {

@@ -25,11 +25,11 @@ export const spokenWords = (words: string): string => (plainWords.test(words) ? 
 /** One line of at most 400 characters, without what sentences of Reeve begin and end with. */
 const plainWords = /^(?!["\s])[^[\]\p{C}\p{Zl}\p{Zp}]{1,400}$/u
 
-/** What was approved. `ran`: what it runs with, where that was changed. */
+/** What was approved. `ran`: what it runs with, where that was changed; absent: what follows the note is it. */
 export interface ReviewedProposal {
   /** `this call`, `this work`, … */
   readonly what: string
-  readonly ran: Json
+  readonly ran?: Json
 }
 
 /** Undefined: a person has neither changed it nor said anything, or no person has decided. */
@@ -42,5 +42,6 @@ export function reviewNote(
   const who = approver === undefined ? 'a person' : `a person (${quotedWords(approver)})`
   if (!edited) return `${who} approved ${what}, with the comment ${said}`
   const why = said === undefined ? 'without a comment' : `with the comment ${said}`
+  if (ran === undefined) return `${who} changed ${what}, ${why}. As changed it is`
   return `${who} changed ${what} before it ran, ${why}. It ran with this instead: ${cut(visibleJson(ran), inputMost)}`
 }
