@@ -210,24 +210,22 @@ export class MiddlewareChain implements Extension {
       result.catch(() => undefined) // handled below, even if the hook does not await it
       return result
     }
-    const asked = async (): Promise<R | ToolResult> => {
-      const result = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
-      // an outer middleware must not swallow a failure of an inner one
-      if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
-      if (result === last && result !== undefined) return result
-      if (!isObject(result)) throw middlewareError('wrapTool', middleware, 'it returned no result')
-      mustBeJson('wrapTool', middleware, 'the result', result.content)
-      return result
-    }
     let result: R | ToolResult
     try {
-      result = await asked()
+      const given = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
+      // an outer middleware must not swallow a failure of an inner one
+      if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
+      if (given === last && given !== undefined) return given
+      if (!isObject(given)) throw middlewareError('wrapTool', middleware, 'it returned no result')
+      mustBeJson('wrapTool', middleware, 'the result', given.content)
+      result = given
     } catch (thrown) {
-      await begun?.catch(() => undefined)
-      if (inner !== undefined || last === undefined || !(thrown instanceof MiddlewareError)) throw thrown
+      if (inner !== undefined || begun === undefined || !(thrown instanceof MiddlewareError)) throw thrown
+      // a call that is under way is done, or not, before anything is said of it
+      await begun.catch(() => undefined)
+      if (last === undefined) throw thrown
       return withheld(at, middleware, call, last, thrown.failure)
     }
-    if (result === last) return result
     noteChange(at, 'wrapTool', middleware, {
       callId: call.id,
       content: result.content,

@@ -8,7 +8,7 @@
  * and only if the mail was not read meanwhile. What other members write is data: it is JSON with its sender in the
  * result of a tool, never system text, so it cannot pass for a message of another sender.
  */
-import { failure, FailureError, isObject, parentOf, type Json, type JsonObject, withNote } from '../../core/index.ts'
+import { failure, FailureError, isObject, parentOf, withNote, type Json, type JsonObject } from '../../core/index.ts'
 import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'

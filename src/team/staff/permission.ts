@@ -6,7 +6,7 @@
  * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice, also
  * over a crash.
  */
-import { isObject, type JsonObject, present } from '../../core/index.ts'
+import { isObject, present, type JsonObject } from '../../core/index.ts'
 import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalateToBegin, goodUntil, refusalOf, reviewNote } from '../../oversight/index.ts'

@@ -6,7 +6,7 @@
  * Holds: K3: counts are taken after all questions, in one go, so two undecided requests never both get the last place.
  * K6: one answer for one request, recorded once.
  */
-import { asText, type Failure, type JsonObject, present } from '../../core/index.ts'
+import { asText, present, type Failure, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
