@@ -15,7 +15,10 @@ function payer(times = 1) {
     name: 'pay',
     effect: 'once',
     input: { type: 'object', properties: { invoice: { type: 'string' } }, required: ['invoice'] },
-    execute: ({ invoice }) => `receipt ${paid.push(invoice as string)} of ${invoice as string}`,
+    execute: (given) => {
+      const { invoice } = given as { readonly invoice: string }
+      return `receipt ${paid.push(invoice)} of ${invoice}`
+    },
   })
   let down = times
   const model = ({ messages }: ModelRequest) => {

@@ -214,8 +214,11 @@ interface WorkedCall {
 /** What is known of a wrapped call beside its result: the arguments that it last ran with, and what a person said. */
 interface WrappedRun {
   checked?: Checked<unknown>
-  note?: string
+  review?: CallReview
 }
+
+/** What a person said of a call, for its result. */
+type CallReview = Pick<CallResult, 'note' | 'isNoteOwn'>
 
 /**
  * Records what a person has changed of a call, or said of it, before it runs. `before`: what was recorded of an approval
@@ -225,11 +228,16 @@ export function noteReview(
   ctx: Context,
   { id, input }: ToolCall,
   verdict: Parameters<typeof reviewNote>[1],
-  before?: string,
-): string | undefined {
+  before: CallReview = {},
+): CallReview {
   const note = reviewNote({ what: 'this call', ran: input }, verdict)
-  if (note !== before) ctx.emit({ type: 'fact.noted', name: 'call.reviewed', data: { callId: id, note: note ?? null } })
-  return note
+  recordNote(ctx, id, note, before)
+  return note === undefined ? {} : verdict.edited ? { note } : { note, isNoteOwn: true }
+}
+
+function recordNote(ctx: Context, callId: string, note: string | undefined, before: CallReview): void {
+  if (note === before.note) return
+  ctx.emit({ type: 'fact.noted', name: 'call.reviewed', data: { callId, note: note ?? null } })
 }
 
 /** A user's tool, bound to its agent. */
@@ -280,7 +288,7 @@ export class ToolBinding implements Binding {
     try {
       const given: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
       // whatever they make of the result, what a person said of the call stands
-      const told = ran.note === undefined ? given : { ...given, note: ran.note }
+      const told = { ...given, ...ran.review }
       if (action === undefined || told.isError === true || 'isWithheld' in told) return told
       const by = ran.checked ?? input.check(asked.input)
       return by.ok ? withActions(action, told, by.value, { ctx, call: asked, state, answer: this.#answer }) : told
@@ -319,7 +327,8 @@ export class ToolBinding implements Binding {
     const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
     if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
     if (ran !== undefined) ran.checked = by
-    if (ran !== undefined && told.note !== undefined) ran.note = told.note
+    const { note, isNoteOwn } = told
+    if (ran !== undefined && note !== undefined) ran.review = { note, ...present({ isNoteOwn }) }
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
@@ -346,7 +355,7 @@ export class ToolBinding implements Binding {
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
     let done: CallResult | WorkedCall | undefined
-    let note: string | undefined
+    let reviewed: CallReview = {}
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
       // edited arguments for another version stop at the check of the capability
@@ -374,7 +383,7 @@ export class ToolBinding implements Binding {
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
         if (!isUnused) {
           const runs = edited && checked.ok ? { ...call, input: runArguments(tool, checked.value, call.input) } : call
-          note = noteReview(ctx, runs, approval, note)
+          reviewed = noteReview(ctx, runs, approval, reviewed)
         }
         const told = isUnused
           ? undefined
@@ -386,14 +395,16 @@ export class ToolBinding implements Binding {
               again: decidesRepeat(asking.known, edited) ? capability?.approvals.at(-1) : undefined,
             })
         if (told !== undefined && !('lapsed' in told))
-          return void (done = { told: { ...told, ...present({ note }) }, by: checked })
+          return void (done = { told: { ...told, ...reviewed }, by: checked })
         if (told === undefined || !checked.ok)
           return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
         return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
       },
     })
-    return verdict.approved ? done! : approvalRefusal(ctx, call, verdict, asking.known)
+    if (verdict.approved) return done!
+    recordNote(ctx, call.id, undefined, reviewed)
+    return approvalRefusal(ctx, call, verdict, asking.known)
   }
 
   async #work(

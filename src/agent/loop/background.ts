@@ -195,10 +195,9 @@ function placeResult(state: ConversationState, { what, placeholder, result }: En
     (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,
   )
   if (message?.role !== 'tool') return false
-  const { content, isError, note } = result
-  return state.replace(message, {
-    ...message,
-    content: withNote(note, content),
-    ...(isError === true ? { isError } : undefined),
-  })
+  const { content, isError, note, isNoteOwn } = result
+  const own = { ...message, content, ...(isError === true ? { isError } : undefined) }
+  const said = note === undefined ? own : { ...own, content: withNote(note, content) }
+  if (isNoteOwn === true) state.passOn(said, own)
+  return state.replace(message, said)
 }

@@ -21,7 +21,7 @@ import {
 import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
 import { answerShape, callScope } from '../../journal/index.ts'
-import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
+import { answerMessage, type Message, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
 import type { Compaction } from '../extensions/compaction.ts'
 import type { Completion } from '../extensions/completion.ts'
 import { nextStep, goOn, nextStepAfterLast, type NextStep, type OnIterationComplete } from '../extensions/iteration.ts'
@@ -273,11 +273,12 @@ function finishingCall(
     const content = withNote(told.note, told.content)
     const { id, name } = call
     if (unknownTool === true) state.noteUnknownTool(id)
-    state.say(
+    const said: Message =
       isError === true
         ? { role: 'tool', callId: id, name, content, isError }
-        : { role: 'tool', callId: id, name, content },
-    )
+        : { role: 'tool', callId: id, name, content }
+    state.say(said)
+    if (told.isNoteOwn === true) state.passOn(said, { ...said, content: told.content })
     if (result.breaks === true) state.breaks = true
   }
   const finish = results[last]?.finish

@@ -295,9 +295,8 @@ async function gatedVerb(
   })
   if (!verdict.approved) return approvalRefusal(ctx, call, verdict)
   const runs = { ...call, input: verdict.input }
-  const note = noteReview(ctx, runs, verdict)
-  const told = await placed.run(ctx, runs, state)
-  return note === undefined ? told : { ...told, note }
+  const reviewed = noteReview(ctx, runs, verdict)
+  return { ...(await placed.run(ctx, runs, state)), ...reviewed }
 }
 
 async function unknownTool(
