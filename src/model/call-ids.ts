@@ -42,8 +42,10 @@ export class AnswerIds {
 
   /** The answer with ids that no call of the conversation has. A call that it repeats is there once. */
   answer(answer: ModelAnswer): ModelAnswer {
-    const { calls, reasoning } = answer
-    if (!Array.isArray(calls) || calls.length === 0) return answer
+    // a model of one's own may answer anything: what is wrong with it is for the turn to say
+    const calls = (answer as Partial<ModelAnswer> | null)?.calls as readonly ToolCall[] | null | undefined
+    if (calls === undefined || calls === null || calls.length === 0) return answer
+    const { reasoning } = answer
     const kept: ToolCall[] = []
     const ids = new Map<string, string>()
     const given = new Map<string, readonly ToolCall[]>()

@@ -20,7 +20,7 @@ function till(more: object = {}) {
   const pay = tool({
     name: 'pay',
     input,
-    execute: (given) => `receipt ${paid.push(given as Json)}`,
+    execute: (given) => `receipt ${paid.push(given)}`,
     ...more,
   })
   return { paid, pay }
@@ -90,7 +90,7 @@ describe('equal calls of one answer', () => {
     ] as const) {
       let paid = 0
       const pay = { description: 'Pays.', inputSchema: { type: 'object' }, execute: () => `receipt ${++paid}`, ...more }
-      const A = agent({ name: 'A', model: scripted(same, 'Done.'), tools: { pay } as never })
+      const A = agent({ name: 'A', model: scripted(same, 'Done.'), tools: { pay } })
       await (await runtimeOf([A])).run(A, 'Pay.')
       expect(paid).toBe(times)
     }

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, supervisor, tool, type Agent } from '../../src/index.ts'
+import { asText } from '../../src/core/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, told } from './team.ts'
 import { replayProblems } from './verified.ts'
@@ -28,7 +29,7 @@ function payer(times = 1) {
       return { calls: [{ name: 'pay', input: { invoice } }] }
     }
     if (down-- > 0) throw fatal('503')
-    return String(last.content)
+    return asText(last.content)
   }
   const worker = agent({ name: 'payer', description: 'Pays invoices.', tools: [pay], model })
   return { paid, worker }

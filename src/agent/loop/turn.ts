@@ -121,7 +121,7 @@ export function askModel(
     if (purpose === undefined && !changeable.includes('answer')) request.emit = (part) => io.emit(ids.part(part))
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
-    return model.call(request).then((answer) => ids.answer(answer)) as Promise<unknown> as Promise<Json>
+    return model.call(request).then((answer) => ids.answer(answer)) as Promise<Json>
   }
   return onceThereIsRoom(turn, ask, options)
 }
