@@ -118,7 +118,8 @@ export function askModel(
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed
     const ids = new AnswerIds(() => [...state.whole, ...messages], io.key)
-    if (purpose === undefined && !changeable.includes('answer')) request.emit = (part) => io.emit(ids.part(part))
+    const emit: ModelRequest['emit'] = (part) => io.emit(ids.part(part))
+    if (purpose === undefined && !changeable.includes('answer')) request.emit = emit
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
     return model.call(request).then((answer) => ids.answer(answer)) as Promise<Json>
