@@ -286,7 +286,7 @@ describe('a beginning', () => {
     expect(JSON.parse((outcome as unknown as { output: string }).output)).toEqual({
       status: 'completed',
       output: { n: 2 },
-      reviewed: expect.stringMatching(/^a person changed this work before it ran, .*\{"n":2\}$/),
+      reviewed: expect.stringMatching(/^a person \("ann"\) changed this work before it ran, .*\{"n":2\}$/),
     })
   })
 
