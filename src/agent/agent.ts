@@ -12,8 +12,10 @@ import {
   failure,
   isFunction,
   jsonProblem,
+  keptForm,
   mustBeOptions,
   optionProblems,
+  present,
   ReeveError,
   unchecked,
   unknownNames,
@@ -228,11 +230,11 @@ export async function runCode(
 function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: CodeEnd | undefined): Outcome {
   if (end?.action?.type === 'transfer' && output === null) return completed('')
   const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
-  if (problem !== undefined)
-    return failed(failure('output.invalid', `the output of "${name}" is not JSON: ${problem}`, 'validation'))
-  const fits = checkOutput(output as Json, schema)
+  // its work is done: only its form is another one
+  const form = problem === undefined ? undefined : keptForm(output)
+  const fits = checkOutput(form?.value ?? (output as Json), schema)
   return fits.ok
-    ? completed(fits.value)
+    ? { ...completed(fits.value), ...present({ kept: form?.kept }) }
     : failed(
         failure('output.invalid', `the output of "${name}" does not fit its schema: ${fits.problem}`, 'validation'),
       )

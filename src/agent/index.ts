@@ -199,3 +199,4 @@ export {
   type AgentContext,
   type DelegateOptions,
 } from './code/agent-context.ts'
+export { unansweredOf } from './code/unanswered-work.ts'

@@ -7,6 +7,7 @@
  */
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, own, type Json } from './json.ts'
+import type { KeptResult } from './kept-result.ts'
 import { doneBefore, withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
 import { contentShown } from './shown-result.ts'
 import { cut } from './visible.ts'
@@ -15,15 +16,27 @@ import { cut } from './visible.ts'
 export interface FormattedResult {
   readonly content: Json
   readonly isError?: boolean
+  /** What is recorded of the result, for code, where the content says that it is not all. Absent: the content. */
+  readonly output?: Json
 }
+
+/**
+ * A result with what Reeve says of its call: that a person has changed it, and why. Every reader of the call is shown
+ * the same.
+ */
+export const withNote = (note: string | undefined, content: Json): Json =>
+  note === undefined ? content : `[${note}]\n${asText(content)}`
 
 /** The end of a worker, as its leader's model reads it: its output as it is, or a marker that says what happened. */
 export function formatWorkerResult(worker: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
-    case 'completed':
-      return isEmpty(outcome.output)
-        ? { content: `[worker "${worker}" finished without an answer]` }
-        : { content: withMissing(outcome.output, outcome.results) }
+    case 'completed': {
+      const { output, kept, results, reviewed } = outcome
+      const content = isEmpty(output)
+        ? `[worker "${worker}" finished without an answer]`
+        : withMissing(withKept(`worker "${worker}"`, output, kept), results)
+      return { content: withNote(reviewed, content) }
+    }
     case 'failed': {
       const told = `[worker "${worker}" failed${placeText(worker, outcome.failure)}: ${failureText(outcome.failure)}]`
       return { content: withDone(withPartial(told, partialOf(outcome.failure)), outcome), isError: true }
@@ -85,7 +98,9 @@ function formatStopped(
 export function formatToolResult(tool: string, outcome: Outcome): FormattedResult {
   switch (outcome.status) {
     case 'completed':
-      return contentShown(outcome.output)
+      return outcome.kept === undefined
+        ? contentShown(outcome.output)
+        : { content: withKept(`tool "${tool}"`, outcome.output, outcome.kept), output: outcome.output }
     case 'failed':
       return {
         content: withDone(
@@ -174,6 +189,12 @@ const withText = (marker: string, text: string): string => (text === '' ? marker
 
 const withPartial = (marker: string, partial: string | undefined): string =>
   partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`
+
+/** A result of which not everything could be recorded: that the work is done comes first. */
+const withKept = (who: string, output: Json, kept: KeptResult | undefined): Json =>
+  kept === undefined
+    ? output
+    : `[${who} is done. Its result is recorded ${kept.as === 'form' ? 'in another form' : 'in part'}: ${kept.why}. What is recorded:]\n${asText(output)}`
 
 /** An answer, and how much of the plan behind it is not in it. */
 function withMissing(output: Json, results: PlanResults | undefined): Json {

@@ -52,8 +52,10 @@ export {
   isEmpty,
   labelled,
   thrownText,
+  withNote,
   type FormattedResult,
 } from './formatted-result.ts'
+export { keptBeginning, keptForm, keptStart, type KeptResult, type KeptValue } from './kept-result.ts'
 export {
   cancelled,
   completed,

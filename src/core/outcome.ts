@@ -6,6 +6,7 @@ import { ReeveError, type ErrorCode } from './errors.ts'
 import type { Failure } from './failure.ts'
 import type { ActivationId } from './ids.ts'
 import { asText, isObject, own, present, type Json, type JsonObject } from './json.ts'
+import type { KeptResult } from './kept-result.ts'
 import type { HistoryEntry, Message, HandoffRecord } from './message.ts'
 import type { Usage } from './usage.ts'
 
@@ -113,6 +114,13 @@ export type Outcome<O = Json> =
       readonly by?: string
       /** Of a loop with `until`: whether that was true; `false`: it stopped at its bound. */
       readonly reached?: boolean
+      /**
+       * The work is done, and its result is not JSON or too large: `output` is what could be recorded of it, and this
+       * says what was changed. Absent: the output is the result.
+       */
+      readonly kept?: KeptResult
+      /** What a person has changed of the work or its result, or said of it, in a sentence for the leader's model. */
+      readonly reviewed?: string
     } & WithPlanResults &
       WithWorkerFailures)
   | ({ readonly status: 'failed'; readonly failure: Failure } & WithPlanResults)

@@ -5,6 +5,7 @@
  * (groups/).
  */
 import { own, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '../core/index.ts'
+import type { FollowedWork } from '../engine/index.ts'
 import type { Assignment } from './assignment.ts'
 import type { EdgeMessage } from './brief.ts'
 import type { StartHooks } from './hooks.ts'
@@ -76,6 +77,8 @@ export interface LeaderGrant extends Grant {
   readonly admitted?: true
   /** The worker is another attempt at the work of this one. Not on the edge. */
   readonly after?: ActivationId
+  /** Work that ended without an answer, and that the worker may repeat. Not on the edge. */
+  readonly follows?: readonly FollowedWork[]
   /** An approver has sent that work back. Not on the edge. */
   readonly sentBack?: { readonly repeat: readonly string[] }
   /** The worker is placed apart, as a run of its own. Not on the edge. */

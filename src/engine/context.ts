@@ -154,6 +154,16 @@ export interface AccountLimits {
   readonly minutes?: number
 }
 
+/** Earlier work that a worker may repeat. */
+export interface FollowedWork {
+  readonly activation: ActivationId
+  /**
+   * Its brief: the same; another text, which may ask for the same; or other data. With other data, code at the same
+   * address does something else.
+   */
+  readonly brief: 'equal' | 'reworded' | 'other'
+}
+
 /** How a worker is started. */
 export interface StartWorkerOptions {
   /** The operation's name in its scope. Default: the agent's name. */
@@ -170,6 +180,11 @@ export interface StartWorkerOptions {
    * workers below it, have done by then. Default: it is new work.
    */
   readonly after?: ActivationId
+  /**
+   * Work of the same agent that ended without an answer, and that this may repeat. Like another attempt, it begins with
+   * what was done there. Default: none.
+   */
+  readonly follows?: readonly FollowedWork[]
   /** Of another attempt: an approver has sent the work back, and decided which effects are made once more. */
   readonly sentBack?: SentBack
   /** Its purpose, if it measures or summarizes the work of its leader. */

@@ -73,6 +73,8 @@ const outcomeOf = (output: Shape): Shape => ({
   reached: 'kept',
   done: [{ name: 'kept', agent: 'kept', state: 'kept', input: 'payload', result: 'payload' }],
   doneCount: 'kept',
+  kept: { as: 'kept', why: 'text' },
+  reviewed: 'text',
   ...failures,
 })
 

@@ -13,7 +13,6 @@ import {
   readJson,
   isObject,
   jsonProblem,
-  RollingHash,
   type CallUsage,
   type FilePart,
   type Json,
@@ -23,6 +22,7 @@ import {
   type ReasoningPart,
   type ToolCall,
 } from '../core/index.ts'
+import { asksTheSame, madeId } from './call-ids.ts'
 import { cutOff } from './faults.ts'
 import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
@@ -86,6 +86,8 @@ export class AnswerFold {
   /** The thought in the text that is being told. */
   #thought: TextBlock | undefined
   readonly #calls = new Map<string, ToolCall>()
+  /** By the id that the provider gave. */
+  readonly #given = new Map<string, readonly ToolCall[]>()
   readonly #files: FilePart[] = []
   #emit: ((part: ModelPart) => void) | undefined
   #finish: SpecPart | undefined
@@ -250,8 +252,13 @@ export class AnswerFold {
   #call(part: SpecPart): void {
     if (part.providerExecuted === true) return this.#opaque(part)
     const given = typeof part.toolCallId === 'string' ? part.toolCallId : ''
+    const asked = { name: String(part.toolName), ...readInput(part.input, this.#context.identity) }
+    const same = given === '' ? [] : (this.#given.get(given) ?? [])
+    if (same.some((call) => asksTheSame(call, asked))) return // a proxy repeats it
     const id = given === '' || this.#calls.has(given) ? madeId(this.#context.key, this.#calls.size) : given
-    this.#calls.set(id, { id, name: String(part.toolName), ...readInput(part.input, this.#context.identity) })
+    const call: ToolCall = { id, ...asked }
+    this.#calls.set(id, call)
+    this.#given.set(given, [...same, call])
     const metadata = jsonObject(part.providerMetadata)
     this.#blocks.push({ type: 'call', callId: id, ...(metadata !== undefined && { metadata }) })
   }
@@ -333,10 +340,6 @@ export function* partsOf(result: SpecGenerateResult): Generator<SpecPart> {
     providerMetadata: result.providerMetadata,
   }
 }
-
-/** An id for a call that came without one: the same in every attempt of the same step. */
-export const madeId = (key: string, index: number): string =>
-  `call_${new RollingHash().add(key).add(String(index)).toString()}`
 
 /**
  * Arguments as JSON, or the text that cannot be used as such: not JSON, or with a number that would be rounded. No text

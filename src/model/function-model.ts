@@ -24,7 +24,8 @@ import {
   type ToolCall,
 } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
-import { madeId, readInput, readMetadata } from './answer.ts'
+import { readInput, readMetadata } from './answer.ts'
+import { asksTheSame, madeId } from './call-ids.ts'
 import { modelFailure } from './faults.ts'
 import { fileOf, filesProblem } from './files.ts'
 import { finishOfRule } from './finish.ts'
@@ -168,13 +169,16 @@ function tellText(text: string, emit: Sink): void {
 
 function callsOf(given: NonNullable<ModelAnswerInput['calls']>, key: string): readonly ToolCall[] {
   const calls: ToolCall[] = []
-  for (const { id, name, input } of given)
-    calls.push({
-      id: isFreeId(id, calls) ? id : madeId(key, calls.length),
-      name: String(name),
-      // a text is an input itself, not the JSON text of one
-      ...(typeof input === 'string' ? { input } : readInput(input)),
-    })
+  const byId = new Map<string, readonly ToolCall[]>()
+  for (const { id = '', name, input } of given) {
+    // a text is an input itself, not the JSON text of one
+    const asked = { name: String(name), ...(typeof input === 'string' ? { input } : readInput(input)) }
+    const same = id === '' ? [] : (byId.get(id) ?? [])
+    if (same.some((call) => asksTheSame(call, asked))) continue
+    const call: ToolCall = { id: isFreeId(id, calls) ? id : madeId(key, calls.length), ...asked }
+    calls.push(call)
+    byId.set(id, [...same, call])
+  }
   return calls
 }
 

@@ -19,6 +19,7 @@ import {
   type ToolCall,
   type ToolMessage,
 } from '../core/index.ts'
+import { withDistinctIds } from './call-ids.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }
@@ -42,7 +43,7 @@ export class PromptRenderer {
   render(messages: readonly Message[]): SpecMessage[] {
     const system: string[] = []
     const prompt: SpokenMessage[] = []
-    for (const message of messages) {
+    for (const message of withDistinctIds(messages)) {
       const next = this.#one(message)
       if (next === undefined) continue
       if (next.role === 'system') system.push(next.content)

@@ -37,6 +37,7 @@ export {
   type Verdict,
 } from './approval/decision.ts'
 export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './approval/refusal.ts'
+export { quotedWords, reviewNote, spokenWords } from './approval/review-note.ts'
 export { notPermitted, type AskedOf, type NotPermitted } from './approval/approver-policy.ts'
 export {
   ed25519Signer,

@@ -125,6 +125,41 @@ test('structured content is the result; files are named and recorded; an error i
   expect(await resultOf(tools, 'thrown')).toContain('a bug')
 })
 
+/** A server that does not keep to its own output schema. */
+const careless = `
+const outputSchema = { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] }
+const tools = ['pay', 'say'].map((name) => ({ name, description: name, inputSchema: { type: 'object' }, outputSchema }))
+const results = {
+  pay: { content: [], structuredContent: { id: 'A-17' } },
+  say: { content: [{ type: 'text', text: 'paid: A-17' }] },
+}
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'careless', version: '1' },
+  }),
+  'tools/list': () => ({ tools }),
+  'tools/call': ({ name }) => results[name],
+}
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line)
+  if (id === undefined) return
+  const result = answers[method]?.(params)
+  const reply = result === undefined ? { error: { code: -32601, message: 'no' } } : { result }
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...reply }) + '\\n')
+})`
+
+test('a call whose result is not what its output schema promises is done, and is told so', async () => {
+  // the server of the SDK checks its own results; others do not
+  const tools = await toolsOf({ command: process.execPath, args: ['-e', careless], name: 'careless' })
+  const open = /^\[the tool is done\. Its result is not what its output schema promises: /
+  const misfit = await resultOf(tools, 'pay')
+  expect(misfit).toMatch(open)
+  expect(misfit).toMatch(/\. It returned:\]\n\{"id":"A-17"\}$/)
+  const unstructured = await resultOf(tools, 'say')
+  expect(unstructured).toMatch(open)
+  expect(unstructured).toMatch(/no structured content\. It returned:\]\npaid: A-17$/)
+})
+
 test('hints make oversight stricter; only the user makes it looser', async () => {
   const call = () => text('')
   const server = await mcpFixture({

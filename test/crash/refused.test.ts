@@ -210,5 +210,12 @@ test('an id that no store can hold is refused from outside, an entry too large t
     expect.objectContaining({ code: 'input.too-large' }) as Error,
   )
   const end = encodeEnd({ type, address: 'a', outcome }, (event) => encode(event, 1_000))
-  expect(end.event.outcome).toMatchObject({ status: 'failed', failure: { code: 'input.too-large' } })
+  // what was done stays done; of a model's call the answer is the whole point
+  expect(end.event.outcome).toMatchObject({
+    status: 'completed',
+    output: { beginning: 'x'.repeat(256) },
+    kept: { as: 'part', why: expect.stringContaining('2002 characters') as string },
+  })
+  const model = encodeEnd({ type, address: 'a', outcome }, (event) => encode(event, 1_000), { type: 'model.requested' })
+  expect(model.event.outcome).toMatchObject({ status: 'failed', failure: { code: 'input.too-large' } })
 })

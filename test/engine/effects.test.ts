@@ -381,7 +381,7 @@ describe('settlement', () => {
     expect(ends).toMatchObject([{ outcome: { status: 'completed' }, charge: { turns: 1, tokens: 10, usd: 0 } }])
   })
 
-  test('a settle that throws fails the attempt, not the process', async () => {
+  test('what is done is done: a settle that throws leaves only its use unknown', async () => {
     const { effects, calls, ends, step } = stage()
     const settle = (): never => {
       throw lasting()
@@ -389,7 +389,8 @@ describe('settlement', () => {
     effects.release(step({ settle }))
     calls[0]!.end('fine')
     await settled()
-    expect(ends).toMatchObject([{ outcome: { status: 'failed', failure: { message: 'wrong' } } }])
+    expect(ends).toMatchObject([{ outcome: { status: 'completed', output: 'fine' } }])
+    expect(ends[0]).not.toHaveProperty('charge')
   })
 
   test('an effect that throws before its first await fails like any other, and undefined is null', async () => {

@@ -77,7 +77,9 @@ describe('who decided what', () => {
         approver: 'ann',
         comment: 'to eve',
       })
-      expect(await run.outcome()).toMatchObject({ output: 'sent' })
+      expect(await run.outcome()).toMatchObject({
+        output: expect.stringMatching(/^\[a person \("ann"\) changed this call .*"to eve".*\]\nsent$/),
+      })
       return run
     })
     expect(audit.entries.map(short)).toEqual([

@@ -504,7 +504,10 @@ describe('what a yes is good for', () => {
           : { approvalId: id, decision: 'approve' },
       )
     expect(await run.outcome()).toMatchObject({ output: 'done' })
-    expect([began, told(model.prompts[1])]).toEqual([[{ days: 2 }], ['planned', 'helped']])
+    expect([began, told(model.prompts[1])]).toEqual([
+      [{ days: 2 }],
+      [expect.stringMatching(/^\[a person changed this call .*\{"days":2\}\]\nplanned$/), 'helped'],
+    ])
   })
   test('a call that comes too late after its approval is not done, and is asked about again, with the reason', async () => {
     const { root, paid } = payer({ validForMs: 40 })

@@ -278,7 +278,7 @@ describe('several at once', () => {
     expect(told(model.prompts[1])).toEqual(['[tool "bad" failed: no disk]', 'acted'])
   })
   test('collaboration 104: calls with the same id, or none, have addresses of their own', async () => {
-    const act = tool({ name: 'act', approval: true, execute: () => 'acted' })
+    const act = tool({ name: 'act', approval: true, repeatable: true, execute: () => 'acted' })
     const model = scripted(calls(['act', {}, 'same'], ['act', {}], ['act', {}]), 'final')
     const solo = agent({ name: 'solo', model, tools: [act] })
     const runtime = await runtimeOf([solo])

@@ -282,7 +282,12 @@ describe('a beginning', () => {
       inOrder({ decision: 'edit', input: { n: 'x' } }, { decision: 'edit', input: { n: 2 } }),
     )
     expect(asked[1]!.reason).toMatch(/what was put in its place does not fit: "n" must be a number/)
-    expect(outcome).toMatchObject({ output: '{"status":"completed","output":{"n":2}}' })
+    // who delegated is told that a person has changed the work
+    expect(JSON.parse((outcome as unknown as { output: string }).output)).toEqual({
+      status: 'completed',
+      output: { n: 2 },
+      reviewed: expect.stringMatching(/^a person \("ann"\) changed this work before it ran, .*\{"n":2\}$/),
+    })
   })
 
   test('a leader is asked to change it and try again; the worker has not begun', async () => {

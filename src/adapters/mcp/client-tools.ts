@@ -116,7 +116,7 @@ const checks: Checks<McpOptions> = {
   pins: text,
   hints: choice('stricter', 'trusted'),
   rules: recordOf(
-    object<McpToolRules>({ effect: choice('read', 'idempotent', 'once'), sensitive: flag }),
+    object<McpToolRules>({ effect: choice('read', 'idempotent', 'once'), sensitive: flag, repeatable: flag }),
     'rules by the names of tools',
   ),
   timeoutMs: duration,
@@ -226,6 +226,7 @@ function asTool(
     description: shownDescription(definition),
     input: argumentSchema(definition),
     sensitive: rules.sensitive,
+    repeatable: rules.repeatable,
     version: `mcp-${definitionDigest(definition).slice(0, 16)}-${rules.effect}`,
     run: (ctx, input) => callOverMcp(ctx, isObject(input) ? input : {}, parts),
   })

@@ -5,7 +5,7 @@
  * own, whole.
  * Holds: what is not shown is named with its size: nothing disappears in silence.
  */
-import { isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import { asText, cut, isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
 import type { Schema } from '../../edge/index.ts'
 
 /** The blocks of a result, by what becomes of them. */
@@ -17,12 +17,16 @@ interface Blocks {
 
 /**
  * What is shown: structured content as it is, else the text; where there are files besides, an object that names them.
+ * `problem`: why it is not what the tool promises. It is done all the same, and that comes first.
  */
-export function shownResult(result: JsonObject): Json {
+export function shownResult(result: JsonObject, problem?: string): Json {
   const { texts, files } = blocksOf(result)
   const structured = own(result, 'structuredContent')
   const said = structured ?? texts.join('\n')
-  return files.length === 0 ? said : { result: said, files: [...files] }
+  const shown: Json = files.length === 0 ? said : { result: said, files: [...files] }
+  if (problem === undefined) return shown
+  const why = cut(visibleLine(problem), 500)
+  return `[the tool is done. Its result is not what its output schema promises: ${why}. It returned:]\n${asText(shown)}`
 }
 
 /** The text of a result that is an error. */

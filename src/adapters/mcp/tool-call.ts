@@ -139,9 +139,8 @@ async function unchanged(
 
 function resultOf(result: JsonObject, tool: McpToolParts): Json {
   if (result['isError'] === true) throw refused(tool, errorText(result))
-  const problem = resultProblem(result, tool.output)
-  if (problem !== undefined) throw refused(tool, `its result does not fit its output schema: ${problem}`)
-  return shownResult(result)
+  // the server has done its work, whatever it promised to say of it
+  return shownResult(result, resultProblem(result, tool.output))
 }
 
 /** The server has answered, and it was no success. */

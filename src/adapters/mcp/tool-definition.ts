@@ -39,6 +39,8 @@ export interface McpToolRules {
   readonly effect?: 'read' | 'idempotent' | 'once'
   /** Every call needs an approval. Default: where the server says that the tool destroys something. */
   readonly sensitive?: boolean
+  /** As the option of `tool`. Default: only what may not be done twice is made once. */
+  readonly repeatable?: boolean
 }
 
 /** Bounds of what a server may say. */
@@ -117,7 +119,9 @@ export function toolRules(
   const destroys = says('destructiveHint')
   const repeatable =
     !trusted || destroys ? 'once' : says('readOnlyHint') ? 'read' : says('idempotentHint') ? 'idempotent' : 'once'
-  return { sensitive: given.sensitive ?? destroys, effect: given.effect ?? repeatable }
+  const effect = given.effect ?? repeatable
+  const sensitive = given.sensitive ?? destroys
+  return { sensitive, effect, repeatable: given.repeatable ?? !(sensitive || effect === 'once') }
 }
 
 /** The schema of the arguments. The model is shown all of it. */

@@ -22,6 +22,7 @@ import {
   wholeResult,
 } from '../../core/index.ts'
 import {
+  briefValue,
   encodeEdge,
   labelled,
   toolEdge,
@@ -49,6 +50,7 @@ import {
   refusalFailure,
   refusalOf,
   review,
+  reviewNote,
   reviewRequest,
   failureCounterOf,
   workerEnd,
@@ -71,6 +73,7 @@ import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './a
 import { withModelOutput } from '../tool/model-output.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
+import { unansweredOf } from '../code/unanswered-work.ts'
 
 /** Asks for approval of one call with its final input. `fits` checks arguments that the approver edited. */
 export async function passGate(
@@ -211,9 +214,33 @@ interface WorkedCall {
   readonly by: Checked<unknown>
 }
 
-/** The arguments that a wrapped call last ran with. */
+/** What is known of a wrapped call beside its result: the arguments that it last ran with, and what a person said. */
 interface WrappedRun {
   checked?: Checked<unknown>
+  review?: CallReview
+}
+
+/** What a person said of a call, for its result. */
+type CallReview = Pick<CallResult, 'note' | 'isNoteOwn'>
+
+/**
+ * Records what a person has changed of a call, or said of it, before it runs. `before`: what was recorded of an approval
+ * that did not hold.
+ */
+export function noteReview(
+  ctx: Context,
+  { id, input }: ToolCall,
+  verdict: Parameters<typeof reviewNote>[1],
+  before: CallReview = {},
+): CallReview {
+  const note = reviewNote({ what: 'this call', ran: input }, verdict)
+  recordNote(ctx, id, note, before)
+  return note === undefined ? {} : verdict.edited ? { note } : { note, isNoteOwn: true }
+}
+
+function recordNote(ctx: Context, callId: string, note: string | undefined, before: CallReview): void {
+  if (note === before.note) return
+  ctx.emit({ type: 'fact.noted', name: 'call.reviewed', data: { callId, note: note ?? null } })
 }
 
 /** A user's tool, bound to its agent. */
@@ -230,6 +257,15 @@ export class ToolBinding implements Binding {
     this.#agent = toolAgent(agent, tool.name)
     this.#answer = answer
     this.spec = tool.spec
+  }
+
+  onceKey({ input: asked }: ToolCall): string | undefined {
+    const { repeatable, input } = this.#tool
+    if (repeatable) return undefined
+    const given = asked ?? {}
+    const checked = input.check(given)
+    // each of those that do not fit is told so
+    return checked.ok ? canonical(runArguments(this.#tool, checked.value, given)) : undefined
   }
 
   run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
@@ -253,10 +289,12 @@ export class ToolBinding implements Binding {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
     try {
-      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
-      if (action === undefined || told.isError === true) return told
-      const given = ran.checked ?? input.check(asked.input)
-      return given.ok ? withActions(action, told, given.value, { ctx, call: asked, state, answer: this.#answer }) : told
+      const given: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      // whatever they make of the result, what a person said of the call stands
+      const told = { ...given, ...ran.review }
+      if (action === undefined || told.isError === true || 'isWithheld' in told) return told
+      const by = ran.checked ?? input.check(asked.input)
+      return by.ok ? withActions(action, told, by.value, { ctx, call: asked, state, answer: this.#answer }) : told
     } catch (thrown) {
       const what = middlewareFailure(thrown)
       return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
@@ -292,6 +330,8 @@ export class ToolBinding implements Binding {
     const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
     if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
     if (ran !== undefined) ran.checked = by
+    const { note, isNoteOwn } = told
+    if (ran !== undefined && note !== undefined) ran.review = { note, ...present({ isNoteOwn }) }
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
@@ -318,6 +358,7 @@ export class ToolBinding implements Binding {
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
     let done: CallResult | WorkedCall | undefined
+    let reviewed: CallReview = {}
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
       // edited arguments for another version stop at the check of the capability
@@ -335,13 +376,18 @@ export class ToolBinding implements Binding {
             : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
         return passGate(ctx, tool, shown, now, fits)
       },
-      begin: async ({ edited, input, capability, on, approver }) => {
+      begin: async (approval) => {
+        const { edited, input, capability, on, approver } = approval
         if (edited) call = { ...call, input }
         // older journals showed the arguments as the model wrote them
         else if (on?.inputHash !== digestJson(call.input)) call = shown
         const { from, checked } = last
         // arguments for another version stop at the capability, unless it was used with this version before
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
+        if (!isUnused) {
+          const runs = edited && checked.ok ? { ...call, input: runArguments(tool, checked.value, call.input) } : call
+          reviewed = noteReview(ctx, runs, approval, reviewed)
+        }
         const told = isUnused
           ? undefined
           : await this.#work(ctx, call, valueOf(checked), state, {
@@ -351,14 +397,17 @@ export class ToolBinding implements Binding {
               on,
               again: decidesRepeat(asking.known, edited) ? capability?.approvals.at(-1) : undefined,
             })
-        if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
+        if (told !== undefined && !('lapsed' in told))
+          return void (done = { told: { ...told, ...reviewed }, by: checked })
         if (told === undefined || !checked.ok)
           return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
         return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
       },
     })
-    return verdict.approved ? done! : approvalRefusal(ctx, call, verdict, asking.known)
+    if (verdict.approved) return done!
+    recordNote(ctx, call.id, undefined, reviewed)
+    return approvalRefusal(ctx, call, verdict, asking.known)
   }
 
   async #work(
@@ -386,12 +435,16 @@ export class ToolBinding implements Binding {
 
   async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
     const edge = toolEdge(state.edge, call.input)
+    const unanswered = unansweredOf(ctx)
+    const follows = unanswered.follows(this.#agent, call.input)
     const started = ctx.start(this.#agent, encodeEdge(edge), {
       callId: call.id,
       name: this.#tool.name,
       equalBy: call.input,
+      ...present({ follows }),
     })
     const { outcome } = await workerEnd(ctx, started)
+    unanswered.ended(this.#agent, { activation: started, brief: call.input }, outcome.status === 'completed')
     return formatToolResult(this.#tool.name, outcome)
   }
 }
@@ -406,20 +459,17 @@ async function runAgentTool(
   isApproved: boolean,
 ): Promise<CallResult> {
   const { brief, ...grant } = work.crossing(call.input, call, state)
-  const started = startWorker(
-    ctx,
-    state.edge,
-    work.agent,
-    brief,
-    isApproved ? { ...grant, admitted: true } : grant,
-    call.id,
-  )
+  const unanswered = unansweredOf(ctx)
+  const follows = unanswered.follows(work.agent.name, briefValue(brief))
+  const given = { ...grant, ...present({ follows, admitted: isApproved ? (true as const) : undefined }) }
+  const started = startWorker(ctx, state.edge, work.agent, brief, given, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
   const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [
     ...ctx.place.path,
     work.agent.name,
   ])
   failureCounterOf(ctx).note(outcome)
+  unanswered.ended(work.agent.name, { activation: started, brief: briefValue(brief) }, outcome.status === 'completed')
   const told = formatAgentToolResult(name, work.agent.name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }

@@ -40,6 +40,8 @@ import {
   evaluateEscalation,
   refusalFailure,
   refusalOf,
+  reviewNote,
+  spokenWords,
   type Proposal,
   type RefusedVerdict,
   type Subject,
@@ -62,7 +64,8 @@ export const reviewLayer =
     edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : reviewWork(agent, ctx, edge, next)
 
 async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: ActivationWork): Promise<Outcome> {
-  const begun = await admitWork(agent, given, recorded)
+  const notes: string[] = []
+  const begun = await admitWork(agent, given, recorded, notes)
   if ('status' in begun) return begun
   const looks = reviewsResult(agent, begun)
   // the review needs the handoff record, and repeated work continues from it
@@ -77,7 +80,7 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Ac
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || handoffOf(outcome).action?.type === 'transfer')
-      return endOfReview(given, begun, outcome, before)
+      return endOfReview(given, begun, noted(outcome, notes), before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await reviewResult(
       agent,
@@ -86,9 +89,10 @@ async function reviewWork(agent: Agent, given: Context, recorded: Edge, work: Ac
       outcome,
       { tookMs, costUsd: spent.usd },
       round,
+      notes,
     )
-    if (verdict === undefined) return endOfReview(given, begun, outcome, before)
-    if ('status' in verdict) return endOfReview(given, begun, verdict, before)
+    if (verdict === undefined) return endOfReview(given, begun, noted(outcome, notes), before)
+    if ('status' in verdict) return endOfReview(given, begun, noted(verdict, notes), before)
     const { said } = handoffOf(outcome)
     before.push(...unanswered(said))
     edge = withFeedback(edge, said, verdict.feedback)
@@ -122,7 +126,7 @@ function isTask({ place }: Context, { assignment }: Edge['team']): boolean {
 }
 
 /** The edge with the approved brief; an outcome says why the work may not begin. */
-async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
+async function admitWork(agent: Agent, ctx: Context, edge: Edge, notes: string[]): Promise<Edge | Outcome> {
   if (!asksToBegin(ctx, edge)) return edge
   const { name, version, description } = agent
   const { policy, failures } = edge.oversight ?? {}
@@ -145,8 +149,22 @@ async function admitWork(agent: Agent, ctx: Context, edge: Edge): Promise<Edge |
   })
   if (verdict === undefined) return edge
   if (!verdict.approved) return refusedOutcome({ kind: 'work', name }, verdict)
-  return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
+  const brief = fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from
+  const note = reviewNote({ what: 'this work', ran: brief }, verdict)
+  const admitted = verdict.edited ? withBrief(edge, brief) : edge
+  if (note === undefined) return admitted
+  notes.push(note)
+  // the worker has the brief as it was changed, and reads of the person's words
+  const said =
+    verdict.comment === undefined ? undefined : reviewNote({ what: 'this work' }, { ...verdict, edited: false })
+  if (said === undefined) return admitted
+  const { added } = admitted.work
+  return { ...admitted, work: { ...admitted.work, added: added === undefined ? `[${said}]` : `${added}\n\n[${said}]` } }
 }
+
+/** The outcome with what people said of the work, for the model of its leader. */
+const noted = (outcome: Outcome, notes: readonly string[]): Outcome =>
+  notes.length === 0 || outcome.status !== 'completed' ? outcome : { ...outcome, reviewed: notes.join('; ') }
 
 /** The edge with another brief, also inside its conversation. */
 function withBrief(edge: Edge, input: Json): Edge {
@@ -190,6 +208,7 @@ async function reviewResult(
   outcome: Extract<Outcome, { status: 'completed' }>,
   used: WorkUse,
   round: number,
+  notes: string[],
 ): Promise<Outcome | SentBackWork | undefined> {
   const { name, version, assess, outputSchema } = agent
   const oversight = edge.oversight?.policy
@@ -223,7 +242,10 @@ async function reviewResult(
       return checked.ok ? undefined : checked.problem
     },
   })
-  if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
+  if (verdict === undefined) return undefined
+  const note = verdict.approved ? reviewNote({ what: 'this result' }, verdict) : undefined
+  if (note !== undefined) notes.push(note)
+  if (verdict.approved && !verdict.edited) return undefined
   if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, handoffOf(outcome))
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment, repeat: verdict.repeat }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
@@ -255,7 +277,7 @@ function subjectOf(
 
 /** The edge to repeat the work from its present state, with the approver's comment. */
 function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
-  const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
+  const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${spokenWords(comment)}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
   const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
   const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge.work

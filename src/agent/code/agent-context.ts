@@ -17,6 +17,7 @@ import {
   messageOf,
   optionProblems,
   own,
+  present,
   ReeveError,
   refuseProblems,
   unchecked,
@@ -63,6 +64,7 @@ import {
 import { afterFailures, interrupt, failureCounterOf, type InterruptOptions } from '../../oversight/index.ts'
 import { askApproval, type ApproveAnswer, type ApproveOptions } from '../approval/code-approval.ts'
 import type { Agent, InputOf, OutputOf } from '../definition.ts'
+import { unansweredOf } from './unanswered-work.ts'
 import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'
 
 /**
@@ -209,13 +211,16 @@ export async function delegate<A extends Agent>(
   const scope = ctx.scope(worker.name)
   const { grant, answer } = questionGrant(scope, options)
   const above = readEdge(ctx.input)
-  const started = startWorker(scope, above, worker, briefOf(brief as Json), grant)
+  const unanswered = unansweredOf(scope)
+  const follows = unanswered.follows(worker.name, brief as Json)
+  const started = startWorker(scope, above, worker, briefOf(brief as Json), { ...grant, ...present({ follows }) })
   if (typeof started !== 'string') {
     scope.emit({ type: 'delegation.refused', worker: worker.name, failure: started })
     return failed(started)
   }
   const { outcome } = await awaitWorker(scope, started, answer)
   failureCounterOf(scope).note(outcome)
+  unanswered.ended(worker.name, { activation: started, brief: brief as Json }, outcome.status === 'completed')
   return outcome as Outcome<OutputOf<A>>
 }
 
@@ -278,6 +283,7 @@ export function startWorker(
     options.equalBy = briefValue(brief)
   }
   if (grant?.after !== undefined) options.after = grant.after
+  if (grant?.follows !== undefined && grant.follows.length > 0) options.follows = grant.follows
   if (grant?.sentBack !== undefined) options.sentBack = grant.sentBack
   if (isApart) {
     options.place = 'apart'

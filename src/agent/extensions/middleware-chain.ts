@@ -193,6 +193,7 @@ export class MiddlewareChain implements Extension {
   ): Promise<R | ToolResult> {
     const at = this.#at('wrapTool', middleware, ctx)
     let last: R | ToolResult | undefined
+    let begun: Promise<ToolResult> | undefined
     let inner: unknown
     const done = async (input: Json | undefined): Promise<ToolResult> => {
       try {
@@ -205,16 +206,26 @@ export class MiddlewareChain implements Extension {
       }
     }
     const run = (input?: Json): Promise<ToolResult> => {
-      const result = done(input)
+      const result = (begun = done(input))
       result.catch(() => undefined) // handled below, even if the hook does not await it
       return result
     }
-    const result = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
-    // an outer middleware must not swallow a failure of an inner one
-    if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
-    if (result === last && result !== undefined) return result
-    if (!isObject(result)) throw middlewareError('wrapTool', middleware, 'it returned no result')
-    mustBeJson('wrapTool', middleware, 'the result', result.content)
+    let result: R | ToolResult
+    try {
+      const given = await callMiddleware('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
+      // an outer middleware must not swallow a failure of an inner one
+      if (inner instanceof MiddlewareError || inner instanceof Cancelled) throw inner
+      if (given === last && given !== undefined) return given
+      if (!isObject(given)) throw middlewareError('wrapTool', middleware, 'it returned no result')
+      mustBeJson('wrapTool', middleware, 'the result', given.content)
+      result = given
+    } catch (thrown) {
+      if (inner !== undefined || begun === undefined || !(thrown instanceof MiddlewareError)) throw thrown
+      // a call that is under way is done, or not, before anything is said of it
+      await begun.catch(() => undefined)
+      if (last === undefined) throw thrown
+      return withheld(at, middleware, call, last, thrown.failure)
+    }
     noteChange(at, 'wrapTool', middleware, {
       callId: call.id,
       content: result.content,
@@ -258,6 +269,25 @@ export class MiddlewareChain implements Extension {
       ...(action === undefined ? undefined : { action }),
     }
   }
+}
+
+/**
+ * The result of a call that was made, and that its middleware then failed to show. What was done stays done; but what a
+ * middleware may have meant to take out of the result is not shown.
+ */
+function withheld(
+  at: Moment,
+  { name }: MiddlewareHooks,
+  call: ToolCall,
+  { isError }: ToolResult,
+  failure: Failure,
+): ToolResult & { readonly isWithheld: true } {
+  const is = isError === true ? 'did not succeed' : 'is done'
+  const content = `[this call of "${call.name}" ${is}. Its result is withheld: the middleware "${name}" failed afterwards]`
+  const change = { callId: call.id, content, ...(isError === true ? { isError: true } : {}) }
+  const data = { middleware: name, hook: 'wrapTool', ...change, failure: failure as unknown as Json }
+  at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data })
+  return isError === true ? { content, isError, isWithheld: true } : { content, isWithheld: true }
 }
 
 /** What a hook returned as a list that it cannot change later; the one before if it returned that, or nothing. */

@@ -80,7 +80,8 @@ export interface ToolResult {
 /**
  * A middleware: hooks around a model agent. The first of a list is outermost: called first on the way in (`before`,
  * `beforeModel`, `wrapTool`) and last on the way out (`afterModel`, `after`). A hook that returns nothing changes
- * nothing. A hook that throws ends the agent once pending calls have settled: it fails with `middleware.failed`, or
+ * nothing. A hook that throws ends the agent once pending calls have settled (`wrapTool`
+ * only before the call was made: after it, the result is withheld and the agent goes on): it fails with `middleware.failed`, or
  * with the failure of a FailureError, labelled with `details.middleware` and `details.hook`. The journal keeps what was
  * said before; of the hooks only `after` still runs. Its name is part of the agent's version, its functions are not:
  * change `version` when they change their meaning.

@@ -9,7 +9,7 @@
  * work is left behind: a model agent that ends stops it. A result is told once, in the place of its call. So a prompt
  * never shows the placeholder of ended work, and never ends with an assistant's message.
  */
-import { asText, type Outcome } from '../../core/index.ts'
+import { asText, withNote, type Outcome } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import type { Background } from '../tool/binding.ts'
@@ -60,7 +60,7 @@ export class BackgroundWork implements Background {
         this.#wake?.()
       },
     )
-    return { content: placeholder }
+    return { content: placeholder, pending: what.label }
   }
 
   deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, isWrapped: boolean): CallResult {
@@ -112,7 +112,7 @@ export class BackgroundWork implements Background {
     // a summary may have replaced the call
     return placeResult(state, deferred)
       ? `${name}, its result stands where you called it`
-      : `${name}: ${asText(result.content)}`
+      : `${name}: ${asText(withNote(result.note, result.content))}`
   }
 
   async more(): Promise<boolean> {
@@ -195,6 +195,9 @@ function placeResult(state: ConversationState, { what, placeholder, result }: En
     (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,
   )
   if (message?.role !== 'tool') return false
-  const { content, isError } = result
-  return state.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })
+  const { content, isError, note, isNoteOwn } = result
+  const own = { ...message, content, ...(isError === true ? { isError } : undefined) }
+  const said = note === undefined ? own : { ...own, content: withNote(note, content) }
+  if (isNoteOwn === true) state.passOn(said, own)
+  return state.replace(message, said)
 }

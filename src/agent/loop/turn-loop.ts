@@ -18,6 +18,7 @@ import {
   type Failure,
   type LimitName,
   type Outcome,
+  withNote,
 } from '../../core/index.ts'
 import { defaultLimits, howToLift, saysNothing, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, RetryPolicy } from '../../engine/index.ts'
@@ -384,14 +385,16 @@ function finishingCall(
   for (let i = 0; i < results.length; i++) {
     const result = results[i]!
     const call = answer.calls[i]!
-    const { content, isError, unknownTool } = i === last ? result : supersededTransfer(result, turn, call)
+    const { isError, unknownTool, ...told } = i === last ? result : supersededTransfer(result, turn, call)
+    const content = withNote(told.note, told.content)
     const { id, name } = call
     if (unknownTool === true) state.noteUnknownTool(id)
-    state.say(
+    const said: Message =
       isError === true
         ? { role: 'tool', callId: id, name, content, isError }
-        : { role: 'tool', callId: id, name, content },
-    )
+        : { role: 'tool', callId: id, name, content }
+    state.say(said)
+    if (told.isNoteOwn === true) state.passOn(said, { ...said, content: told.content })
     if (result.breaks === true) state.breaks = true
   }
   const finish = results[last]?.finish

@@ -24,6 +24,7 @@ import { denies, permits } from '../../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { answerShape, callScope, type Charge } from '../../journal/index.ts'
 import {
+  AnswerIds,
   argumentsProblem,
   estimateTokens,
   modelCallContent,
@@ -41,8 +42,9 @@ import { knownOfTool, toldRefusal } from '../approval/known-work.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from './conversation-state.ts'
 import type { Prompt } from '../extensions/extension.ts'
+import { madeFor, repeatedResult } from './equal-calls.ts'
 import { givenCap, outputCapOf, reserveFor, spentWith, type OutputCap } from './output-cap.ts'
-import { earlierQuestion, approvalRefusal, passGate, refuseUnreached } from '../approval/tool-gate.ts'
+import { earlierQuestion, approvalRefusal, noteReview, passGate, refuseUnreached } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
 
 /** The caller of a model. Made once per definition. */
@@ -116,12 +118,14 @@ export function askModel(
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed
-    if (purpose === undefined && !changeable.includes('answer')) request.emit = io.emit
+    const ids = new AnswerIds(() => [...state.whole, ...messages], io.key)
+    const emit: ModelRequest['emit'] = (part) => io.emit(ids.part(part))
+    if (purpose === undefined && !changeable.includes('answer')) request.emit = emit
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
     return model.call(request).then((answer) => {
       mustAnswer(answer, model.isRule === true)
-      return answer as unknown as Json
+      return ids.answer(answer) as unknown as Json
     })
   }
   return onceThereIsRoom(turn, ask, options).then((outcome) => {
@@ -225,14 +229,24 @@ async function runSeveral(
   const results: CallResult[] = []
   const late: (() => Promise<void>)[] = []
   const begun: Promise<void>[] = []
+  const ends = new Map<number, Promise<void>>()
+  const before = madeFor(calls, (name) => toolbox.find(name))
   calls.forEach((call, i) => {
     const ctx = turn.scope(callScope)
     const binding = toolbox.find(call.name)
+    const of = before[i]
+    const made = of === undefined ? undefined : ends.get(of)
+    if (of !== undefined && made !== undefined) {
+      begun.push(made.then(() => void (results[i] = repeatedResult(ctx, call, calls[of]!, results[of]!))))
+      return
+    }
     const run = async (): Promise<void> => {
       results[i] = await runCall(state, ctx, binding, toolbox, call)
     }
-    if (binding?.last === true) late.push(run)
-    else begun.push(run())
+    if (binding?.last === true) return void late.push(run)
+    const end = run()
+    ends.set(i, end)
+    begun.push(end)
   })
   await Promise.all(begun)
   for (const run of late) await run()
@@ -292,9 +306,10 @@ async function gatedVerb(
     },
     begin: (approval) => expiredBy(ctx, approval),
   })
-  return verdict.approved
-    ? placed.run(ctx, { ...call, input: verdict.input }, state)
-    : approvalRefusal(ctx, call, verdict)
+  if (!verdict.approved) return approvalRefusal(ctx, call, verdict)
+  const runs = { ...call, input: verdict.input }
+  const reviewed = noteReview(ctx, runs, verdict)
+  return { ...(await placed.run(ctx, runs, state)), ...reviewed }
 }
 
 async function unknownTool(

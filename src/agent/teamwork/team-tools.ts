@@ -8,7 +8,7 @@
  * and only if the mail was not read meanwhile. What other members write is data: it is JSON with its sender in the
  * result of a tool, never system text, so it cannot pass for a message of another sender.
  */
-import { failure, FailureError, isObject, parentOf, type Json, type JsonObject } from '../../core/index.ts'
+import { failure, FailureError, isObject, parentOf, withNote, type Json, type JsonObject } from '../../core/index.ts'
 import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
@@ -130,10 +130,11 @@ const sendMessageTool: Binding = {
     const sent = await teammate(ctx).send({ to, content, ...(kind === undefined ? undefined : { kind }) })
     if (!sent.accepted) return refusedResult(ctx, call, `not sent: ${sent.message ?? sent.reason}`)
     const { recipients, seq } = sent
-    if (recipients.length > 0) return { content: `Message ${seq} is in the inbox of ${recipients.join(', ')}.` }
-    return {
-      content: `Message ${seq} was accepted, but no member matches "${to}" now. list_team shows who is on the team.`,
-    }
+    const said =
+      recipients.length > 0
+        ? `Message ${seq} is in the inbox of ${recipients.join(', ')}.`
+        : `Message ${seq} was accepted, but no member matches "${to}" now. list_team shows who is on the team.`
+    return { content: withNote(sent.note, said) }
   },
 }
 
@@ -226,11 +227,10 @@ const recruitTool: Binding = {
         call,
         `no member was added: ${recruited.message === '' ? recruited.reason : recruited.message}`,
       )
-    return {
-      content: recruited.duplicate
-        ? `${recruited.member} does this already.`
-        : `${recruited.member} has joined and does this now.`,
-    }
+    const said = recruited.duplicate
+      ? `${recruited.member} does this already.`
+      : `${recruited.member} has joined and does this now.`
+    return { content: withNote(recruited.note, said) }
   },
 }
 

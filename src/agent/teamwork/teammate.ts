@@ -42,12 +42,21 @@ export type Sent =
       readonly recipients: readonly string[]
       /** How many older messages were dropped for it. */
       readonly dropped: number
+      /** What a person has changed of the message, or said of it. */
+      readonly note?: string
     }
   | { readonly accepted: false; readonly reason: string; readonly message?: string }
 
 /** The result of a request for another member. */
 export type Recruited =
-  | { readonly admitted: true; readonly member: string; /** They do this already. */ readonly duplicate: boolean }
+  | {
+      readonly admitted: true
+      readonly member: string
+      /** They do this already. */
+      readonly duplicate: boolean
+      /** What a person has changed of the request, or said of it. */
+      readonly note?: string
+    }
   | { readonly admitted: false; readonly reason: string; readonly message: string }
 
 /** The result of a request that a member leave. */

@@ -28,6 +28,11 @@ export interface Binding {
    */
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult>
   /**
+   * What two calls of one answer have in common that are made once: the arguments that they run with, as text.
+   * Undefined: each is made. Absent: all are.
+   */
+  onceKey?(call: ToolCall): string | undefined
+  /**
    * Takes the position of the call before its approval is decided: decisions arrive in any order, but calls count in
    * theirs.
    */

@@ -37,6 +37,12 @@ export interface CallResult extends FormattedResult {
   readonly unknownTool?: true
   /** Asks the nearest loop to end; the agent continues. */
   readonly breaks?: true
+  /** What Reeve says of the call: that a person has changed it, and why. It is recorded as `call.reviewed`. */
+  readonly note?: string
+  /** The note is a person's comment to this agent: other agents see the result without it. */
+  readonly isNoteOwn?: true
+  /** The call works in the background under this label: the content is a placeholder. */
+  readonly pending?: string
   /** Why the call did not run, for callers that are code. */
   readonly refused?: Failure
 }

@@ -5,7 +5,7 @@
  * (../approval/tool-gate.ts). Each action belongs to one call, so concurrent calls of one tool do not mix. It is
  * decided when the call has ended, and takes effect when the turn has.
  */
-import { completed, failure, FailureError, messageOf } from '../../core/index.ts'
+import { completed, failure, FailureError, messageOf, type Json } from '../../core/index.ts'
 import { thrownText, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
@@ -27,7 +27,7 @@ interface ActionCall {
 /** The result with its actions applied. */
 export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: ActionCall): CallResult {
   try {
-    const given = typeof rule === 'function' ? rule(told.content, input) : rule
+    const given = typeof rule === 'function' ? rule(outputIn(told), input) : rule
     const actions =
       given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
     return actions.reduce((result, action) => applyAction(action, result, at), told)
@@ -44,6 +44,9 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
   }
 }
 
+/** What the tool has returned, as it is recorded. */
+const outputIn = ({ content, output = content }: CallResult): Json => output
+
 function applyAction(action: ToolAction, told: CallResult, at: ActionCall): CallResult {
   const { ctx, call, state } = at
   if (action === 'break') {
@@ -51,8 +54,8 @@ function applyAction(action: ToolAction, told: CallResult, at: ActionCall): Call
     return { ...told, breaks: true }
   }
   if (typeof action === 'object' && 'transfer' in action) return transferAction(action, told, at)
-  const fits =
-    typeof told.content === 'string' ? outputOf(told.content, at.answer) : checkOutput(told.content, at.answer)
+  const output = outputIn(told)
+  const fits = typeof output === 'string' ? outputOf(output, at.answer) : checkOutput(output, at.answer)
   if (!fits.ok) {
     const what = failure(
       'output.invalid',

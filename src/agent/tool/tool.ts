@@ -122,6 +122,8 @@ export interface Tool<Name extends string = string> {
   readonly action: ActionRule | undefined
   /** The caller does not wait for it. */
   readonly background?: true
+  /** Whether equal calls of one answer of a model are each made. */
+  readonly repeatable: boolean
 }
 
 /**
@@ -203,6 +205,12 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
    * too. Default false. Not with an `action`.
    */
   readonly background?: boolean
+  /**
+   * Whether a call is made again that stands in the same answer of a model already, with equal arguments. `false`: it is
+   * made once, and each of the calls has that result. Default: false for what may not be done twice (`effect: 'once'`, also
+   * where nothing is declared, and `sensitive`), else true.
+   */
+  readonly repeatable?: boolean
   readonly version?: string
 }
 
@@ -265,6 +273,7 @@ const commonChecks: Checks<ToolOptions<string, undefined>> = {
     [given].flat().flatMap((each) => (isAction(each) ? [] : actionCheck(each, where))),
   ),
   background: flag,
+  repeatable: flag,
   version: unchecked,
 }
 const actionCheck = expects(
@@ -354,6 +363,7 @@ export function tool(
     ...(costUsd === undefined ? undefined : { costUsd }),
     action: options.action,
     ...(background ? { background: true as const } : undefined),
+    repeatable: options.repeatable ?? !(sensitive || (work.kind === 'effect' && effect === 'once')),
     version: versionOf(options.version, {
       parameters: input.json,
       ...(work.kind === 'effect' ? { effect } : undefined),
@@ -434,6 +444,8 @@ export interface AiSdkTool {
   readonly needsApproval?: unknown
   /** As the option of Reeve's tools, which the AI SDK does not have: `{ ...search, effect: 'read' }`. Default `once`. */
   readonly effect?: unknown
+  /** As the option of Reeve's tools. */
+  readonly repeatable?: unknown
   readonly [other: string]: unknown
 }
 
@@ -501,6 +513,7 @@ const aiSdkOptions: Readonly<Record<string, string | undefined>> = {
   // of streams of arguments alone; Reeve hands arguments over when they are whole
   onInputDelta: undefined,
   effect: undefined,
+  repeatable: undefined,
   type: undefined,
   contextSchema: 'Reeve gives tools no context of the AI SDK; let the tool read what it needs, for example io.caller',
   experimental_context: 'Reeve gives tools no context of the AI SDK',
@@ -541,6 +554,7 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
     description: describedWithExamples(given),
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
     ...(given.effect === undefined ? undefined : { effect: given.effect as ToolEffect }),
+    ...(given.repeatable === undefined ? undefined : { repeatable: given.repeatable as boolean }),
     ...(needsApproval === undefined || needsApproval === false
       ? undefined
       : {

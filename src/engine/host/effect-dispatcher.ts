@@ -122,7 +122,7 @@ export class EffectDispatcher implements EffectsHost {
       this.#engine.effects.forget(op.effectKey)
       return
     }
-    const end = encodeEnd(event, encode)
+    const end = encodeEnd(event, encode, op)
     op.owner.arrive(end.event, end.text)
   }
 

@@ -40,7 +40,7 @@ import {
   type ToolCalled,
   type WorkerStarted,
 } from '../../journal/index.ts'
-import type { SentBack, StartWorkerOptions } from '../context.ts'
+import type { FollowedWork, SentBack, StartWorkerOptions } from '../context.ts'
 import { againPath, undoPath, type Operation } from './operation.ts'
 
 /** An entry of a log, as far as it is looked at here. */
@@ -65,20 +65,48 @@ interface Trace {
  */
 export function earlierOf(
   op: Pick<Operation, 'earlier'>,
-  options: Pick<StartWorkerOptions, 'after' | 'sentBack'>,
+  options: Pick<StartWorkerOptions, 'after' | 'follows' | 'sentBack'>,
   read: (worker: ActivationId) => Iterable<Logged>,
 ): Earlier | undefined
 export function earlierOf(
   op: Pick<Operation, 'earlier'>,
-  options: Pick<StartWorkerOptions, 'after' | 'sentBack'>,
+  options: Pick<StartWorkerOptions, 'after' | 'follows' | 'sentBack'>,
   read: (worker: ActivationId) => Now<Iterable<Logged>>,
 ): Now<Earlier | undefined>
 export function earlierOf(
   { earlier }: Pick<Operation, 'earlier'>,
-  { after, sentBack }: Pick<StartWorkerOptions, 'after' | 'sentBack'>,
+  { after, follows = [], sentBack }: Pick<StartWorkerOptions, 'after' | 'follows' | 'sentBack'>,
   read: (worker: ActivationId) => Now<Iterable<Logged>>,
 ): Now<Earlier | undefined> {
-  return after === undefined ? earlier : andThen(read(after), (entries) => earlierIn(after, entries, sentBack))
+  if (after !== undefined) return andThen(read(after), (entries) => earlierIn(after, entries, sentBack))
+  return follows.reduce<Now<Earlier | undefined>>(
+    (before, work) =>
+      andThen(before, (known) => andThen(read(work.activation), (entries) => merged(known, followedIn(work, entries)))),
+    earlier,
+  )
+}
+
+/** What was done in work that this may repeat. Code that was given other data has done something else. */
+function followedIn({ activation, brief }: FollowedWork, entries: Iterable<Logged>): Earlier {
+  const { attempts, effects, workers } = earlierIn(activation, entries)
+  if (brief === 'equal') return { attempts, effects, workers }
+  return {
+    attempts: attempts.map((attempt) => ({ ...attempt, otherBrief: true as const })),
+    effects: brief === 'other' ? effects.filter(({ tool }) => tool !== undefined) : effects,
+    workers,
+  }
+}
+
+/** Both, each of their parts once. */
+function merged(one: Earlier | undefined, other: Earlier): Earlier {
+  if (one === undefined) return other
+  const once = <T>(parts: readonly T[], idOf: (part: T) => string): readonly T[] =>
+    [...new Map(parts.toReversed().map((part) => [idOf(part), part])).values()].toReversed()
+  return {
+    attempts: once([...one.attempts, ...other.attempts], ({ activation }) => activation),
+    effects: once([...one.effects, ...other.effects], keyOf),
+    workers: once([...one.workers, ...other.workers], ({ leader, address }) => `${leader}>${address}`),
+  }
 }
 
 /**
@@ -461,7 +489,8 @@ export class EarlierWork {
     if ((effect !== 'once' && effect !== 'idempotent') || address.startsWith(undoPath)) return {}
     if (event.type === 'tool.called') return this.#call(event, effect)
     const { attempts, effects } = this.#earlier
-    const same = attempts.filter(({ agent }) => agent === this.#agent)
+    const same = attempts.filter(({ agent, otherBrief }) => agent === this.#agent && otherBrief !== true)
+    const isKnown = attempts.some(({ otherBrief }) => otherBrief !== true)
     const base = inFirstRound(address)
     // whoever sends work back wants another answer than the one that a key of before would bring
     const first = same.slice(same.findLastIndex(({ sentBack }) => sentBack === true) + 1)[0]
@@ -470,7 +499,7 @@ export class EarlierWork {
     const isSame = (each: EarlierEffect): boolean =>
       each.tool === undefined && each.agent === this.#agent && inFirstRound(each.address) === base
     const own = effects.filter((each) => isSame(each) && isOf(same, each))
-    return { ...key, ...found(own, attempts.length > 0 ? undefined : effects.findLast(isSame)) }
+    return { ...key, ...found(own, isKnown ? undefined : effects.findLast(isSame)) }
   }
 
   /** Where the arguments of either are not recorded, it is unknown whether the two are the same. */
@@ -505,12 +534,14 @@ export class EarlierWork {
     if (purpose !== undefined) return undefined
     const { attempts, effects, workers } = this.#earlier
     const nth = inputHash === undefined ? 0 : this.#nth(`worker ${segmentOf(address)}${agent}/${inputHash}`, address)
-    const same = attempts.flatMap(({ activation: leader }) => {
+    const same = attempts.flatMap(({ activation: leader, otherBrief }) => {
       const of = workers.filter((each) => each.leader === leader && each.agent === agent)
       const first = of.filter(
         (each) =>
           (inputHash === undefined
-            ? callId === undefined && inFirstRound(addressIn(each.address)) === inFirstRound(address)
+            ? callId === undefined &&
+              otherBrief !== true &&
+              inFirstRound(addressIn(each.address)) === inFirstRound(address)
             : each.inputHash === inputHash) &&
           each.attempts?.some((before) => parentOf(before)?.parent === leader) !== true,
       )[nth]

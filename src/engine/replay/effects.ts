@@ -15,9 +15,13 @@ import {
   failure,
   FailureError,
   failureFrom,
+  keptBeginning,
+  keptForm,
+  keptStart,
   LazyAbortController,
   messageOf,
   plainCopy,
+  present,
   ReeveError,
   setController,
   type ActivationId,
@@ -26,6 +30,7 @@ import {
   type ErrorCode,
   type Failure,
   type Json,
+  type KeptValue,
   type Outcome,
   type RunId,
   runOf,
@@ -537,7 +542,9 @@ export class Effects {
       const settle = flight.op.options?.settle as ((result: unknown) => ReportedUse) | undefined
       told = settle?.(value)
     } catch (thrown) {
-      return this.#failed(flight, attempt, thrown)
+      // what a model answered cannot be read; of any other effect only its use is unknown: it is done
+      if (flight.op.type === 'model.requested') return this.#failed(flight, attempt, thrown)
+      return this.#end(flight, completed((value ?? null) as Json), attempt)
     }
     const used: EffectUse = {}
     if (told?.charge !== undefined) used.charge = told.charge
@@ -622,19 +629,50 @@ export function withinEntry<E>(what: string, event: E, encode: (event: E) => str
 }
 
 /**
- * A step's end as it is recorded and read again, and its text; if the result is not JSON, or too large, the step has
- * failed instead.
+ * A step's end as it is recorded and read again, and its text. What was done stays done: of a result that is not JSON,
+ * or too large, is recorded what can be. `op`: of a model's call the answer is the whole point, so it fails instead.
  */
 export function encodeEnd(
   event: StepSettled,
   encode: (event: StepSettled) => string,
+  op?: Pick<Operation, 'type'>,
 ): { event: StepSettled; text: string } {
   const written = writtenEnd(event, `the result of "${event.address}"`, encode)
   if ('event' in written) return written
+  const kept = op?.type === 'model.requested' ? undefined : keptEnd(event, encode)
+  if (kept !== undefined) return kept
   // What it used was used, whatever it returned.
   const bad: StepSettled = { ...event, outcome: failed(written) }
   return { event: bad, text: encode(bad) }
 }
+
+/**
+ * The end of completed work whose output cannot be recorded as it is, with what can be recorded of it. Undefined: the
+ * work did not complete.
+ */
+export function keptEnd<E extends { readonly outcome: Outcome }>(
+  event: E,
+  encode: (event: E) => string,
+): { event: E; text: string } | undefined {
+  const { outcome } = event
+  if (outcome.status !== 'completed') return undefined
+  const as = ({ value, kept }: KeptValue): E => ({
+    ...event,
+    outcome: { ...outcome, output: value, ...present({ kept }) },
+  })
+  const form = keptForm(outcome.output, keptMost)
+  const shorter = [keptBeginning, keptLeast].map((most) => () => as(keptStart(outcome.output, most)))
+  for (const each of form.isCut ? shorter : [() => as(form), ...shorter]) {
+    const text = withinEntry('the result', each(), encode)
+    if (typeof text === 'string') return { event: decode(text) as unknown as E, text }
+  }
+  return undefined
+}
+
+/** How much of a result that is not JSON is kept, in characters: less than an entry holds, whatever is escaped in it. */
+const keptMost = 2 ** 27
+/** How much is kept where the rest of the entry is large, too. Characters. */
+const keptLeast = 256
 
 /**
  * An end as it is read again, and its text; or the failure, if the output is not JSON or too large to be recorded. Its

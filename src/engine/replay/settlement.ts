@@ -25,7 +25,7 @@ import {
   type Charge,
   type StepOpened,
 } from '../../journal/index.ts'
-import { jsonProblem, notJson, withinEntry, writtenEnd } from './effects.ts'
+import { jsonProblem, keptEnd, notJson, withinEntry, writtenEnd } from './effects.ts'
 import {
   lostCall,
   lostUsage,
@@ -65,7 +65,10 @@ export function awaitedWorkers(open: readonly Operation[]): Set<string> {
   return awaited
 }
 
-/** The end of an activation, as it is read again. An output that is not JSON, or too long for an entry, makes it a failure. */
+/**
+ * The end of an activation, as it is read again. Of an output that is not JSON, or too long for an entry, is recorded
+ * what can be: the work is done.
+ */
 export function endEvent(
   owner: Owner,
   outcome: Outcome,
@@ -81,6 +84,8 @@ export function endEvent(
   if (open.length > 0) event.open = open.map(({ address }) => address)
   const written = writtenEnd(event, 'what it returned', encode)
   if ('event' in written) return written
+  const kept = keptEnd(event, encode)
+  if (kept !== undefined) return kept
   const bad = { ...event, outcome: failed(written) }
   return { event: bad, text: encode(bad) }
 }

@@ -19,10 +19,15 @@ export interface EarlierAttempt {
   readonly agent: string
   /** An approver has sent its work back: code that is `idempotent` has keys of its own after it. */
   readonly sentBack?: true
+  /**
+   * Its brief was another one: a delegation that was given again after it failed. Calls of tools are the same if their
+   * arguments are; code at the same address may do something else.
+   */
+  readonly otherBrief?: true
 }
 
 /** A `once` effect that was made or may have been, or an `idempotent` call of a tool. */
-export interface EarlierEffect extends Omit<EarlierAttempt, 'sentBack'> {
+export interface EarlierEffect extends Omit<EarlierAttempt, 'sentBack' | 'otherBrief'> {
   readonly address: string
   readonly effect: 'idempotent' | 'once'
   /**

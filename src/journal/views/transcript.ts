@@ -34,6 +34,7 @@ import {
   handoffOf,
   transferred,
   transferTool,
+  withNote,
   withoutHandoff,
   withWorkDone,
   type ActivationId,
@@ -144,6 +145,8 @@ interface SpeakerWork {
   readonly answered: Set<string>
   /** Names of the calls whose results are recorded as they were told (`result.told`), by their ids. */
   readonly told: Map<string, string>
+  /** What an approver has changed of a call, or said of it, by the id of the call. */
+  readonly notes: Map<string, string>
   /** Digests of the ends of the workers that it gave control to. */
   readonly ends: Set<string>
   forwards: boolean
@@ -281,7 +284,12 @@ function changed(work: SpeakerWork, data: Json): void {
     else held[at] = { ...old, text: '' }
   } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
     const { isError: _isError, ...result } = old
-    held[at] = { ...result, content, ...(data['isError'] === true ? { isError: true } : undefined) }
+    const note = result.callId === undefined ? undefined : work.notes.get(result.callId)
+    held[at] = {
+      ...result,
+      content: withNote(note, content),
+      ...(data['isError'] === true ? { isError: true } : undefined),
+    }
   }
 }
 
@@ -297,6 +305,7 @@ function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation): Sp
       calls: new Map(),
       answered: new Set(),
       told: new Map(),
+      notes: new Map(),
       ends: new Set(),
       forwards: false,
       last: undefined,
@@ -360,6 +369,8 @@ function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenC
     case 'fact.noted':
       if (event.name === 'middleware.changed') changed(work, event.data)
       if (event.name === 'tool.deferred') deferred(work, event.data)
+      if (event.name === 'call.repeated') repeated(work, event.data)
+      if (event.name === 'call.reviewed') reviewed(work, event.data)
       return undefined
     case 'activation.settled':
       return isToolAgent(agent) ? undefined : lastWords(work, event.outcome)
@@ -456,6 +467,19 @@ function deferred(work: SpeakerWork, data: Json): void {
     work.told.set(callId, tool)
 }
 
+/** An equal call is made for this one: what it is told is recorded beside it. */
+function repeated(work: SpeakerWork, data: Json): void {
+  const { callId, tool } = isObject(data) ? data : {}
+  if (typeof callId === 'string' && typeof tool === 'string') work.told.set(callId, tool)
+}
+
+function reviewed(work: SpeakerWork, data: Json): void {
+  const { callId, note } = isObject(data) ? data : {}
+  if (typeof callId !== 'string') return
+  if (typeof note === 'string') work.notes.set(callId, note)
+  else work.notes.delete(callId)
+}
+
 /** A model's answer as its step has recorded it. `continues`: one that was paused or cut off goes on with it. */
 function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenContent | undefined {
   if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined
@@ -498,7 +522,14 @@ function resultOf(
   isError?: true,
 ): SpokenContent | undefined {
   if (call.callId !== undefined) work.answered.add(call.callId)
-  const words = { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) } as const
+  const note = call.callId === undefined ? undefined : work.notes.get(call.callId)
+  const words = {
+    type: 'tool',
+    tool,
+    ...idOf(call),
+    content: withNote(note, content),
+    ...(isError === undefined ? {} : { isError }),
+  } as const
   // results follow their answer
   if (work.changeable.includes('results') || work.held.length > 0) return held(work, words)
   work.results = [...work.results, content]

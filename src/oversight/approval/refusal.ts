@@ -6,6 +6,7 @@
  */
 import { failure, present, type Failure } from '../../core/index.ts'
 import type { RefusedVerdict } from './decision.ts'
+import { spokenWords } from './review-note.ts'
 
 /** A proposal. `why`: why approval was needed. */
 export type Proposal =
@@ -47,21 +48,21 @@ export function refusalOf(proposal: Proposal, refusal: RefusedVerdict): string {
       )
     case 'plan': {
       const ended = {
-        rejected: `the plan was rejected${approver === undefined ? '' : ` by ${approver}`}`,
+        rejected: `the plan was rejected${approver === undefined ? '' : ` by ${spokenWords(approver)}`}`,
         retry: 'another plan is wanted',
         'timed-out': 'nobody approved the plan before its deadline',
         cancelled: 'the question whether the plan may be carried out was withdrawn',
         unreadable: 'the decision on the plan could not be read',
       }[how]
-      return `${ended}${comment === undefined ? '' : `: ${comment}`} (asked because: ${proposal.why})`
+      return `${ended}${said(comment)} (asked because: ${proposal.why})`
     }
     case 'wish': {
       const ended =
         how === 'timed-out' ? 'nobody decided in time' : how === 'cancelled' ? 'nobody decided' : 'it was not approved'
-      return comment === undefined ? ended : `${ended}: ${comment}`
+      return `${ended}${said(comment)}`
     }
     case 'mail':
-      return comment ?? `not approved (${how})`
+      return comment === undefined ? `not approved (${how})` : spokenWords(comment)
   }
 }
 
@@ -75,7 +76,8 @@ const refusedWork = (what: string, { how, comment }: RefusedVerdict): string =>
     unreadable: `the decision ${what} could not be read`,
   })[how]
 
-const said = (comment: string | undefined): string => (comment === undefined || comment === '' ? '' : `: ${comment}`)
+const said = (comment: string | undefined): string =>
+  comment === undefined || comment === '' ? '' : `: ${spokenWords(comment)}`
 
 /** The failure of a refused proposal. `details.how` tells a rejection from an expired deadline. Pure. */
 export const refusalFailure = (message: string, { how, approver, comment }: RefusedVerdict): Failure =>
@@ -86,4 +88,4 @@ export const refusalFailure = (message: string, { how, approver, comment }: Refu
 
 /** The beginning of the message for a call that was approved but is no longer valid. Pure. */
 export const approvedBefore = (approver: string | undefined): string =>
-  approver === undefined ? 'this call was approved' : `${approver} approved this call`
+  approver === undefined ? 'this call was approved' : `${spokenWords(approver)} approved this call`

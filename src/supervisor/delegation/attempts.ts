@@ -20,8 +20,14 @@ import {
   type Usage,
   ChurnMap,
 } from '../../core/index.ts'
-import type { CallResult, ConversationState, LeaderQuestion, Reply } from '../../agent/index.ts'
-import type { Brief, LeaderGrant, Receiver, Schema } from '../../edge/index.ts'
+import {
+  unansweredOf,
+  type CallResult,
+  type ConversationState,
+  type LeaderQuestion,
+  type Reply,
+} from '../../agent/index.ts'
+import { briefValue, type Brief, type LeaderGrant, type Receiver, type Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { failureCounterOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
@@ -219,6 +225,7 @@ export class Attempts {
   async work(job: Job): Promise<CallResult> {
     const { entry } = job
     let told: CallResult | undefined
+    let last: Attempted | undefined
     try {
       for (let attempt = 1; ; attempt++) {
         entry.state = 'pending'
@@ -235,6 +242,7 @@ export class Attempts {
             () => entry.remembered,
           )
           if (!('told' in ended)) return told ?? this.#hearing.refused(job, ended)
+          last = ended
           told = ended.told
           delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
           if (delayMs === undefined) {
@@ -248,6 +256,7 @@ export class Attempts {
         if (!(await this.#pause(job, job.after, delayMs))) return told
       }
     } finally {
+      if (last !== undefined) noteEnd(job, last)
       this.close(entry)
     }
   }
@@ -274,6 +283,7 @@ export class Attempts {
       callId: call.id,
       toldBy,
       after,
+      follows: unansweredOf(ctx).follows(worker.name, briefValue(brief)),
       timeoutMs: policy.timeoutMs,
       slots,
       reportsWaits: deferred || onWait !== undefined,
@@ -353,6 +363,13 @@ export class Attempts {
       entry.leave = leave
     })
   }
+}
+
+/** What this worker has done is known to the next one, unless it has answered. Who loses a race has none after it. */
+function noteEnd({ ctx, worker, brief, isOneOfSeveral }: Job, { id, outcome, told }: Attempted): void {
+  if (isOneOfSeveral && outcome.status === 'cancelled') return
+  const isAnswered = outcome.status === 'completed' && told.isError !== true
+  unansweredOf(ctx).ended(worker.name, { activation: id, brief: briefValue(brief) }, isAnswered)
 }
 
 const noSlots: readonly Slots[] = []

@@ -39,6 +39,8 @@ export interface WorkerTask {
   readonly toldBy?: 'leader' | undefined
   /** The earlier attempt, or the slower worker, that it follows. */
   readonly after?: ActivationId | undefined
+  /** Work that ended without an answer, and that it may repeat. */
+  readonly follows?: LeaderGrant['follows']
   /** Milliseconds of working time. Default: no limit. */
   readonly timeoutMs?: number | undefined
   /** The slots it holds. They are free while it waits for a human. Default: none. */
@@ -73,13 +75,14 @@ export interface WorkerTaskEnd {
 
 /** Starts a worker. A failure says why it cannot start. */
 export function startTask(task: WorkerTask): StartedTask | Failure {
-  const { ctx, edge, worker, brief, grant, callId, toldBy, after, timeoutMs, slots, answer } = task
+  const { ctx, edge, worker, brief, grant, callId, toldBy, after, follows, timeoutMs, slots, answer } = task
   const { reportsWaits = false } = task
   const reports = reportsWaits || timeoutMs !== undefined || (slots !== undefined && slots.length > 0)
   const crossing: Draft<LeaderGrant> = { ...grant }
   if (reports) crossing.slotOf = ctx.place.activation
   if (answer !== undefined) crossing.questionsTo = ctx.place.activation
   if (after !== undefined) crossing.after = after
+  else if (follows !== undefined) crossing.follows = follows
   const id = startWorker(ctx, edge, worker, brief, crossing, callId, undefined, toldBy)
   return typeof id === 'string' ? { id, ended: () => taskEnd(task, id) } : id
 }

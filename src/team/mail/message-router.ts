@@ -29,7 +29,7 @@ import {
 import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context, Ordinals } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
-import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
+import { escalateToBegin, refusalOf, reviewNote } from '../../oversight/index.ts'
 import type { MemberCommandHandler, CommandSender } from './command-handlers.ts'
 import type { Directory } from '../staff/directory.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
@@ -404,11 +404,13 @@ export class PostRoom {
         'policy',
         asked === undefined ? 'not approved (not asked)' : refusalOf({ kind: 'mail' }, asked),
       )
-    if (!asked.edited) return this.#take(sender, mail, source)
+    const note = reviewNote({ what: 'this message', ran: asked.input }, asked)
+    const noted = (sent: Sent): Sent => (sent.accepted ? { ...sent, ...present({ note }) } : sent)
+    if (!asked.edited) return noted(this.#take(sender, mail, source))
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return this.#refuse(sender, to, problem.reason, problem.message)
     const edited = asked.input as unknown as MailToSend
-    return this.#take(sender, edited, { content: edited.content })
+    return noted(this.#take(sender, edited, { content: edited.content }))
   }
 
   // ---- giving out

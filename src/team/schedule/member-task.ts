@@ -37,11 +37,21 @@ export function memberTask(
   const shown = topics.shown(entry.task.consumes ?? [], assignment.inputs)
   // where role and task say nothing, what holds for the team holds
   const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
+  const told = [added, entry.note === undefined ? undefined : `[${entry.note}]`].filter((each) => each !== undefined)
   const permissions = tools === undefined ? undefined : { tools }
   return {
     worker: agent,
     brief: briefOf(briefFor(entry, assignment, agent, shown)),
-    grant: { added, assignment, ...present({ permissions, limits, oversight, sentBack: entry.sentBack }) },
+    grant: {
+      assignment,
+      ...present({
+        added: told.length === 0 ? undefined : told.join('\n\n'),
+        permissions,
+        limits,
+        oversight,
+        sentBack: entry.sentBack,
+      }),
+    },
     after: entry.after,
   }
 }

@@ -64,6 +64,8 @@ export interface Entry {
   looked: boolean
   /** Until when it may begin by what was said then. Undefined: whenever it likes. */
   lookedUntil: number | undefined
+  /** What a human has changed of it, or said, before it began: a sentence for its member. */
+  note: string | undefined
   /** A human has said that it may: once. */
   approved: boolean
   /** It was recorded that everything is there which it waits for. */
@@ -112,6 +114,7 @@ export const newEntry = (
   attempts: 0,
   looked: false,
   lookedUntil: undefined,
+  note: undefined,
   approved: false,
   unblocked: false,
   reopened: 0,

@@ -14,6 +14,7 @@ import {
   escalate,
   goodUntil,
   review,
+  reviewNote,
   FailureCounter,
   type DecisionOption,
   type Verdict,
@@ -130,6 +131,7 @@ export class Reviews {
     if (entry.task !== task || (verdict?.approved === true && isStale())) return { type: 'stale' }
     if (verdict?.approved === false && verdict.misfit === true)
       return { type: 'refused', how: 'rejected', reason: `${reason}; ${verdict.comment}` }
+    if (verdict?.approved === true) entry.note = reviewNote({ what: 'this task', ran: verdict.input }, verdict)
     if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
     entry.task = edited
     return { type: 'given', asked: true, ...goodUntil(verdict) }

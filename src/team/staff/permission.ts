@@ -6,10 +6,10 @@
  * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice, also
  * over a crash.
  */
-import { isObject, type JsonObject } from '../../core/index.ts'
+import { isObject, present, type JsonObject } from '../../core/index.ts'
 import { defaultApprovalTimeoutMs, type Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { escalateToBegin, goodUntil, refusalOf } from '../../oversight/index.ts'
+import { escalateToBegin, goodUntil, refusalOf, reviewNote } from '../../oversight/index.ts'
 import type { Entry } from '../schedule/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
@@ -26,6 +26,8 @@ export type Permission =
       readonly seen?: true
       /** Until when that is good. */ readonly until?: number
       readonly edited?: JsonObject
+      /** What the human has changed, or said, in a sentence for who asked. */
+      readonly note?: string
     }
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
@@ -102,6 +104,7 @@ export async function permission(
       seen: true,
       ...goodUntil(said),
       ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined),
+      ...present({ note: reviewNote({ what: 'this request', ran: said.input }, said) }),
     }
   return { ok: false, reason: 'approval', message: refusalOf({ kind: 'wish' }, said) }
 }

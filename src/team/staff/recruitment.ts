@@ -6,7 +6,7 @@
  * Holds: K3: counts are taken after all questions, in one go, so two undecided requests never both get the last place.
  * K6: one answer for one request, recorded once.
  */
-import { asText, type Failure, type JsonObject } from '../../core/index.ts'
+import { asText, present, type Failure, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
 import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -147,7 +147,9 @@ export class Recruitment {
     const already = graph.all.find(
       (each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member),
     )
-    if (already !== undefined) return this.#note(request, { admitted: true, member: already.member, duplicate: true })
+    const said = present({ note: may.note })
+    if (already !== undefined)
+      return this.#note(request, { admitted: true, member: already.member, duplicate: true, ...said })
     const { description, parent, join, estimate } = wish
     const member = directory.newId(role.role, true, (id) => graph.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
@@ -162,7 +164,7 @@ export class Recruitment {
     entry.lookedUntil = may.until
     graph.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
-    const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)
+    const answer = this.#note(request, { admitted: true, member, duplicate: false, ...said }, changed)
     addMember(ctx, directory, entry)
     work.advance()
     return answer
