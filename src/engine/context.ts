@@ -78,6 +78,8 @@ export interface RetryPolicy {
   readonly backoffMs?: number
   readonly maxBackoffMs?: number
   readonly jitter?: boolean
+  /** Milliseconds. A provider that asks for a longer wait is not waited for: the step fails. Default: no limit. */
+  readonly maxWaitMs?: number
 }
 
 /** How a step is to be recorded and run. */

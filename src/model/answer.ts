@@ -25,6 +25,7 @@ import { cutOff } from './faults.ts'
 import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
 import type { FinishReason, ModelAnswer } from './model.ts'
+import type { BilledUsage } from './price.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { readUsage } from './usage.ts'
 
@@ -41,7 +42,7 @@ export interface FoldContext {
   readonly streamed: boolean
   readonly emit: ((part: ModelPart) => void) | undefined
   /** What tokens cost, in US dollars. */
-  readonly cost: (usage: CallUsage & { readonly cacheWrite?: number }) => number | undefined
+  readonly cost: (usage: BilledUsage) => number | undefined
 }
 
 interface TextBlock {
@@ -129,11 +130,20 @@ export class AnswerFold {
     }
   }
 
+  /** What was used, as far as the provider has said: it may say so before it fails. */
+  get used(): CallUsage | undefined {
+    return this.#finish === undefined ? undefined : this.#usage()
+  }
+
+  #usage(): CallUsage | undefined {
+    return readUsage(this.#finish?.usage, this.#finish?.providerMetadata, this.#context.cost)
+  }
+
   /** The answer. Throws a `FailureError` (`model.cut-off`) if the parts do not make a complete one. */
   answer(): ModelAnswer {
     const finish = this.#complete()
     const text = this.#blocks.reduce((all, block) => (block.type === 'text' ? all + block.text : all), '')
-    const usage = readUsage(this.#finish?.usage, this.#context.cost)
+    const usage = this.#usage()
     const reasoning = this.#reasoning()
     const metadata = readMetadata(this.#finish?.providerMetadata)
     const response = responseOf(this.#response)

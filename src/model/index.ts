@@ -22,16 +22,27 @@ export type {
   ModelSettings,
   ToolSpec,
 } from './model.ts'
-export { modelCheck, modelProblem, resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
+export { chainFrom, fallbackReason, modelsOf, nextLink, type FallbackReason, type ModelLink } from './chain.ts'
+export {
+  modelCheck,
+  modelProblem,
+  resolveModel,
+  type ChainedModel,
+  type ModelRef,
+  type ResolveOptions,
+  type SingleModelRef,
+} from './resolve.ts'
 export { providerNames } from './providers.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {
   costOf,
-  findPrice,
   freeOfCharge,
   listPrices,
+  priceIn,
   priceOf,
+  priceOfModel,
   pricesAsOf,
+  pricesCheck,
   type BilledUsage,
   type ModelPrice,
   type Prices,

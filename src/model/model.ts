@@ -6,6 +6,7 @@
  * (edge/).
  */
 import type { CallUsage, FilePart, JsonObject, Message, ModelPart, Reasoning, ToolCall } from '../core/index.ts'
+import type { ModelLink } from './chain.ts'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as the model sees it. */
@@ -49,8 +50,15 @@ export interface ModelRequest {
    * The W3C header `traceparent`: the span of this call. Sent as that header. Default: none is sent.
    */
   readonly traceparent?: string
+  /** What the call costs here (`createRuntime({ prices })`). Default: the price of the model itself. */
+  readonly price?: ModelPrice
   /**
-   * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the
+   * How long the model may send nothing after the first part of its answer; before it, five times as long. Milliseconds;
+   * `Infinity` for no limit. Default 120,000. Only models behind a connection know of it.
+   */
+  readonly silenceMs?: number
+  /**
+   * Where the parts of the answer go while it is being made. Providers are always asked to stream; the answer is the
    * same without. A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
    */
   readonly emit?: (part: ModelPart) => void
@@ -85,6 +93,8 @@ export interface Model {
   readonly id: string
   /** What it costs, if that is known; a limit in US dollars needs it. */
   readonly price?: ModelPrice
+  /** Of a chain: its models, the first asked first. Absent: it is one model. */
+  readonly chain?: readonly ModelLink[]
   /**
    * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was
    * aborted: then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).

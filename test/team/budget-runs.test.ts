@@ -14,7 +14,7 @@ import type { AnyTeamOptions } from '../../src/team/options.ts'
 import type { BudgetOptions } from '../../src/team/budget/budget.ts'
 import { played, staged, type Staged } from './trace.ts'
 
-const price = { inputPerMillion: 1_000, outputPerMillion: 1_000 }
+const price = { usdPerMillionTokens: { input: 1_000, output: 1_000 } }
 /** A model that uses so many tokens for a task, as its description says: `A 6000`; `?`: nobody knows how many. */
 const model = (over: Partial<Model> = {}): Model => ({
   id: 'vendor/meter',

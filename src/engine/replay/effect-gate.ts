@@ -8,7 +8,7 @@
  */
 import type { StepSettled } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
-import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
 
 /**
  * Notes that an effect is held. For a `once` effect it is recorded, so that the next process need not ask whether it
@@ -32,7 +32,7 @@ export function mayLeave(host: ActivationHost, op: Operation): boolean {
 
 /** The end of a step that was stopped before it was let out, or while it was not out. */
 export function stoppedEnd(op: Operation): StepSettled {
-  const charge = op.reserved !== undefined && neverLeft(op) ? { charge: nothingUsed } : {}
+  const charge = op.reserved !== undefined && nothingOut(op) ? { charge: nothingUsed } : {}
   const lost = lostUsage(op)
   const usage = lost.length === 0 ? {} : { usage: lost }
   return {
