@@ -39,18 +39,20 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
     const { signal, emit } = request
     const charged = request.price ?? price
+    const call: Call = { hasBegun: false, hasContent: false }
     const fold = new AnswerFold({
       model: id,
       identity,
       key: request.key,
       version: sdk.specificationVersion,
-      streamed: true,
+      get streamed() {
+        return call.hasBegun
+      },
       emit,
       cost: (usage) => (charged === undefined ? undefined : costOf(usage, charged)),
     })
     const watch = new SilenceWatch(signal, request.silenceMs)
     hearWire(watch.signal, watch.heard)
-    const call: Call = { hasBegun: false, hasContent: false }
     try {
       const asked = callOptions({ ...request, signal: watch.signal }, renderer, options.providerOptions?.(request))
       await untilAborted(readAnswer(sdk, asked, fold, watch, call), watch.signal)
@@ -66,7 +68,8 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
         hasContent: call.hasContent,
         ...(options.keyName !== undefined && { keyName: options.keyName }),
       })
-      throw new FailureError(failure, error, fold.used ?? used)
+      // the error itself may hold what must not be shown, such as a key
+      throw new FailureError(failure, undefined, fold.used ?? used)
     } finally {
       watch.end()
     }

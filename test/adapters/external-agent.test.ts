@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { a2aAgent } from '../../src/adapters/a2a/worker.ts'
 import { aiSdkAgent } from '../../src/adapters/ai-sdk/agent.ts'
-import { createRuntime, supervisor, type Agent } from '../../src/index.ts'
+import { createRuntime, supervisor, type Agent, type RuntimeOptions } from '../../src/index.ts'
 
 const played = async (
   worker: Agent,
