@@ -10,7 +10,7 @@ import type { Clock, Failure, Json, RunId } from '../../core/index.ts'
 import { encode, type AttemptFailed, type Charge, type StepSettled } from '../../journal/index.ts'
 import type { LivePart, PartListener } from '../port.ts'
 import { encodeEnd, type EffectsHost, type FailedAttempt } from '../replay/effects.ts'
-import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
+import { mayLeave, noteHeld, noteWaiting, stoppedEnd } from '../replay/effect-gate.ts'
 import { isKnownUse, type Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave, refusesRetry, spend } from './run-accounts.ts'
@@ -55,6 +55,10 @@ export class EffectDispatcher implements EffectsHost {
     run.held.push(op)
     leave(this.#engine, op.owner)
     this.#engine.touch(run)
+  }
+
+  neverLeft(op: Operation): void {
+    noteWaiting(this.#engine.commands, op)
   }
 
   /** The engine closes: what has not left by now will not. */

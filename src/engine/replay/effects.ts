@@ -65,6 +65,8 @@ export interface EffectsHost {
    */
   waits?(op: Operation, waiting: boolean): void
   ended(op: Operation, event: StepSettled): void
+  /** The engine closes, and it has waited for its turn until now. */
+  neverLeft?(op: Operation): void
   /** The effect was called back before its end: it is to be let out again. */
   calledBack(op: Operation): void
   /** `offset`: as in `LivePart`. */
@@ -479,7 +481,10 @@ export class Effects {
     const repeatable = [...this.#flights.values()].filter(
       ({ event, op }) => event === undefined && op.effect !== 'once',
     )
-    for (const flight of repeatable) flight.backingOff?.()
+    for (const flight of repeatable) {
+      if (flight.pass?.waiting === true) this.#host.neverLeft?.(flight.op)
+      flight.backingOff?.()
+    }
     for (const flight of repeatable) {
       flight.grace?.()
       flight.pass?.end('other')
