@@ -115,6 +115,8 @@ export interface StepOptions<T = Json> {
   readonly timeoutMs?: number
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
+  /** Of a model call: an attempt whose end nobody has seen has cost nothing. Default false: it counts as unknown. */
+  readonly isFree?: boolean
   /**
    * What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded`
    * (`details.later`: it may fit later) and is never run.

@@ -34,13 +34,20 @@ import type { SpecPart } from './spec.ts'
 
 const nothing: CallUsage = { input: 0, output: 0, usd: 0 }
 
+const rules = new WeakSet<Model>()
+
+/** Whether a model is a function: a call of it costs nothing unless its answer says so. */
+export const isRule = (model: Model): boolean => rules.has(model)
+
 /** A function as a `Model`. */
 export function functionModel(rule: ModelFunction, id: string): Model {
-  return {
+  const model: Model = {
     id,
     price: freeOfCharge,
     call: (asked) => promised(() => answerOf(rule, id, asked)),
   }
+  rules.add(model)
+  return model
 }
 
 /** Asks a rule. One that answers at once costs no wait. */

@@ -32,6 +32,7 @@ export {
   type ResolveOptions,
   type SingleModelRef,
 } from './resolve.ts'
+export { isRule } from './function-model.ts'
 export { providerNames } from './providers.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {

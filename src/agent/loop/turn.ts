@@ -29,6 +29,7 @@ import {
   costOf,
   estimateTokens,
   fallbackReason,
+  isRule,
   modelCallContent,
   nextLink,
   priceIn,
@@ -176,6 +177,8 @@ function askOne(
     holds,
   }
   if (asking.retry !== undefined) options.retry = asking.retry
+  // where nothing is counted, a rule that died half-way has cost nothing
+  if (budget === undefined && isRule(model)) options.isFree = true
   const ask = (io: StepIO): Promise<Json> => {
     // inside the step, so that older journals replay unchanged
     if (state.edge.bounds.limits?.usd !== undefined && price === undefined)

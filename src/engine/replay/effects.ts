@@ -391,8 +391,8 @@ export class Effects {
    */
   #countLost(op: Operation): Failure | undefined {
     const wasOut = op.isOut && this.#host.clock.now() >= op.outFrom
-    if (op.model === undefined || !wasOut) return undefined
     op.isOut = false
+    if (op.model === undefined || !wasOut || op.options?.isFree === true) return undefined
     const used = attemptUse(op, 'unknown')
     const refused = used.charge && this.#host.refusesRetry?.(op, used.charge)
     const attempt = { attempt: op.attempts + 1, failure: lostAttempt, delayMs: 0, lost: true } as const
