@@ -63,7 +63,8 @@ const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
 
 function untilDate(text: string, header: Header): number | undefined {
-  const until = Date.parse(text)
+  // an HTTP date or RFC 3339; `Date.parse` takes a bare number, too
+  const until = /^(?:[A-Za-z]{3}|\d{4}-\d{2})/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(until)) return undefined
   const theirNow = Date.parse(header('date') ?? '')
   return Math.max(0, until - (Number.isNaN(theirNow) ? systemClock.now() : theirNow))

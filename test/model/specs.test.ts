@@ -422,7 +422,10 @@ test('before v4, a stream that keeps its initial finish reason was interrupted; 
     expect(await failureOf(resolveModel(model), asking('x', { emit: sink().emit }))).toMatchObject({
       code: 'model.cut-off',
     })
-  const results = [mock('v2', 'cannot', [], 'unknown'), mock('v3', 'cannot', [], { unified: 'other', raw: undefined } as never)]
+  const results = [
+    mock('v2', 'cannot', [], 'unknown'),
+    mock('v3', 'cannot', [], { unified: 'other', raw: undefined } as never),
+  ]
   for (const { model } of results)
     expect(await resolveModel(model).call(asking('x'))).toMatchObject({ finish: 'other' })
 })
