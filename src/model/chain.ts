@@ -6,33 +6,12 @@
  * Holds: K3: which model follows depends on nothing but the recorded failure.
  */
 import { choice, described, FailureError, isObject, unknownNames, type Failure } from '../core/index.ts'
-import type { Model, ModelAnswer, ModelRequest } from './model.ts'
-
-/**
- * Why the next model of a chain is asked:
- *
- * | reason | the model before it |
- * |---|---|
- * | `down` | could not be reached, does not work, or its answer broke off, after its retries |
- * | `limited` | limits the rate of calls for longer than is waited, or has no credit left |
- * | `denied` | is not known to its provider, its package is not installed, or the key is missing or refused |
- * | `too-large` | refused the request for its size |
- * | `slow` | was silent for too long, or took too long |
- * | `refused` | refused to answer, or its provider filtered the question or the answer |
- */
-export type FallbackReason = 'down' | 'limited' | 'denied' | 'too-large' | 'slow' | 'refused'
+import type { FallbackReason, Model, ModelAnswer, ModelLink, ModelRequest } from './model.ts'
 
 const reasons: readonly FallbackReason[] = ['down', 'limited', 'denied', 'too-large', 'slow', 'refused']
 
 /** All but refusals: another model may answer what one has refused, and that is for people to decide. */
 export const usualReasons: readonly FallbackReason[] = ['down', 'limited', 'denied', 'too-large', 'slow']
-
-/** A model of a chain. */
-export interface ModelLink {
-  readonly model: Model
-  /** For which reasons it is asked after one before it. */
-  readonly when: readonly FallbackReason[]
-}
 
 const byCode: ReadonlyMap<string, FallbackReason> = new Map([
   ['model.unavailable', 'down'],
@@ -59,7 +38,8 @@ const tooLong = /context_length|context_window|request_too_large|prompt_too_long
 /** For which reason the next model is asked; undefined if it could do no better. */
 export function fallbackReason({ code, details }: Failure): FallbackReason | undefined {
   if (code !== 'model.bad-request') return byCode.get(code)
-  return details?.['status'] === 413 || tooLong.test(String(details?.['kind'] ?? '')) ? 'too-large' : undefined
+  const kind = details?.['kind']
+  return details?.['status'] === 413 || (typeof kind === 'string' && tooLong.test(kind)) ? 'too-large' : undefined
 }
 
 /**
@@ -87,7 +67,7 @@ export function chainedModel(chain: readonly ModelLink[]): Model {
     chain,
     call: (request) => askInTurn(chain, request),
     async prepare() {
-      await Promise.all(chain.map(({ model }) => model.prepare?.()))
+      await Promise.all(chain.map(async ({ model }) => model.prepare?.()))
     },
   }
 }

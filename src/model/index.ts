@@ -13,16 +13,18 @@ export type {
   UserMessage,
 } from '../core/index.ts'
 export type {
+  FallbackReason,
   FinishReason,
   Model,
   ModelAnswer,
   ModelAnswerInput,
   ModelFunction,
+  ModelLink,
   ModelRequest,
   ModelSettings,
   ToolSpec,
 } from './model.ts'
-export { chainFrom, fallbackReason, modelsOf, nextLink, type FallbackReason, type ModelLink } from './chain.ts'
+export { chainFrom, fallbackReason, modelsOf, nextLink } from './chain.ts'
 export {
   modelCheck,
   modelProblem,

@@ -6,7 +6,6 @@
  * (edge/).
  */
 import type { CallUsage, FilePart, JsonObject, Message, ModelPart, Reasoning, ToolCall } from '../core/index.ts'
-import type { ModelLink } from './chain.ts'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as the model sees it. */
@@ -85,6 +84,27 @@ export interface ModelAnswer {
   /** What the provider could not do as it was asked, in its own words. */
   readonly warnings?: readonly string[]
   readonly providerMetadata?: JsonObject
+}
+
+/**
+ * Why the next model of a chain is asked:
+ *
+ * | reason | the model before it |
+ * |---|---|
+ * | `down` | could not be reached, does not work, or its answer broke off, after its retries |
+ * | `limited` | limits the rate of calls for longer than is waited, or has no credit left |
+ * | `denied` | is not known to its provider, its package is not installed, or the key is missing or refused |
+ * | `too-large` | refused the request for its size |
+ * | `slow` | was silent for too long, or took too long |
+ * | `refused` | refused to answer, or its provider filtered the question or the answer |
+ */
+export type FallbackReason = 'down' | 'limited' | 'denied' | 'too-large' | 'slow' | 'refused'
+
+/** A model of a chain. */
+export interface ModelLink {
+  readonly model: Model
+  /** For which reasons it is asked after one before it. */
+  readonly when: readonly FallbackReason[]
 }
 
 /** Something that answers. */

@@ -6,10 +6,10 @@
  */
 import { FailureError, failureFrom, messageOf, ReeveError, valid } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
-import { chainedModel, chainProblem, isLink, usualReasons, type FallbackReason } from './chain.ts'
+import { chainedModel, chainProblem, isLink, usualReasons } from './chain.ts'
 import { functionModel } from './function-model.ts'
 import { languageModel } from './language-model.ts'
-import type { Model, ModelFunction } from './model.ts'
+import type { FallbackReason, Model, ModelFunction } from './model.ts'
 import { freeOfCharge, listPrice, type ModelPrice } from './price.ts'
 import {
   findEndpoint,
@@ -79,7 +79,7 @@ function chainOf(refs: readonly (SingleModelRef | ChainedModel)[], options: Reso
   if (problem !== undefined) throw invalid(problem, 'Write [first, next] or [first, { model: next, when: [...] }].')
   return chainedModel(
     refs.map((each) => {
-      const { model, when = usualReasons } = isLink(each) ? (each as ChainedModel) : { model: each as SingleModelRef }
+      const { model, when = usualReasons } = isLink(each) ? each : { model: each }
       return { model: resolveModel(model, options), when }
     }),
   )

@@ -298,7 +298,7 @@ describe('a chain of models', () => {
   })
 
   test('a limit in dollars needs the price of each; what is wrong with a chain is said at definition', async () => {
-    const unpriced: Model = { id: 'free/m', call: answering('x/y').call }
+    const unpriced: Model = { id: 'free/m', call: (request) => answering('x/y').call(request) }
     const one = agent({ name: 'a', model: [answering('first/m'), unpriced], limits: { usd: 1 } })
     await expect(createRuntime({ agents: [one] })).rejects.toThrow(/"free\/m"/)
     for (const model of [
@@ -308,6 +308,6 @@ describe('a chain of models', () => {
       [{ model: 'ollama/m', when: ['slow'] }, 'ollama/n'],
       ['nobody/m'],
     ])
-      expect(() => agent({ name: 'a', model: model as never })).toThrow()
+      expect(() => agent({ name: 'a', model: model as never })).toThrow(/chain|list|model|when/)
   })
 })

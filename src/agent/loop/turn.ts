@@ -195,9 +195,7 @@ function askOne(
     if (silenceMs !== undefined) request.silenceMs = silenceMs
     const answer = model.call(request)
     const own = rules.prices && priceIn(rules.prices, model.id)
-    return (own === undefined
-      ? answer
-      : answer.then((given) => priced(given, own))) as Promise<unknown> as Promise<Json>
+    return own === undefined ? asJson(answer) : asJson(answer.then((given) => priced(given, own)))
   }
   return onceThereIsRoom(turn, ask, options)
 }
@@ -233,6 +231,8 @@ const unpriced = (agent: string, { id }: Model): Failure =>
     `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with createRuntime({ prices })`,
     'validation',
   )
+
+const asJson = (answer: Promise<unknown>): Promise<Json> => answer as Promise<Json>
 
 /** An answer that says what was used, and not what that cost, of a model whose price this runtime knows. */
 function priced(answer: ModelAnswer, price: ModelPrice): ModelAnswer {

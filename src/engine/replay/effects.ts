@@ -273,7 +273,7 @@ const usedByAttempt = (op: Operation, thrown: unknown, what: Failure, isLate: bo
 function chargeOf({ reserved = {} }: Operation, used: UsedByFailure): Charge {
   const told = typeof used === 'string' ? undefined : used
   const isTold = told?.input !== undefined && told.output !== undefined
-  const tokens = isTold ? told.input! + told.output! : reserved.tokens
+  const tokens = isTold ? told.input + told.output : reserved.tokens
   const usd = told?.usd ?? reserved.usd
   return { ...(tokens === undefined ? {} : { tokens }), ...(usd === undefined ? {} : { usd }) }
 }
