@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { failure, FailureError, rootActivation, type RunId } from '../../src/core/index.ts'
 import type { StepSettled } from '../../src/journal/index.ts'
 import { Cancelled, type StepIO, type StepOptions } from '../../src/engine/context.ts'
-import { Effects, type EffectsHost, type FailedAttempt } from '../../src/engine/replay/effects.ts'
+import { Effects, type EffectsHost, type FollowedAttempt } from '../../src/engine/replay/effects.ts'
 import { openOperation, type Operation, type Owner } from '../../src/engine/replay/operation.ts'
 import { manualClock } from '../../src/testing/index.ts'
 
@@ -24,7 +24,7 @@ interface Call extends StepIO {
 function stage() {
   const clock = manualClock()
   const ends: StepSettled[] = []
-  const failed: FailedAttempt[] = []
+  const failed: FollowedAttempt[] = []
   const calledBack: string[] = []
   const parts: { readonly attempt: number; readonly part: unknown }[] = []
   const may = { retry: true }

@@ -308,6 +308,6 @@ describe('a chain of models', () => {
       [{ model: 'ollama/m', when: ['slow'] }, 'ollama/n'],
       ['nobody/m'],
     ])
-      expect(() => agent({ name: 'a', model: model as never })).toThrow(/chain|list|model|when/)
+      expect(() => agent({ name: 'a', model: model as never })).toThrow(/chain|list|model|when|provider/)
   })
 })

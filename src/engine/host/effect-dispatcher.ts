@@ -9,7 +9,7 @@
 import type { Clock, Failure, Json, RunId } from '../../core/index.ts'
 import { encode, type AttemptFailed, type Charge, type StepSettled } from '../../journal/index.ts'
 import type { LivePart, PartListener } from '../port.ts'
-import { encodeEnd, type EffectsHost, type FailedAttempt } from '../replay/effects.ts'
+import { encodeEnd, type EffectsHost, type FollowedAttempt } from '../replay/effects.ts'
 import { mayLeave, noteHeld, noteWaiting, stoppedEnd } from '../replay/effect-gate.ts'
 import { isKnownUse, type Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
@@ -87,7 +87,7 @@ export class EffectDispatcher implements EffectsHost {
     return (op.owner as LoadedActivation).run.caller.traceparent
   }
 
-  attemptFailed(op: Operation, attempt: FailedAttempt): void {
+  attemptFailed(op: Operation, attempt: FollowedAttempt): void {
     const { owner, address } = op
     const event: AttemptFailed = { type: 'step.attempt-failed', address, ...attempt }
     this.#engine.commands.append(owner, event, this.#engine.clock.now())

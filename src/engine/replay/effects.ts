@@ -52,7 +52,7 @@ export interface EffectsHost {
   /** The `traceparent` of the caller of its run. Absent: the run has a trace of its own. */
   callersTrace?(op: Operation): string | undefined
   /** An attempt failed and another follows. */
-  attemptFailed(op: Operation, attempt: FailedAttempt): void
+  attemptFailed(op: Operation, attempt: FollowedAttempt): void
   /** Why there is no room for another attempt of a step whose attempt has used this; undefined: there is. */
   refusesRetry?(op: Operation, charge: Charge): Failure | undefined
   /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
@@ -74,7 +74,7 @@ export interface EffectsHost {
 }
 
 /** An attempt that another one follows. */
-export type FailedAttempt = Omit<AttemptFailed, 'type' | 'address'>
+export type FollowedAttempt = Omit<AttemptFailed, 'type' | 'address'>
 
 /** How long one attempt may take if it sets no timeout. Milliseconds of real time; `Infinity`: no limit. */
 export interface Deadlines {
@@ -682,7 +682,7 @@ export class Effects {
     flight.io = undefined
   }
 
-  #again(flight: Flight, failedAttempt: Omit<FailedAttempt, 'delayMs'>, delayMs: number): void {
+  #again(flight: Flight, failedAttempt: Omit<FollowedAttempt, 'delayMs'>, delayMs: number): void {
     const host = this.#host
     const { attempt } = failedAttempt
     flight.op.attempts = attempt
