@@ -39,7 +39,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
     const { signal, emit } = request
     const charged = request.price ?? price
-    const call: Call = { hasBegun: false, hasContent: false }
+    const call: CallProgress = { hasBegun: false, hasContent: false }
     const fold = new AnswerFold({
       model: id,
       identity,
@@ -86,7 +86,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
 }
 
 /** How far a call has come. */
-interface Call {
+interface CallProgress {
   /** The provider has begun to answer. */
   hasBegun: boolean
   /** Something of the answer has arrived. */
@@ -102,7 +102,7 @@ async function readAnswer(
   asked: SpecCallOptions,
   fold: AnswerFold,
   watch: SilenceWatch,
-  call: Call,
+  call: CallProgress,
 ): Promise<void> {
   let streamed: { readonly stream: ReadableStream<SpecPart> }
   try {
