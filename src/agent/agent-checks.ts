@@ -138,7 +138,7 @@ export function unpricedModels(
     [model(each), ...(each.otherModels ?? [])].flatMap((asked) =>
       (asked === undefined ? [] : modelsOf(asked)).flatMap((one) =>
         priceOfModel(one, prices) === undefined
-          ? [`"${one.id}" (${asked?.of === undefined ? '' : `${asked.of} of `}agent "${each.name}")`]
+          ? [`"${one.id}" (${asked?.of === undefined ? '' : `${asked.of}, `}agent "${each.name}")`]
           : [],
       ),
     ),
