@@ -50,7 +50,7 @@ async function serve(store: string, port: number): Promise<void> {
   /** Streams so many pieces a second until it is stopped. */
   const talk: Model = {
     id: 'acme/talker',
-    price: { inputPerMillion: 1, outputPerMillion: 1 },
+    price: { usdPerMillionTokens: { input: 1, output: 1 } },
     async call({ emit, signal }) {
       await begun
       const every = 20

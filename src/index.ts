@@ -89,6 +89,8 @@ export { approve, interrupt } from './oversight/index.ts'
 export type { InterruptOptions } from './oversight/index.ts'
 export type { ContextPolicy, JsonSchema, Limits, Permissions, Revision, SchemaLike, StartHooks } from './edge/index.ts'
 export type {
+  ChainedModel,
+  FallbackReason,
   Message,
   Model,
   ModelAnswer,
@@ -99,6 +101,7 @@ export type {
   ModelRequest,
   ModelSettings,
   Prices,
+  SingleModelRef,
   ToolCall,
   ToolSpec,
 } from './model/index.ts'

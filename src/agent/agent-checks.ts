@@ -6,7 +6,7 @@
  */
 import { described, isName, nameForm, ReeveError } from '../core/index.ts'
 import type { Limits } from '../edge/index.ts'
-import { fewerTools, toolCountProblem } from '../model/index.ts'
+import { fewerTools, modelsOf, priceOfModel, toolCountProblem, type Prices } from '../model/index.ts'
 import {
   agentsCheck,
   isAgent,
@@ -20,11 +20,11 @@ import {
 
 /**
  * Checks these agents and all agents they can reach. Throws `team.invalid` with all problems, one per line;
- * `team.empty` or `budget.no-price` if that is the only problem. It checks names, two different agents of one name,
+ * `team.empty` or `budget.no-price` if that is the only problem. `prices`: of the runtime, before the built-in list. It checks names, two different agents of one name,
  * missing descriptions of workers, empty teams, tools that share a name, and dollar limits without prices.
  */
-export function checkAgents(roots: readonly Agent[]): void {
-  throwTeamProblems(agentProblems(roots))
+export function checkAgents(roots: readonly Agent[], prices?: Prices): void {
+  throwTeamProblems(agentProblems(roots, prices))
 }
 
 /**
@@ -50,7 +50,7 @@ export function throwTeamProblems(problems: readonly AgentProblem[]): void {
 }
 
 /** The problems of these agents and of all agents they can reach, each once. */
-export function agentProblems(roots: readonly Agent[]): readonly AgentProblem[] {
+export function agentProblems(roots: readonly Agent[], prices?: Prices): readonly AgentProblem[] {
   const all = reachableAgents(roots)
   const problems = new Map<string, AgentProblem>()
   const add = (problem: AgentProblem): unknown => problems.set(problemText(problem), problem)
@@ -69,7 +69,10 @@ export function agentProblems(roots: readonly Agent[]): readonly AgentProblem[] 
   const rounds = new Set<string>()
   // values that are not agents were reported above
   for (const agent of all.filter(isAgent)) {
-    for (const problem of [...priceProblems(agent), ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`)])
+    for (const problem of [
+      ...priceProblems(agent, prices),
+      ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`),
+    ])
       add(problem)
     const round = cycleBelow(agent, [])
     if (round === undefined || rounds.has(cycleKey(round))) continue
@@ -121,13 +124,13 @@ export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where
     : []
 
 /** A cap in US dollars needs a price for every agent that it caps and for every agent below. */
-function priceProblems(agent: Agent): readonly CodedProblem[] {
+function priceProblems(agent: Agent, prices: Prices | undefined): readonly CodedProblem[] {
   const given = agent.usdCaps?.() ?? []
   // an option that caps the agent itself is the source of its limit
   const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
   const caps = [...own, ...given]
   return caps.flatMap(({ option, agents }) =>
-    unpricedModels(agents).map((whose) => capProblem(`agent "${agent.name}": ${option}`, whose)),
+    unpricedModels(agents, prices).map((whose) => capProblem(`agent "${agent.name}": ${option}`, whose)),
   )
 }
 
@@ -137,11 +140,16 @@ function priceProblems(agent: Agent): readonly CodedProblem[] {
  */
 export function unpricedModels(
   roots: readonly Agent[],
+  prices: Prices | undefined,
   model: (agent: Agent) => Agent['model'] = (agent) => agent.model,
 ): readonly string[] {
   return reachableAgents(roots).flatMap((each) =>
     [model(each), ...(each.otherModels ?? [])].flatMap((asked) =>
-      asked === undefined || asked.price !== undefined ? [] : [`"${asked.id}" (agent "${each.name}")`],
+      (asked === undefined ? [] : modelsOf(asked)).flatMap((one) =>
+        priceOfModel(one, prices) === undefined
+          ? [`"${one.id}" (${asked?.of === undefined ? '' : `${asked.of}, `}agent "${each.name}")`]
+          : [],
+      ),
     ),
   )
 }
@@ -149,7 +157,7 @@ export function unpricedModels(
 /** The problem of a cap in US dollars on a model without a price. */
 export const capProblem = (cap: string, whose: string): CodedProblem => ({
   code: 'budget.no-price',
-  message: `${cap} cannot be kept, because the price of ${whose} is not known; give it with prices`,
+  message: `${cap} cannot be kept, because the price of ${whose} is not known; give it with createRuntime({ prices })`,
 })
 
 /** One key per cycle, wherever the cycle is entered. */

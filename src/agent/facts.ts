@@ -32,7 +32,7 @@ import {
   type Schema,
   type SchemaLike,
 } from '../edge/index.ts'
-import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
+import type { ModelRef, ModelSettings } from '../model/index.ts'
 import { reportTool, type Assess } from './approval/assessment.ts'
 import { compactionCheck, compactionData, type Compaction } from './extensions/compaction.ts'
 import { completionCheck, completionData, scorerAgents, type Completion } from './extensions/completion.ts'
@@ -40,7 +40,7 @@ import { isAgent, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
 import type { OnCut } from './loop/answer-end.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
-import { retryCheck } from './retry-check.ts'
+import { retryCheck, silenceCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
 /** The option checks of every kind of agent. */
@@ -96,14 +96,23 @@ export interface Middleware extends MiddlewareHooks {
 
 /** The options of every model agent. */
 export interface ModelAgentFacts {
-  /** An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function of rules. */
+  /**
+   * An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function of rules; or a chain of them, of which the
+   * next is asked when one is down, limited, denied, too small for the request, or too slow:
+   * `['openai/gpt-5', 'anthropic/claude-sonnet-5']`, or with conditions `[a, { model: b, when: ['slow'] }]`.
+   */
   readonly model: ModelRef
   /** Its system text. It never crosses to a worker. */
   readonly instructions?: string
   readonly tools?: ToolsLike
   readonly settings?: ModelSettings
-  /** Prices by model id. They take precedence over the built-in list. */
-  readonly prices?: Prices
+  /**
+   * How long its model may send nothing after the first part of its answer, before the call is given up
+   * (`model.silent`) and tried again; before the first part, five times as long. Whatever arrives counts, a ping, too.
+   * Milliseconds; `Infinity` for no limit. Default: `deadlines.silenceMs` of the runtime, two minutes. It does not hold
+   * for functions and `Model` objects of your own.
+   */
+  readonly silenceMs?: number
   /**
    * How often its model is called again after a temporary failure. Default: 3 attempts in all, with backoff from 1 s up
    * to 30 s and jitter, never sooner than the provider allows.
@@ -295,7 +304,7 @@ const usesModel = (options: object): boolean =>
   !('run' in options && options.run !== undefined) &&
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
-/** The option checks of every model agent. Its model, tools and prices are checked where they are made. */
+/** The option checks of every model agent. Its model and tools are checked where they are made. */
 export const modelAgentChecks: Checks<ModelAgentFacts> = {
   model: unchecked,
   instructions: unchecked,
@@ -311,7 +320,7 @@ export const modelAgentChecks: Checks<ModelAgentFacts> = {
     frequencyPenalty: unchecked,
     providerOptions: unchecked,
   }),
-  prices: unchecked,
+  silenceMs: silenceCheck,
   retry: retryCheck,
   middleware: middlewareCheck<Middleware>({ instructions: unchecked, tools: unchecked }),
   templating: unchecked,

@@ -56,6 +56,7 @@ export {
   type OutputOf,
   type UsdCap,
 } from './definition.ts'
+export { modelRulesLayer, modelRulesOf, type ModelRules } from './loop/model-rules.ts'
 export { ConversationState } from './loop/conversation-state.ts'
 export {
   dataIn,

@@ -16,7 +16,7 @@ import {
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { resolveModel, type Model, type ModelRef, type Prices, type ToolSpec } from '../model/index.ts'
+import { resolveModel, type Model, type ModelRef, type ToolSpec } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
@@ -36,15 +36,16 @@ export function modelSetup(
   outputSchema: Schema | undefined,
   limits: Limits | undefined,
 ): Omit<ModelSetup, 'open'> {
-  const { settings, retry, templating = false, lastAnswer = false } = options
+  const { settings, silenceMs, retry, templating = false, lastAnswer = false } = options
   // invalid middlewares are reported with all other problems
   const middleware = Array.isArray(options.middleware)
     ? (options.middleware as readonly Middleware[]).filter(hasNames)
     : []
   return {
     agent: name,
-    model: modelOf(name, options.model, options.prices),
+    model: modelOf(name, options.model),
     settings,
+    silenceMs,
     retry,
     outputSchema,
     maxTurns: turnsOf(limits) ?? defaultTurns,
@@ -149,9 +150,9 @@ export class ModelAgent extends DefinedAgent {
 
   /** The setup with the revision that holds in this run. */
   #setup({ run: { versions } }: Edge): ModelSetup {
-    const { setup, definition } = this.#parts
+    const { setup } = this.#parts
     const revision = own(versions, this.name)
-    return revision === undefined ? setup : revisedSetup(setup, revision, definition.prices)
+    return revision === undefined ? setup : revisedSetup(setup, revision)
   }
 
   related(): readonly Agent[] {
@@ -179,12 +180,9 @@ export class ModelAgent extends DefinedAgent {
 /**
  * Resolves `model:`. An anonymous function is named after its agent, because the journal and usage reports show the id.
  */
-function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
+function modelOf(agent: string, ref: ModelRef): Model {
   const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
-  return resolveModel(ref, {
-    ...(prices === undefined ? undefined : { prices }),
-    ...(unnamed ? { id: `rule/${agent}` } : undefined),
-  })
+  return resolveModel(ref, unnamed ? { id: `rule/${agent}` } : {})
 }
 
 /** Why a brief does not fit the input schema of an agent; undefined if it fits. */

@@ -7,7 +7,7 @@
  */
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
-import { resolveModel, type Prices } from '../model/index.ts'
+import { resolveModel } from '../model/index.ts'
 import { filteredToolbox, type Opening } from './tool/binding.ts'
 import type { ConversationState } from './loop/conversation-state.ts'
 import type { Middleware } from './facts.ts'
@@ -23,7 +23,7 @@ export function withMiddlewareInstructions(
 }
 
 /** The setup with the changes of a revision. Throws a FailureError for an invalid model. */
-export function revisedSetup(setup: ModelSetup, revision: Revision, prices: Prices | undefined): ModelSetup {
+export function revisedSetup(setup: ModelSetup, revision: Revision): ModelSetup {
   const { instructions, model, settings, tools, limits } = revision
   const missing = tools === undefined ? [] : setup.tools.map(({ name }) => name).filter((name) => !tools.includes(name))
   return {
@@ -31,7 +31,7 @@ export function revisedSetup(setup: ModelSetup, revision: Revision, prices: Pric
     ...(instructions === undefined
       ? undefined
       : { instructions: withMiddlewareInstructions(instructions, setup.middleware) }),
-    ...(model === undefined ? undefined : { model: modelOf(setup.agent, model, prices) }),
+    ...(model === undefined ? undefined : { model: modelOf(setup.agent, model) }),
     ...(settings === undefined ? undefined : { settings }),
     ...(turnsOf(limits) === undefined ? undefined : { maxTurns: turnsOf(limits)! }),
     ...(missing.length === 0 ? undefined : withoutTools(setup, new Set(missing))),
@@ -48,9 +48,9 @@ function withoutTools(setup: ModelSetup, missing: ReadonlySet<string>): Pick<Mod
   }
 }
 
-function modelOf(agent: string, id: string, prices: Prices | undefined): ModelSetup['model'] {
+function modelOf(agent: string, id: string): ModelSetup['model'] {
   try {
-    return resolveModel(id, prices === undefined ? {} : { prices })
+    return resolveModel(id)
   } catch (thrown) {
     throw new FailureError(
       failure('model.invalid-id', `the revision of "${agent}": ${messageOf(thrown)}`, 'validation'),

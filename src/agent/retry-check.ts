@@ -6,6 +6,9 @@
 import type { RetryPolicy } from '../engine/index.ts'
 import { number, object, unchecked, wholeNumber, type Checks } from '../core/index.ts'
 
+/** The check of `silenceMs`. */
+export const silenceCheck = number((given) => given > 0, 'milliseconds, above 0')
+
 const wait = number((given) => given >= 0, 'milliseconds, not below 0')
 
 /** The checks of a policy, for options that have more besides. */
@@ -14,6 +17,7 @@ export const retryChecks: Checks<RetryPolicy> = {
   backoffMs: wait,
   maxBackoffMs: wait,
   jitter: unchecked,
+  maxWaitMs: wait,
 }
 
 /** The check of a policy. */

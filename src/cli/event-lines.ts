@@ -3,6 +3,7 @@
  *
  * Owns: which events have a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
+import { duration } from './tree.ts'
 import { describeOutcome, type Outcome, handoffOf, visible, visibleLine } from '../core/index.ts'
 import { isNotice, type Recorded } from '../runtime/index.ts'
 import { answeredText, argumentsLine, preview } from './request-text.ts'
@@ -101,7 +102,7 @@ function agentLine(event: Recorded['event'], agent: string, effect: string): str
     case 'interrupt.raised':
       return `${agent} asks (${event.id}): ${preview(event.question)}`
     case 'step.attempt-failed':
-      return `${agent}: attempt ${event.attempt} of ${effect} failed: ${event.failure.message}`
+      return `${agent}: attempt ${event.attempt} of ${effect} failed: ${event.failure.message}${event.delayMs < 1_000 ? '' : `; the next one in ${duration(event.delayMs)}`}`
     case 'effect.in-doubt':
       if (event.madeBy !== undefined)
         return `${agent}: an earlier attempt (${event.madeBy}) did or began ${effect}; do it again? (${event.id})`

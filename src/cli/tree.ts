@@ -82,7 +82,7 @@ function agentLine(
   const sign = activation.state === 'running' ? moving : mark
   const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
   const name = `${arrow}${visible(activation.agent)}${task}${activation.recruited ? ' (recruited)' : ''}`
-  const doing = currentWork(activation)
+  const doing = currentWork(activation, now)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
   if (columnsOfText(plain) > columns) return cutToFit(plain, columns)
@@ -96,7 +96,7 @@ function cutToFit(text: string, columns: number): string {
   return shown
 }
 
-function currentWork(activation: ActivationView): string {
+function currentWork(activation: ActivationView, now: number): string {
   const { outcome } = activation
   if (outcome?.status === 'failed') return visibleLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return visibleLine(outcome.reason)
@@ -105,11 +105,17 @@ function currentWork(activation: ActivationView): string {
   const { shortOf } = activation
   if (shortOf !== undefined) return `waits for the limit of ${shortOf.max} ${visible(shortOf.limit)}`
   const shown = activation.open.filter((each) => each.kind !== 'worker')
-  const counted = Map.groupBy(shown.map(operationText), (text) => text)
+  const counted = Map.groupBy(
+    shown.map((open) => operationText(open, now)),
+    (text) => text,
+  )
   return [...counted].map(([text, same]) => (same.length === 1 ? text : `${text} (${same.length}×)`)).join(', ')
 }
 
-function operationText(open: OpenOperation): string {
+function operationText(open: OpenOperation, now: number): string {
+  const { nextAttempt } = open
+  if (nextAttempt !== undefined && nextAttempt.at > now)
+    return `waits ${duration(nextAttempt.at - now)} for ${visible(open.name)} (${nextAttempt.after})`
   const retried = open.failedAttempts === 0 ? '' : ` (attempt ${open.failedAttempts + 1})`
   switch (open.kind) {
     case 'approval':

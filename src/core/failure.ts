@@ -2,7 +2,8 @@
  * Failure: the recorded, serialisable account of work that went wrong. Not an `Error`: it is never thrown.
  */
 import { messageOf, ReeveError, type ErrorCode } from './errors.ts'
-import type { JsonObject } from './json.ts'
+import { own, type JsonObject } from './json.ts'
+import type { CallUsage } from './usage.ts'
 
 /** Which kind of failure decides on retries (spec team R-10): the first four may be tried again, the others not. */
 export type FailureClass =
@@ -36,16 +37,41 @@ export function failure(
 
 const failureMarker = Symbol.for('reeve.failure')
 
+/**
+ * What a model call that failed has used: as it was reported, nothing, or that nobody knows. The provider may have
+ * charged for an answer that never arrived.
+ */
+export type UsedByFailure = CallUsage | 'unknown' | 'nothing'
+
 /** Thrown inside an effect to say exactly which failure is to be recorded. */
 export class FailureError extends Error {
   readonly failure: Failure
+  /** Of a model call: what it used although it failed. Default: `details.usage` of the failure, if it has one. */
+  readonly used: UsedByFailure | undefined
   readonly [failureMarker] = true
 
-  constructor(what: Failure, cause?: unknown) {
+  constructor(what: Failure, cause?: unknown, used?: UsedByFailure) {
     super(what.message, cause === undefined ? undefined : { cause })
     this.name = 'FailureError'
     this.failure = what
+    this.used = used
   }
+}
+
+/** What a model call used that ended with this; undefined if it does not say. */
+export function usedByFailure(thrown: unknown, { details }: Failure): UsedByFailure | undefined {
+  const said =
+    typeof thrown === 'object' && thrown !== null && failureMarker in thrown ? (thrown as FailureError).used : undefined
+  if (said !== undefined) return said
+  const usage = details === undefined ? undefined : own(details, 'usage')
+  if (usage === 'unknown') return usage
+  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
+  const told: { -readonly [Member in keyof CallUsage]: CallUsage[Member] } = {}
+  for (const member of ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const) {
+    const count = own(usage as JsonObject, member)
+    if (typeof count === 'number' && Number.isFinite(count) && count >= 0) told[member] = count
+  }
+  return told
 }
 
 /**

@@ -41,7 +41,15 @@ export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
-export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
+export {
+  failure,
+  FailureError,
+  failureFrom,
+  usedByFailure,
+  type Failure,
+  type FailureClass,
+  type UsedByFailure,
+} from './failure.ts'
 export {
   failureText,
   formatAgentToolResult,

@@ -8,6 +8,10 @@ export interface CallUsage {
   readonly input?: number
   readonly output?: number
   readonly cached?: number
+  /** Of the input, what was written to the provider's cache, for whatever time. Absent: nothing, or not said. */
+  readonly cacheWrite?: number
+  /** Of that, what was written for an hour. Absent: nothing, or not said. */
+  readonly cacheWrite1h?: number
   readonly usd?: number
 }
 

@@ -8,6 +8,12 @@ import type { RetryPolicy } from './context.ts'
 export const retryDefaults = { attempts: 3, backoffMs: 1_000, maxBackoffMs: 30_000, jitter: true } satisfies RetryPolicy
 
 /**
+ * How often a model is asked whose provider limits the rate of calls, where nothing is said of it: with the waits above
+ * about three minutes in all, which is longer than the windows of a minute that providers count in.
+ */
+export const rateLimitAttempts = 10
+
+/**
  * The wait before the next try: exponential, capped, with up to half of it taken off at random; never shorter than the
  * other side asked for.
  */

@@ -78,6 +78,8 @@ export interface RetryPolicy {
   readonly backoffMs?: number
   readonly maxBackoffMs?: number
   readonly jitter?: boolean
+  /** Milliseconds. A provider that asks for a longer wait is not waited for: the step fails. Default: no limit. */
+  readonly maxWaitMs?: number
 }
 
 /** How a step is to be recorded and run. */
@@ -113,6 +115,8 @@ export interface StepOptions<T = Json> {
   readonly timeoutMs?: number
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
+  /** Of a model call: an attempt whose end nobody has seen has cost nothing. Default false: it counts as unknown. */
+  readonly isFree?: boolean
   /**
    * What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded`
    * (`details.later`: it may fit later) and is never run.

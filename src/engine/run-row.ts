@@ -105,7 +105,8 @@ function spentIn(events: Iterable<JournalEvent>): Usage {
   let spent: Usage = []
   for (const event of events) {
     if (event.type === 'activation.settled') return []
-    if (isArrival(event) && 'usage' in event) spent = addUsage(spent, event.usage ?? [])
+    if ((isArrival(event) || event.type === 'step.attempt-failed') && 'usage' in event)
+      spent = addUsage(spent, event.usage ?? [])
     if (event.type === 'activation.restarted') spent = addUsage(spent, event.lost ?? [])
   }
   return spent

@@ -81,7 +81,14 @@ const answer = row({
   finish: text,
   model: text,
   usage: optional(
-    row({ input: optional(number), output: optional(number), usd: optional(number), cached: optional(number) }),
+    row({
+      input: optional(number),
+      output: optional(number),
+      usd: optional(number),
+      cached: optional(number),
+      cacheWrite: optional(number),
+      cacheWrite1h: optional(number),
+    }),
   ),
   calls: usually(
     () => [],
@@ -232,6 +239,7 @@ const forms: readonly Form[] = [
     reserve: oneTurn,
     purpose: optional(text),
     changeable: optional(value),
+    instead: optional(value),
   }),
   form('step', 'step.begun', { ...stepBegun, effect: text, reserve: optional(charge) }),
   form('tool', 'tool.called', {

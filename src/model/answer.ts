@@ -28,6 +28,7 @@ import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
 import { readFinish, type AnswerFinish } from './finish.ts'
 import type { ModelAnswer } from './model.ts'
+import type { BilledUsage } from './price.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { orphanThoughts, ThoughtSplitter, type TextPiece } from './thoughts.ts'
 import { readUsage } from './usage.ts'
@@ -45,7 +46,7 @@ export interface FoldContext {
   readonly streamed: boolean
   readonly emit: ((part: ModelPart) => void) | undefined
   /** What tokens cost, in US dollars. */
-  readonly cost: (usage: CallUsage & { readonly cacheWrite?: number }) => number | undefined
+  readonly cost: (usage: BilledUsage) => number | undefined
 }
 
 interface TextBlock {
@@ -135,6 +136,15 @@ export class AnswerFold {
     }
   }
 
+  /** What was used, as far as the provider has said: it may say so before it fails. */
+  get used(): CallUsage | undefined {
+    return this.#finish === undefined ? undefined : this.#usage()
+  }
+
+  #usage(): CallUsage | undefined {
+    return readUsage(this.#finish?.usage, this.#finish?.providerMetadata, this.#context.cost)
+  }
+
   /**
    * The answer, with why it ended. Throws a `FailureError` if the parts are none: `model.cut-off`, `model.calls-missing`,
    * `model.empty`.
@@ -144,7 +154,7 @@ export class AnswerFold {
     for (const block of this.#open.values()) if (block.type === 'text') this.#pieces(block, this.#thoughts.rest())
     this.#takeOrphans()
     const text = this.#blocks.reduce((all, block) => (block.type === 'text' ? all + block.text : all), '')
-    const usage = readUsage(this.#finish?.usage, this.#context.cost)
+    const usage = this.#usage()
     const { finish, stopReason } = this.#complete(text, usage)
     const reasoning = this.#reasoning()
     const metadata = readMetadata(this.#finish?.providerMetadata)

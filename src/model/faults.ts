@@ -1,9 +1,9 @@
 /**
  * Faults: what goes wrong with a model call, as a `Failure` whose class decides on retries.
  *
- * Owns: the table from status codes, network errors and provider errors (too long, blocked) to codes and classes; Retry-After; keeping
- * secrets out of messages.
- * Does not own: retrying.
+ * Owns: the table from status codes, network errors and provider errors (too long, blocked) to codes and classes;
+ * whether a failed call is paid for; keeping secrets out of messages.
+ * Does not own: retrying, when to come back (waits.ts).
  */
 import {
   beginning,
@@ -11,14 +11,16 @@ import {
   own,
   readJson,
   failure,
+  FailureError,
   failureFrom,
   messageOf,
   ReeveError,
-  systemClock,
   type Failure,
   type Json,
   type JsonObject,
+  type UsedByFailure,
 } from '../core/index.ts'
+import { waitOf } from './waits.ts'
 
 /** What is known of the call that failed. */
 export interface CallFacts {
@@ -28,6 +30,8 @@ export interface CallFacts {
   readonly secrets: readonly string[]
   /** Whether the answer had begun: then an unknown error means that it was cut off. */
   readonly begun: boolean
+  /** Something of the answer had arrived: it is paid for. */
+  readonly hasContent?: boolean
   /** The variable that holds the key, for the hint. */
   readonly keyName?: string
 }
@@ -43,6 +47,52 @@ const failureMarker = Symbol.for('reeve.failure')
 const networkCode = /^(?:E[A-Z]+|UND_ERR_[A-Z_]+)$/
 const longestMessage = 500
 
+/** A failure, and what the call used that ended with it. */
+export interface ModelFault {
+  readonly failure: Failure
+  /** Undefined: nothing is known, not even whether it was sent. */
+  readonly used: UsedByFailure | undefined
+}
+
+/** The failure that a thrown value or an error part stands for, and what the call used. */
+export const modelFault = (thrown: unknown, of: CallFacts): ModelFault => ({
+  failure: modelFailure(thrown, of),
+  used: thrown instanceof FailureError && thrown.used !== undefined ? thrown.used : usedBy(thrown, of),
+})
+
+/** What went wrong on the way to the provider, so that it never saw the call. */
+const neverArrived = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
+/** A gateway gave up waiting for the model behind it, which may have answered and be paid for. */
+const gaveUpWaiting: ReadonlySet<number> = new Set([408, 499, 502, 504, 524])
+
+/**
+ * Whether a call that failed is paid for. A provider that refuses a call charges nothing; one whose answer did not
+ * arrive whole may charge for all of it.
+ */
+function usedBy(thrown: unknown, of: CallFacts): UsedByFailure | undefined {
+  const facts = factsOf(thrown)
+  if (of.hasContent === true) return 'unknown'
+  switch (verdict(facts, thrown, of.begun)) {
+    case 'rate-limited':
+    case 'no-credit':
+    case 'not-authorized':
+    case 'unknown-model':
+    case 'bad-request':
+    case 'context-full':
+    case 'prompt-blocked':
+      return 'nothing'
+    case 'unavailable':
+      if (facts.status !== undefined) return gaveUpWaiting.has(facts.status) ? 'unknown' : 'nothing'
+      return chain(thrown).some((error) => neverArrived.test(String(member(error, 'code')))) ? 'nothing' : 'unknown'
+    case 'cut-off':
+    case 'filtered':
+    case 'not-understood':
+      return 'unknown'
+    case 'other':
+      return of.begun ? 'unknown' : undefined
+  }
+}
+
 /** The failure that a thrown value or an error part stands for. A `FailureError` or `ReeveError` says so itself. */
 export function modelFailure(thrown: unknown, of: CallFacts): Failure {
   if (ReeveError.is(thrown) || (typeof thrown === 'object' && thrown !== null && failureMarker in thrown))
@@ -54,7 +104,7 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
     ...(facts.status !== undefined && { status: facts.status }),
     ...(facts.kind !== '' && { kind: facts.kind }),
   }
-  const wait = retryAfterMs(facts.headers)
+  const wait = waitOf({ headers: facts.headers, body: bodyOf(thrown), text: textOf(thrown) })
   const more = { details, ...(wait !== undefined && { retryAfterMs: wait }) }
   const http = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
   switch (verdict(facts, thrown, of.begun)) {
@@ -263,9 +313,13 @@ function byName(name: string): FaultKind | undefined {
 }
 
 function factsOf(thrown: unknown): Facts {
-  const status = numberOf(member(thrown, 'statusCode')) ?? numberOf(member(thrown, 'status'))
   const data = member(thrown, 'data')
   const inner = member(data, 'error') ?? member(thrown, 'error')
+  // an error inside a stream has a status only as a code: OpenRouter, Google
+  const status =
+    numberOf(member(thrown, 'statusCode')) ??
+    numberOf(member(thrown, 'status')) ??
+    [inner, thrown].map((at) => numberOf(member(at, 'code'))).find((code) => code !== undefined && isErrorStatus(code))
   const words = [thrown, data, inner].flatMap((at) => [member(at, 'type'), member(at, 'code'), member(at, 'status')])
   words.push(...reasonsIn(inner))
   const kind = [
@@ -296,6 +350,20 @@ function reasonsIn(error: unknown): unknown[] {
   const said = member(error, 'message')
   const isBroke = typeof said === 'string' && noCredit.some((words) => words.test(said.slice(0, longestMessage)))
   return isBroke ? [...reasons, 'billing'] : reasons
+}
+
+const isErrorStatus = (code: number): boolean => code >= 400 && code <= 599
+
+/** The body of an answer that was an error; of an error inside a stream, itself. */
+function bodyOf(thrown: unknown): string | undefined {
+  const body = member(thrown, 'responseBody')
+  if (typeof body === 'string') return body
+  const data = member(thrown, 'data') ?? (thrown instanceof Error ? undefined : thrown)
+  try {
+    return typeof data === 'object' && data !== null ? JSON.stringify(data) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function member(value: unknown, key: string): unknown {
@@ -360,26 +428,6 @@ function keyHint(of: CallFacts): string {
   return of.keyName === undefined
     ? 'Check the API key and what it may be used for.'
     : `Check ${of.keyName} and what that key may be used for.`
-}
-
-/**
- * The wait that the other side asked for, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as an HTTP
- * date (RFC 9110 §10.2.3).
- */
-function retryAfterMs(headers: { readonly [name: string]: unknown }): number | undefined {
-  const header = (wanted: string): string | undefined => {
-    const found = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
-    return typeof found === 'string' && found.trim() !== '' ? found.trim() : undefined
-  }
-  const exact = Number(header('retry-after-ms') ?? Number.NaN)
-  if (Number.isFinite(exact)) return Math.max(0, exact)
-  const after = header('retry-after')
-  if (after === undefined) return undefined
-  if (/^\d+(?:\.\d+)?$/.test(after)) return Number(after) * 1000
-  const until = Date.parse(after)
-  if (Number.isNaN(until)) return undefined
-  const theirNow = Date.parse(header('date') ?? '')
-  return Math.max(0, until - (Number.isNaN(theirNow) ? systemClock.now() : theirNow))
 }
 
 const keyLike = /\b(?:(?:sk|pk|rk|gsk|xai|key)[-_]|AIza)[-_A-Za-z0-9]{14,}|\bBearer\s+[^\s"',]+/g

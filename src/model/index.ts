@@ -18,26 +18,39 @@ export type {
   UserMessage,
 } from '../core/index.ts'
 export type {
+  FallbackReason,
   FinishReason,
   Model,
   ModelAnswer,
   ModelAnswerInput,
   ModelFunction,
+  ModelLink,
   ModelRequest,
   ModelSettings,
   ToolSpec,
 } from './model.ts'
-export { modelCheck, modelProblem, resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
+export { chainFrom, fallbackReason, modelsOf, nextLink } from './chain.ts'
+export {
+  modelCheck,
+  modelProblem,
+  resolveModel,
+  type ChainedModel,
+  type ModelRef,
+  type ResolveOptions,
+  type SingleModelRef,
+} from './resolve.ts'
 export { providerNames } from './providers.ts'
 export { fewerTools, toolCountProblem } from './wire-form.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {
   costOf,
-  findPrice,
   freeOfCharge,
   listPrices,
+  priceIn,
   priceOf,
+  priceOfModel,
   pricesAsOf,
+  pricesCheck,
   type BilledUsage,
   type ModelPrice,
   type Prices,

@@ -1,20 +1,22 @@
 /**
- * LanguageModel: an AI SDK model object (v2, v3, v4) as a `Model`. One way to call it: the provider's parts go into one
- * fold; with a sink they come from `doStream`, without from `doGenerate`.
+ * LanguageModel: an AI SDK model object (v2, v3, v4) as a `Model`. One way to call it: `doStream`, whose parts go into
+ * one fold, with a sink for those who watch or without.
  *
- * Owns: the call options, reading the stream, ending it on abort. Providers have no retries of their own at this level,
- * so none happen.
+ * Owns: the call options, reading the stream, ending it on abort and on silence. Providers have no retries of their own
+ * at this level, so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
 import { FailureError, wellFormed, type JsonObject } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
-import { modelFailure, type CallFacts } from './faults.ts'
+import { modelFault } from './faults.ts'
 import type { Model, ModelAnswer, ModelRequest, ModelSettings } from './model.ts'
 import { costOf, type ModelPrice } from './price.ts'
 import { PromptRenderer } from './prompt.ts'
 import { limitsOfObject, type ProviderLimits } from './provider-limits.ts'
+import { SilenceWatch } from './silence.ts'
 import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
+import { hearWire } from './wire.ts'
 import { wireForm, withWords, type PartReader, type WireForm } from './wire-form.ts'
 
 /** What is known of a model beside the object. */
@@ -41,38 +43,44 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
     const { signal, emit } = request
-    const facts: Omit<CallFacts, 'begun'> = {
-      model: id,
-      secrets: options.secrets ?? [],
-      ...(options.keyName !== undefined && { keyName: options.keyName }),
-    }
-    const streamed = emit !== undefined
+    const charged = request.price ?? price
+    const call: CallProgress = { hasBegun: false, hasContent: false }
     const fold = new AnswerFold({
       model: id,
       identity,
       key: request.key,
       version: sdk.specificationVersion,
-      streamed,
+      get streamed() {
+        return call.hasBegun
+      },
       emit,
-      cost: (usage) => (price === undefined ? undefined : costOf(usage, price)),
+      cost: (usage) => (charged === undefined ? undefined : costOf(usage, charged)),
     })
-    let begun = false
+    const watch = new SilenceWatch(signal, request.silenceMs)
+    hearWire(watch.signal, watch.heard)
     try {
       const form = wireForm(request, limits, id)
       const reader = form.reader()
       const providerOptions = withStrictness(options.providerOptions?.(request), form, limits)
-      const asked = wellFormedOptions(callOptions(request, renderer, form, providerOptions))
-      if (!streamed) {
-        for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
-        return fold.answer()
-      }
-      const { stream } = await sdk.doStream(asked)
-      begun = true
-      await drain(stream, fold, reader, signal)
+      const heard = { ...request, signal: watch.signal }
+      const asked = wellFormedOptions(callOptions(heard, renderer, form, providerOptions))
+      await untilAborted(readAnswer(sdk, asked, reader, fold, watch, call), watch.signal)
       return fold.answer()
     } catch (error) {
       signal.throwIfAborted()
-      throw new FailureError(modelFailure(error, { ...facts, begun }))
+      const silent = watch.failure(id)
+      if (silent !== undefined) throw new FailureError(silent, undefined, fold.used ?? 'unknown')
+      const { failure, used } = modelFault(error, {
+        model: id,
+        secrets: options.secrets ?? [],
+        begun: call.hasBegun,
+        hasContent: call.hasContent,
+        ...(options.keyName !== undefined && { keyName: options.keyName }),
+      })
+      // the error itself may hold what must not be shown, such as a key
+      throw new FailureError(failure, undefined, fold.used ?? used)
+    } finally {
+      watch.end()
     }
   }
 
@@ -82,19 +90,68 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
     ...(limits.tools !== undefined && { mostTools: limits.tools }),
     async call(request) {
       request.signal.throwIfAborted()
-      return untilAborted(ask(request), request.signal)
+      return ask(request)
     },
   }
 }
+
+/** How far a call has come. */
+interface CallProgress {
+  /** The provider has begun to answer. */
+  hasBegun: boolean
+  /** Something of the answer has arrived. */
+  hasContent: boolean
+}
+
+/**
+ * Every call is streamed, shown or not: the headers of a stream come at once, and its silence can be told from its work.
+ * A model object that cannot stream is asked for the whole answer.
+ */
+async function readAnswer(
+  sdk: SpecModel,
+  asked: SpecCallOptions,
+  reader: PartReader,
+  fold: AnswerFold,
+  watch: SilenceWatch,
+  call: CallProgress,
+): Promise<void> {
+  let streamed: { readonly stream: ReadableStream<SpecPart> }
+  try {
+    streamed = await sdk.doStream(asked)
+  } catch (error) {
+    if (!cannotStream(error)) throw error
+    for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
+    return
+  }
+  call.hasBegun = true
+  await drain(streamed.stream, watch.signal, (part) => {
+    if (isContent(part)) {
+      call.hasContent = true
+      watch.begins()
+    } else watch.heard()
+    for (const each of reader.read(part)) fold.add(each)
+  })
+}
+
+/** https://github.com/vercel/ai/blob/main/packages/provider/src/errors/unsupported-functionality-error.ts */
+const cannotStream = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === 'AI_UnsupportedFunctionalityError' &&
+  /stream/i.test(String((error as { readonly functionality?: unknown }).functionality))
+
+/** Text, reasoning or a call: from then on silence is told from thinking. */
+const isContent = ({ type, delta }: SpecPart): boolean =>
+  type === 'tool-call' ||
+  type === 'tool-input-start' ||
+  (type.endsWith('-delta') && typeof delta === 'string' && delta !== '')
 
 /**
  * Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen.
  */
 async function drain(
   stream: ReadableStream<SpecPart>,
-  fold: AnswerFold,
-  form: PartReader,
   signal: AbortSignal,
+  take: (part: SpecPart) => void,
 ): Promise<void> {
   const reader = stream.getReader()
   const cancel = (): void => {
@@ -108,7 +165,7 @@ async function drain(
         cancel()
         throw next.value.error // oxlint-disable-line typescript/only-throw-error -- whatever the provider says is classed by the caller
       }
-      for (const part of form.read(next.value)) fold.add(part)
+      take(next.value)
     }
   } finally {
     signal.removeEventListener('abort', cancel)

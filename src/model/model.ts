@@ -49,8 +49,15 @@ export interface ModelRequest {
    * The W3C header `traceparent`: the span of this call. Sent as that header. Default: none is sent.
    */
   readonly traceparent?: string
+  /** What the call costs here (`createRuntime({ prices })`). Default: the price of the model itself. */
+  readonly price?: ModelPrice
   /**
-   * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the
+   * How long the model may send nothing after the first part of its answer; before it, five times as long. Milliseconds;
+   * `Infinity` for no limit. Default 120,000. Only models behind a connection know of it.
+   */
+  readonly silenceMs?: number
+  /**
+   * Where the parts of the answer go while it is being made. Providers are always asked to stream; the answer is the
    * same without. A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
    */
   readonly emit?: (part: ModelPart) => void
@@ -95,16 +102,42 @@ export interface ModelAnswer {
   readonly providerMetadata?: JsonObject
 }
 
+/**
+ * Why the next model of a chain is asked:
+ *
+ * | reason | the model before it |
+ * |---|---|
+ * | `down` | could not be reached, does not work, or its answer broke off, after its retries |
+ * | `limited` | limits the rate of calls for longer than is waited, or has no credit left |
+ * | `denied` | is not known to its provider, its package is not installed, or the key is missing or refused |
+ * | `too-large` | refused the request for its size |
+ * | `slow` | was silent for too long, or took too long |
+ * | `refused` | refused to answer, or its provider filtered the question or the answer |
+ */
+export type FallbackReason = 'down' | 'limited' | 'denied' | 'too-large' | 'slow' | 'refused'
+
+/** A model of a chain. */
+export interface ModelLink {
+  readonly model: Model
+  /** For which reasons it is asked after one before it. */
+  readonly when: readonly FallbackReason[]
+}
+
 /** Something that answers. */
 export interface Model {
   /** `provider/model`: names the model in usage, prices and traces. */
   readonly id: string
-  /** It is code: an answer without a word is meant so. Default: of a model, such an answer is none (`model.empty`). */
+  /**
+   * It is code: a call costs nothing unless its answer says so, and an answer without a word is meant so. Default: of a
+   * model, such an answer is none (`model.empty`).
+   */
   readonly isRule?: boolean
   /** What it costs, if that is known; a limit in US dollars needs it. */
   readonly price?: ModelPrice
   /** The most tools of one request, Reeve's own included. Default: no limit is known. */
   readonly mostTools?: number
+  /** Of a chain: its models, the first asked first. Absent: it is one model. */
+  readonly chain?: readonly ModelLink[]
   /**
    * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was
    * aborted: then with the signal's reason. An answer whose transport died is never returned (`model.cut-off`); one that

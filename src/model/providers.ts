@@ -8,6 +8,7 @@
 import { failure, FailureError, messageOf } from '../core/index.ts'
 import type { LanguageModelOptions } from './language-model.ts'
 import type { LanguageModelLike } from './spec.ts'
+import { wireFetch } from './wire.ts'
 
 /** Where keys and addresses come from. */
 export interface ProviderSurroundings {
@@ -152,21 +153,23 @@ export async function loadModel(
   switch (of.wire) {
     case 'openai-responses':
       return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
-        .createOpenAI({ baseURL, apiKey })
+        .createOpenAI({ baseURL, apiKey, fetch: wireFetch })
         .responses(modelId)
     case 'openai-chat':
       return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
-        .createOpenAI({ baseURL, apiKey })
+        .createOpenAI({ baseURL, apiKey, fetch: wireFetch })
         .chat(modelId)
     case 'anthropic':
       return (await installed('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'))).createAnthropic({
         baseURL,
         apiKey,
+        fetch: wireFetch,
       })(modelId)
     case 'google':
       return (await installed('@ai-sdk/google', () => import('@ai-sdk/google'))).createGoogleGenerativeAI({
         baseURL,
         apiKey,
+        fetch: wireFetch,
       })(modelId)
     case 'openai-compatible': {
       const { createOpenAICompatible } = await installed(
@@ -178,6 +181,7 @@ export async function loadModel(
         name: provider,
         baseURL,
         ...key,
+        fetch: wireFetch,
         includeUsage: true,
         supportsStructuredOutputs: of.schemas,
       })(modelId)

@@ -6,10 +6,11 @@
  */
 import { FailureError, failureFrom, messageOf, ReeveError, valid } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
+import { chainedModel, chainProblem, isLink, usualReasons } from './chain.ts'
 import { functionModel } from './function-model.ts'
 import { languageModel } from './language-model.ts'
-import type { Model, ModelFunction } from './model.ts'
-import { findPrice, freeOfCharge, type ModelPrice, type Prices } from './price.ts'
+import type { FallbackReason, Model, ModelFunction } from './model.ts'
+import { freeOfCharge, listPrice, type ModelPrice } from './price.ts'
 import {
   findEndpoint,
   findPreset,
@@ -26,7 +27,17 @@ import type { LanguageModelLike } from './spec.ts'
  * What may stand behind `model:`: an id (`'openai/gpt-5'`), an AI SDK model object (v2, v3, v4), a function (a rule
  * brain), or a `Model`.
  */
-export type ModelRef = string | LanguageModelLike | ModelFunction | Model
+export type SingleModelRef = string | LanguageModelLike | ModelFunction | Model
+
+/** A model of a chain, with the reasons for which it is asked after those before it. */
+export interface ChainedModel {
+  readonly model: SingleModelRef
+  /** Default: all but `refused`. */
+  readonly when?: readonly FallbackReason[]
+}
+
+/** A model, or a chain of models: the next one is asked when one cannot answer. */
+export type ModelRef = SingleModelRef | readonly (SingleModelRef | ChainedModel)[]
 
 /** Options of `resolveModel`. */
 export interface ResolveOptions {
@@ -36,8 +47,6 @@ export interface ResolveOptions {
   readonly baseURLs?: { readonly [provider: string]: string }
   /** API keys by provider, before those of the environment. Never recorded. */
   readonly apiKeys?: { readonly [provider: string]: string }
-  /** Prices by model id, before the built-in list (`listPrices`, of `pricesAsOf`). */
-  readonly prices?: Prices
   /** The id of a function. Default: `rule/<its name>`. */
   readonly id?: string
 }
@@ -49,6 +58,7 @@ const syntax = /^([a-z0-9][a-z0-9._-]*)\/(\S+)$/
  * besides (a package, a key, an address) is a failure of the first call.
  */
 export function resolveModel(ref: ModelRef, options: ResolveOptions = {}): Model {
+  if (Array.isArray(ref)) return chainOf(ref as Extract<ModelRef, readonly unknown[]>, options)
   if (typeof ref === 'string') return namedModel(ref, options)
   if (typeof ref === 'function') {
     if ('languageModel' in ref || 'specificationVersion' in ref)
@@ -62,6 +72,17 @@ export function resolveModel(ref: ModelRef, options: ResolveOptions = {}): Model
   throw invalid(
     'that is neither an id, nor a model object of specification v2, v3 or v4, nor a function',
     `Known providers: ${providerNames.join(', ')}.`,
+  )
+}
+
+function chainOf(refs: readonly (SingleModelRef | ChainedModel)[], options: ResolveOptions): Model {
+  const problem = chainProblem(refs)
+  if (problem !== undefined) throw invalid(problem, 'Write [first, next] or [first, { model: next, when: [...] }].')
+  return chainedModel(
+    refs.map((each) => {
+      const { model, when = usualReasons } = isLink(each) ? each : { model: each }
+      return { model: resolveModel(model, options), when }
+    }),
   )
 }
 
@@ -82,7 +103,7 @@ function namedModel(id: string, options: ResolveOptions): Model {
       `Known providers: ${providerNames.join(', ')}. For any other OpenAI-compatible server set ${variable}.`,
     )
   }
-  const price = findPrice(id, options.prices) ?? (isLocal(provider, found, around) ? freeOfCharge : undefined)
+  const price = listPrice(id) ?? (isLocal(provider, found, around) ? freeOfCharge : undefined)
   const providerOptions = providerDefaults(found)
   const limits = limitsOfId(provider, modelId)
   return lazyModel(id, price, limits, async () => {
@@ -130,7 +151,7 @@ function lazyModel(
 
 function objectModel(object: LanguageModelLike, options: ResolveOptions): Model {
   const id = options.id ?? `${object.provider.split('.')[0] ?? object.provider}/${object.modelId}`
-  const price = findPrice(id, options.prices)
+  const price = listPrice(id)
   return languageModel(object, { id, ...(price !== undefined && { price }) })
 }
 

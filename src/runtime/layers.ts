@@ -6,7 +6,14 @@
  * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer
  * that an edge does not ask for costs one call.
  */
-import { answerLayer, outputKeyLayer, reviewLayer, type Agent } from '../agent/index.ts'
+import {
+  answerLayer,
+  modelRulesLayer,
+  outputKeyLayer,
+  reviewLayer,
+  type Agent,
+  type ModelRules,
+} from '../agent/index.ts'
 import { parentOf } from '../core/index.ts'
 import { layered, type Layer, type ActivationWork } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -21,6 +28,8 @@ export interface LayerParts extends SessionParts {
   readonly find?: FindHook
   /** By which rules trust rises. */
   readonly trust?: TrustPresets | undefined
+  /** What it says of all models. */
+  readonly models?: (() => ModelRules) | undefined
 }
 
 /**
@@ -35,6 +44,7 @@ export interface LayerParts extends SessionParts {
  * | output key | keeps the output as a session value | only what humans have accepted is kept, and while the session is still held |
  * | review | asks humans before the work and about its result | it repeats the work, so everything it repeats is further in |
  * | answer | leaves an outcome as the agent's answer | each round of a review reads how its outcome came about |
+ * | model rules | the work finds the prices and deadlines of its runtime | work that is done again finds them anew |
  */
 const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
   hooksLayer(parts.find),
@@ -44,6 +54,7 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer[] => [
   outputKeyLayer(agent),
   reviewLayer(agent),
   answerLayer(agent),
+  ...(parts.models === undefined ? [] : [modelRulesLayer(parts.models)]),
 ]
 
 /** The work of an agent inside its layers. Made once per agent. */

@@ -5,6 +5,7 @@
  */
 import { reachableAgents, type Agent } from '../agent/index.ts'
 import { failureFrom, type Failure } from '../core/index.ts'
+import { modelsOf } from '../model/index.ts'
 
 /** A model of an agent. */
 export interface PreparedModel {
@@ -18,7 +19,7 @@ export interface PreparedModel {
 export function preparedModels(roots: readonly Agent[]): Promise<readonly PreparedModel[]> {
   return Promise.all(
     reachableAgents(roots).flatMap(({ name: agent, model, otherModels = [] }) =>
-      [...(model === undefined ? [] : [model]), ...otherModels].map(async (used) => {
+      [...(model === undefined ? [] : [model]), ...otherModels].flatMap(modelsOf).map(async (used) => {
         try {
           await used.prepare?.()
           return { agent, model: used.id }

@@ -17,6 +17,7 @@ import {
   type Checks,
 } from '../core/index.ts'
 import { limitsCheck, type Limits } from '../edge/index.ts'
+import { pricesCheck, type Prices } from '../model/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { archiveAfterCheck, durabilityCheck, forFiles } from '../engine/store-name.ts'
@@ -85,6 +86,11 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * it starts: a change holds for those that start later.
    */
   readonly limits?: Omit<Limits, 'ownTurns'>
+  /**
+   * What models cost, by model id (`provider/model`), in US dollars for a million tokens. They come before the built-in
+   * list. Limits in US dollars, and the costs of views, count with them. Default: the built-in list.
+   */
+  readonly prices?: Prices
   /** By which rules trust rises, by name. Default `standard`. */
   readonly trust?: TrustPresets
   /**
@@ -111,6 +117,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   hooks: registeredCheck,
   versions: unchecked, // by mustBeChoices, which knows the agents
   defaultStatus: statusCheck,
+  prices: pricesCheck,
   trust: trustPresetsCheck,
   onUnknownVersion: choice('warn', 'refuse'),
   limits: limitsCheck,

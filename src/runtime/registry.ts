@@ -58,7 +58,7 @@ export function registerAgents(
   const byName = new Map<string, RegisteredVersions>()
   const unloaded = new Set<Agent>()
   const register = (agents: readonly Agent[]): void => {
-    checkAgents(agents)
+    checkAgents(agents, parts.models?.().prices)
     for (const agent of reachableAgents(agents)) {
       const before = byName.get(agent.name)?.versions ?? new Map<string, Agent>()
       before.delete(agent.version)

@@ -5,7 +5,7 @@
  * own: anything that happens in a run. Recovery is the engine's: opening a store goes on with what was left there, as
  * soon as it drives.
  */
-import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
+import type { Agent, InputOf, ModelRules, OutputOf } from '../agent/index.ts'
 import {
   mustBeOptions,
   newId,
@@ -31,6 +31,7 @@ import {
 } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { storeKind } from '../engine/store-name.ts'
+import type { Prices } from '../model/index.ts'
 import type { AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './operator/audit.ts'
 import { approvalsAmong, type Approval } from './operator/open-approvals.ts'
@@ -188,6 +189,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     mayDecide,
     memory,
     hooks,
+    prices,
     trust,
     versions,
     defaultStatus,
@@ -203,7 +205,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     const place = storeKind(store)
     mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
-    const parts = { endOf, memory, trust, find }
+    const models = (): ModelRules => ({
+      prices,
+      silenceMs: (engine?.deadlines ?? embedded.deadlines)?.silenceMs,
+    })
+    const parts = { endOf, memory, trust, find, models }
     const registry: Agents = registerAgents(
       agents,
       earlier,
@@ -232,6 +238,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       chosen,
       defaults: { ...defaultLimits, ...limits },
       onUnknownVersion,
+      prices,
       trust,
       mayDecide,
       hooks,
@@ -268,6 +275,7 @@ interface RuntimeParts {
   /** The limits of a run whose start sets no others. */
   readonly defaults: Limits
   readonly onUnknownVersion: 'warn' | 'refuse'
+  readonly prices: Prices | undefined
   readonly trust: TrustPresets | undefined
   readonly mayDecide: DecisionAccess['mayDecide']
   readonly hooks: Hooks | undefined
@@ -338,7 +346,13 @@ class EngineRuntime implements Runtime {
     const begin = async (choice: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#parts.registry.named(root.name, base)) ?? root
-      mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions, this.#measuring(options))
+      mustHavePrices(
+        agent,
+        { ...defaults, ...options.limits },
+        choice.revisions,
+        this.#measuring(options),
+        this.#parts.prices,
+      )
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
       const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#named)
       return (await this.#parts.engine.start(begun)).created

@@ -42,6 +42,7 @@ import {
   type Rule,
   type SessionId,
 } from '../core/index.ts'
+import type { Prices } from '../model/index.ts'
 import {
   accountLimits,
   boundsOfRoot,
@@ -202,6 +203,7 @@ export function mustHavePrices(
   limits: Limits | undefined,
   revisions: Revisions = {},
   measuring: readonly Agent[] = [],
+  prices?: Prices,
 ): void {
   const isRevised = Object.keys(revisions).length > 0
   // limits of a definition were checked with the models of the definition
@@ -220,7 +222,7 @@ export function mustHavePrices(
       : []),
   ]
   const problems = caps.flatMap(({ option, agents }) =>
-    unpricedModels(agents, model).map((whose) => capProblem(option, whose)),
+    unpricedModels(agents, prices, model).map((whose) => capProblem(option, whose)),
   )
   if (problems.length > 0)
     throw new ReeveError('budget.no-price', problems.map(problemText).join('; '), {

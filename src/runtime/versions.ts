@@ -28,7 +28,7 @@ import {
 } from '../core/index.ts'
 import { revisionProblems, type Revision, type Revisions } from '../edge/index.ts'
 import type { RunFilter, RunSummary, StreamValues } from '../engine/index.ts'
-import { modelProblem, resolveModel, type Prices } from '../model/index.ts'
+import { modelProblem, resolveModel } from '../model/index.ts'
 
 /** `draft`: for runs that ask for it; may still change. `published`: never changes. */
 export type RevisionStatus = 'draft' | 'published'
@@ -275,8 +275,7 @@ type ModelAgentLike = Agent & { readonly toolNames?: readonly string[] }
 /** The model of an agent under this revision. */
 export function revisedModel(agent: Agent, revision: Revision | undefined): Agent['model'] {
   if (revision?.model === undefined) return agent.model
-  const { definition } = agent as { readonly definition?: { readonly prices?: Prices } }
-  return resolveModel(revision.model, definition?.prices === undefined ? {} : { prices: definition.prices })
+  return resolveModel(revision.model)
 }
 
 function fitProblems(agent: ModelAgentLike, { instructions, model, settings, tools }: Revision): string[] {

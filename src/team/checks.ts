@@ -32,16 +32,7 @@ import {
   type Checks,
   type Rule,
 } from '../core/index.ts'
-import {
-  composedChecks,
-  factRule,
-  isAgent,
-  isBlank,
-  retryCheck,
-  capProblem,
-  type AgentProblem,
-  type CodedProblem,
-} from '../agent/index.ts'
+import { composedChecks, factRule, isAgent, isBlank, retryCheck, type AgentProblem } from '../agent/index.ts'
 import { modelCheck, modelProblem, resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import type { MailboxOptions } from './mail/options.ts'
@@ -56,7 +47,6 @@ import { tolerances } from './schedule/failure-budget.ts'
 /** What is wrong with the options of a team; empty if nothing. */
 export const teamProblems = (options: AnyTeamOptions, roles: RoleBook): readonly AgentProblem[] => [
   ...optionProblems(teamChecks, options, `team "${options.name}"`, { rule: teamRule(roles), meant: meantByOptions }),
-  ...priceProblems(options, `team "${options.name}"`),
   ...roles.problems,
 ]
 
@@ -136,18 +126,6 @@ export function modelsBeside({
   ]
   return asked.flatMap(({ of, model: ref }) =>
     ref === undefined || modelProblem(ref) !== undefined ? [] : [{ ...resolveModel(ref), of }],
-  )
-}
-
-/**
- * The problems of a limit in US dollars: every model needs a price. Agents are checked with their teams; these are the
- * models of the team itself.
- */
-function priceProblems(options: AnyTeamOptions, where: string): readonly CodedProblem[] {
-  const { limits, budget: given } = options
-  if ((limits?.usd ?? given?.usd) === undefined) return []
-  return modelsBeside(options).flatMap(({ id, price, of }) =>
-    price === undefined ? [capProblem(`${where}: limits.usd`, `"${id}" (${of})`)] : [],
   )
 }
 

@@ -3,10 +3,19 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { a2aAgent } from '../../src/adapters/a2a/worker.ts'
 import { aiSdkAgent } from '../../src/adapters/ai-sdk/agent.ts'
-import { createRuntime, supervisor, type Agent } from '../../src/index.ts'
+import { createRuntime, supervisor, type Agent, type RuntimeOptions } from '../../src/index.ts'
 
-const played = async (worker: Agent, limits?: { readonly usd?: number; readonly turns?: number }) => {
-  await using runtime = await createRuntime({ agents: [worker], strict: true, onWarning: () => {} })
+const played = async (
+  worker: Agent,
+  limits?: { readonly usd?: number; readonly turns?: number },
+  prices?: RuntimeOptions['prices'],
+) => {
+  await using runtime = await createRuntime({
+    agents: [worker],
+    strict: true,
+    onWarning: () => {},
+    ...(prices && { prices }),
+  })
   return await runtime.run(worker.name, 'Do it.', { ...(limits && { limits }) })
 }
 
@@ -39,8 +48,8 @@ describe('usage', () => {
     ])
   })
   test('has dollars where prices are given', async () => {
-    const prices = { small: { inputPerMillion: 1_000_000, outputPerMillion: 0 } }
-    const { usage } = await played(aiSdkAgent({ name: 'sdk', agent: streaming(parts), prices }))
+    const prices = { small: { usdPerMillionTokens: { input: 1_000_000, output: 0 } } }
+    const { usage } = await played(aiSdkAgent({ name: 'sdk', agent: streaming(parts) }), undefined, prices)
     expect(usage).toMatchObject([
       { model: 'small', usd: 40, unpriced: 0 },
       { model: 'large', usd: 0, unpriced: 1 },

@@ -3,10 +3,10 @@
  * counts (K6). The real class over a host that notes what it is told.
  */
 import { describe, expect, test } from 'vitest'
-import { failure, FailureError, rootActivation, type Failure, type RunId } from '../../src/core/index.ts'
+import { failure, FailureError, rootActivation, type RunId } from '../../src/core/index.ts'
 import type { StepSettled } from '../../src/journal/index.ts'
 import { Cancelled, type StepIO, type StepOptions } from '../../src/engine/context.ts'
-import { Effects, type EffectsHost } from '../../src/engine/replay/effects.ts'
+import { Effects, type EffectsHost, type FollowedAttempt } from '../../src/engine/replay/effects.ts'
 import { openOperation, type Operation, type Owner } from '../../src/engine/replay/operation.ts'
 import { manualClock } from '../../src/testing/index.ts'
 
@@ -24,14 +24,14 @@ interface Call extends StepIO {
 function stage() {
   const clock = manualClock()
   const ends: StepSettled[] = []
-  const failed: { readonly attempt: number; readonly delayMs: number; readonly failure: Failure }[] = []
+  const failed: FollowedAttempt[] = []
   const calledBack: string[] = []
   const parts: { readonly attempt: number; readonly part: unknown }[] = []
   const may = { retry: true }
   const host: EffectsHost = {
     clock,
     epochOf: () => 7,
-    attemptFailed: (_op, attempt, failure, delayMs) => failed.push({ attempt, delayMs, failure }),
+    attemptFailed: (_op, attempt) => void failed.push(attempt),
     mayRetry: () => may.retry,
     ended: (_op, event) => ends.push(event),
     calledBack: (op) => calledBack.push(op.address),

@@ -4,9 +4,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   costOf,
+  freeOfCharge,
+  pricesCheck,
   estimateTokens,
-  findPrice,
   listPrices,
+  priceIn,
   priceOf,
   pricesAsOf,
   MessagesContent,
@@ -22,10 +24,10 @@ describe('price', () => {
     expect(
       costOf(
         { input: 100, cached: 40, cacheWrite: 10, output: 0 },
-        { inputPerMillion: 1e6, outputPerMillion: 0, cachedPerMillion: 1e5, cacheWritePerMillion: 2e6 },
+        { usdPerMillionTokens: { input: 1e6, output: 0, cacheRead: 1e5, cacheWrite: 2e6 } },
       ),
     ).toBeCloseTo(50 + 4 + 20, 9)
-    expect(costOf({ input: 10, cached: 10, output: 1 }, { inputPerMillion: 1e6, outputPerMillion: 1e6 })).toBe(11)
+    expect(costOf({ input: 10, cached: 10, output: 1 }, { usdPerMillionTokens: { input: 1e6, output: 1e6 } })).toBe(11)
   })
 
   test('unknown stays unknown', () => {
@@ -39,15 +41,15 @@ describe('price', () => {
     const price = listPrices['openai/gpt-5-mini']
     expect(price).toBeDefined()
     for (const id of ['openai/gpt-5-mini-2025-08-07', 'openai-chat/gpt-5-mini', 'openai-chat/gpt-5-mini-2025-08-07'])
-      expect(findPrice(id)).toBe(price)
-    expect(findPrice('anthropic/claude-sonnet-5-20260929')).toBe(listPrices['anthropic/claude-sonnet-5'])
-    expect(findPrice('openai/gpt-5-mini-turbo')).toBeUndefined()
+      expect(priceIn(listPrices, id)).toBe(price)
+    expect(priceIn(listPrices, 'anthropic/claude-sonnet-5-20260929')).toBe(listPrices['anthropic/claude-sonnet-5'])
+    expect(priceIn(listPrices, 'openai/gpt-5-mini-turbo')).toBeUndefined()
   })
 
   test('own prices win, and a model can be given one', () => {
     const own = {
-      'acme/m': { inputPerMillion: 1, outputPerMillion: 2 },
-      'openai/gpt-5': { inputPerMillion: 0, outputPerMillion: 0 },
+      'acme/m': { usdPerMillionTokens: { input: 1, output: 2 } },
+      'openai/gpt-5': { usdPerMillionTokens: { input: 0, output: 0 } },
     }
     expect(priceOf('acme/m', { input: 1_000_000, output: 1_000_000 }, own)).toBe(3)
     expect(priceOf('openai/gpt-5-2025-08-07', { input: 5, output: 5 }, own)).toBe(0)
@@ -55,10 +57,41 @@ describe('price', () => {
 
   test('the table is dated and sane', () => {
     expect(pricesAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/)
-    for (const price of Object.values(listPrices)) {
-      expect(price.outputPerMillion).toBeGreaterThan(price.inputPerMillion)
-      expect(price.cachedPerMillion ?? 0).toBeLessThan(price.inputPerMillion)
+    for (const { usdPerMillionTokens: price } of Object.values(listPrices)) {
+      expect(price.output).toBeGreaterThan(price.input)
+      expect(price.cacheRead ?? 0).toBeLessThan(price.input)
+      expect(price.cacheWrite1h ?? Infinity).toBeGreaterThan(price.cacheWrite ?? 0)
     }
+  })
+
+  test('what was written to a cache for an hour has a price of its own; without it, none is known', () => {
+    const used = { input: 1_010, cacheWrite: 1_000, cacheWrite1h: 1_000, output: 100 }
+    expect(priceOf('anthropic/claude-sonnet-5', used)).toBeCloseTo(0.00502, 9)
+    expect(priceOf('anthropic/claude-sonnet-5', { ...used, cacheWrite1h: 400 })).toBeCloseTo(
+      (10 * 2 + 600 * 2.5 + 400 * 4 + 100 * 10) / 1e6,
+      9,
+    )
+    expect(costOf(used, { usdPerMillionTokens: { input: 1, output: 1, cacheWrite: 1 } })).toBeUndefined()
+  })
+
+  test('a service tier with prices of its own has none here, unless all is free', () => {
+    expect(priceOf('openai/gpt-5', { input: 1, output: 1, tier: 'flex' })).toBeUndefined()
+    expect(costOf({ input: 1, output: 1, tier: 'flex' }, freeOfCharge)).toBe(0)
+  })
+
+  test('a table says what is wrong with it', () => {
+    expect(pricesCheck({ 'a/b': { usdPerMillionTokens: { input: 1, output: 2, cacheRead: 0.5 } } }, 'prices')).toEqual(
+      [],
+    )
+    for (const wrong of [
+      [],
+      { 'a/b': 1 },
+      { 'a/b': { inputPerMillion: 1, outputPerMillion: 1 } },
+      { 'a/b': { usdPerMillionTokens: { input: 1 } } },
+      { 'a/b': { usdPerMillionTokens: { input: -1, output: 1 } } },
+      { 'a/b': { usdPerMillionTokens: { input: 1, output: 1, cached: 1 } } },
+    ])
+      expect(pricesCheck(wrong, 'prices')).not.toEqual([])
   })
 })
 

@@ -154,16 +154,10 @@ describe('keys and addresses', () => {
 })
 
 describe('prices', () => {
-  test('a known model has one, an own one wins, a local server costs nothing, all else is unknown', () => {
+  test('a known model has one, a local server costs nothing, all else is unknown', () => {
     const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:4000' }
-    expect(resolveModel('openai/gpt-5-mini', { env }).price).toMatchObject({ inputPerMillion: 0.25 })
-    expect(
-      resolveModel('openai/gpt-5-mini', {
-        env,
-        prices: { 'openai/gpt-5-mini': { inputPerMillion: 9, outputPerMillion: 9 } },
-      }).price,
-    ).toMatchObject({ inputPerMillion: 9 })
-    expect(resolveModel('ollama/qwen3', { env }).price).toEqual({ inputPerMillion: 0, outputPerMillion: 0 })
+    expect(resolveModel('openai/gpt-5-mini', { env }).price).toMatchObject({ usdPerMillionTokens: { input: 0.25 } })
+    expect(resolveModel('ollama/qwen3', { env }).price).toMatchObject({ usdPerMillionTokens: { input: 0, output: 0 } })
     expect(
       resolveModel('ollama/qwen3', { env: { OLLAMA_BASE_URL: 'https://models.example.test' } }).price,
     ).toBeUndefined()
@@ -173,8 +167,11 @@ describe('prices', () => {
 
   test('an answer carries its cost', async () => {
     llm.on({ userMessage: 'cost' }, { text: 'x', usage: { input: 1_000_000, output: 100_000 } })
-    const answer = await resolveModel('openai-chat/gpt-5-mini', { ...llm.options, prices: {} }).call(asking('cost'))
+    const answer = await resolveModel('openai-chat/gpt-5-mini', llm.options).call(asking('cost'))
     expect(answer.usage?.usd).toBeCloseTo(0.25 + 0.2, 9)
+    const price = { usdPerMillionTokens: { input: 9, output: 0 } }
+    const dearer = await resolveModel('openai-chat/gpt-5-mini', llm.options).call({ ...asking('cost'), price })
+    expect(dearer.usage?.usd).toBeCloseTo(9, 9)
   })
 })
 

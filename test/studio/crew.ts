@@ -45,7 +45,7 @@ interface Turn {
   readonly calls?: readonly { readonly name: string; readonly input: Json }[]
 }
 
-const price = { inputPerMillion: 2, outputPerMillion: 10 } as const
+const price = { usdPerMillionTokens: { input: 2, output: 10 } } as const
 
 /** A model that streams, with a price and usage. `turn`: 0 at first, then one more for each result that it was told. */
 function streaming(id: string, turns: readonly Turn[]): Model {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { ReeveError } from '../../src/core/index.ts'
 import { agent } from '../../src/agent/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
 import { team } from '../../src/team/index.ts'
 
 const worker = agent({ name: 'worker', description: 'Works.', run: async () => 'done' })
@@ -155,7 +156,7 @@ test('team R-2: options within options are looked at, their names too', () => {
       'team "t": budget.onExhausted is the text "stop", expected "synthesise", "abort" or "ask"',
       'team "t": budget.perTask has no option "hours"; it has tokens, usd',
       'team "t": budget.perTask.usd is -1, expected a number of at least 0',
-      'team "t": retry has no option "tries"; it has attempts, backoffMs, maxBackoffMs, jitter',
+      'team "t": retry has no option "tries"; it has attempts, backoffMs, maxBackoffMs, jitter, maxWaitMs',
       'team "t": retry.attempts is 0, expected a whole number of at least 1',
     ]),
   )
@@ -222,12 +223,14 @@ test('team R-3: a default role that there is not is refused where no generalist 
   expect(problemsOf({ defaultRole: 'analyst' })).toEqual([])
 })
 
-test('team R-20: a limit in dollars needs a price for the planner’s model', () => {
+test('team R-20: a limit in dollars needs a price for the planner’s model, which the runtime may know', async () => {
   const model = 'openai/gpt-unheard-of'
-  for (const more of [{ limits: { usd: 1 } }, { budget: { usd: 1 } }])
-    expect(() => team({ ...sound, planner: { model }, ...more })).toThrow(
-      `the price of "${model}" (its planner) is not known`,
-    )
+  for (const more of [{ limits: { usd: 1 } }, { budget: { usd: 1 } }]) {
+    const crew = team({ ...sound, planner: { model }, ...more })
+    await expect(createRuntime({ agents: [crew] })).rejects.toThrow(`the price of "${model}" (its planner, agent "t")`)
+    const prices = { [model]: { usdPerMillionTokens: { input: 1, output: 1 } } }
+    await (await createRuntime({ agents: [crew], prices })).close()
+  }
   expect(problemsOf({ planner: { model } })).toEqual([])
   expect(problemsOf({ planner: { model: () => 'x' }, limits: { usd: 1 } })).toEqual([])
   expect(problemsOf({ planner: null, limits: { usd: 1 } }).join()).toContain('planner is null')

@@ -11,7 +11,7 @@
  * from outside: only what an adapter has read from it by name gets into the journal.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { agent, step, type Agent, type AgentContext, type ApproveOptions } from '../../agent/index.ts'
+import { agent, step, type Agent, type AgentContext, type ApproveOptions, modelRulesOf } from '../../agent/index.ts'
 import { asText, messageOf, readJson, type CallUsage, type HistoryEntry, type Json } from '../../core/index.ts'
 import type { Limits, Oversight, SchemaLike } from '../../edge/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
@@ -49,8 +49,6 @@ export interface ExternalAgentOptions<Name extends string = string> {
   readonly timeoutMs?: number
   /** How often a segment is tried. Default: once, because frameworks retry calls of models by themselves. */
   readonly retry?: RetryPolicy
-  /** Prices of models by `provider/model`, for what it costs. They take precedence over the built-in list. */
-  readonly prices?: Prices
   /** How approvals are asked: risk, deadline and the like, for every approval of this agent. */
   readonly approval?: Pick<ApproveOptions, 'risk' | 'sensitive' | 'timeoutMs' | 'onTimeout' | 'reason'>
 }
@@ -122,9 +120,10 @@ export function externalAgent<const Name extends string>(
   options: ExternalAgentOptions<Name>,
   work: ExternalWork,
 ): Agent<Name, unknown, Json> {
-  const { name, prompt, effect = work.effect, timeoutMs, retry, prices, approval, ...facts } = options
+  const { name, prompt, effect = work.effect, timeoutMs, retry, approval, ...facts } = options
   const stepOptions = (
     agentName: string,
+    prices: Prices | undefined,
     tries?: RetryPolicy,
     of: ExternalAgentOptions['effect'] = effect,
   ): StepOptions => ({
@@ -141,11 +140,12 @@ export function externalAgent<const Name extends string>(
   ): Promise<Json> => {
     const told = prompt?.(brief, history) ?? asText(brief as Json)
     const place = ctx.place.activation
+    const { prices } = modelRulesOf(ctx)
     const recorded = (go: (io: StepIO) => Promise<WorkSegment>, options: StepOptions): Promise<WorkSegment> =>
       step(ctx, 'work', async (io) => naming(await going(go, io)), options)
     let segment = await recorded(
       (io) => work.begin(told, io, place),
-      stepOptions(ctx.place.agent, undefined, work.beginEffect),
+      stepOptions(ctx.place.agent, prices, undefined, work.beginEffect),
     )
     let watched = false
     for (;;) {
@@ -166,7 +166,7 @@ export function externalAgent<const Name extends string>(
       const replies = await Promise.all(asks.map((ask) => replyTo(ctx, ask, approval)))
       segment = await recorded(
         (io) => work.proceed(state, replies, io, place),
-        stepOptions(ctx.place.agent, work.proceedRetry),
+        stepOptions(ctx.place.agent, prices, work.proceedRetry),
       )
     }
   }

@@ -139,6 +139,7 @@ export class Compactor implements Extension {
       model: asking.model,
       settings: asking.settings,
       retry: asking.retry,
+      silenceMs: asking.silenceMs,
       outputSchema: undefined,
       purpose: 'summary',
     }

@@ -15,7 +15,7 @@ import {
   type Checks,
 } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
-import type { ModelRef, ModelSettings, Prices } from '../../model/index.ts'
+import type { ModelRef, ModelSettings } from '../../model/index.ts'
 import { agent } from '../agent.ts'
 import { isBlank, type Agent } from '../definition.ts'
 import type { ToolsLike } from '../tool/tool.ts'
@@ -32,7 +32,7 @@ export interface JudgeOptions<Name extends string = string> {
   /** Tools to look things up. Default: none. */
   readonly tools?: ToolsLike
   readonly settings?: ModelSettings
-  readonly prices?: Prices
+  readonly silenceMs?: number
   readonly retry?: RetryPolicy
   readonly limits?: Limits
   readonly version?: string
@@ -59,7 +59,7 @@ const checks: Checks<JudgeOptions> = {
   description: unchecked,
   tools: unchecked,
   settings: unchecked,
-  prices: unchecked,
+  silenceMs: unchecked,
   retry: unchecked,
   limits: unchecked,
   version: unchecked,

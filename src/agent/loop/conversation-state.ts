@@ -23,7 +23,7 @@ import {
 } from '../../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../../edge/index.ts'
 import type { Context, Place } from '../../engine/index.ts'
-import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../../model/index.ts'
+import { estimateTokens, MessagesContent, type Message, type Model, type ToolMessage } from '../../model/index.ts'
 import type { WorkDeferrer } from '../tool/call-result.ts'
 import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
 import type { OutputCap } from './output-cap.ts'
@@ -60,6 +60,8 @@ export class ConversationState {
   ending: Exclude<Outcome, { readonly status: 'completed' }> | undefined
   /** Notes that later runs of the session see, too. */
   readonly feedback: string[] = []
+  /** Of chains of models: which one answered last. */
+  readonly answering = new Map<Model, number>()
   /** The last text of the model: the partial answer if a limit ends the work. */
   text = ''
   /** What its model calls used so far, as far as that is known: for the caps of the next ones. */

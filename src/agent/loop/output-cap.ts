@@ -59,9 +59,10 @@ export const givenCap = (settings: ModelSettings | undefined): OutputCap =>
 /** How many tokens of output the limits have room for. */
 function outputLeft({ price, limits, input, spent }: CapInput): number {
   const tokens = limits?.tokens === undefined ? Infinity : limits.tokens - spent.tokens - input
-  if (limits?.usd === undefined || price === undefined || price.outputPerMillion === 0) return Math.floor(tokens)
+  if (limits?.usd === undefined || price === undefined || price.usdPerMillionTokens.output === 0)
+    return Math.floor(tokens)
   const usd = limits.usd - spent.usd - (costOf({ input, output: 0 }, price) ?? 0)
-  return Math.floor(Math.min(tokens, (usd * 1_000_000) / price.outputPerMillion))
+  return Math.floor(Math.min(tokens, (usd * 1_000_000) / price.usdPerMillionTokens.output))
 }
 
 /** What is set aside for a call: its prompt, and the cap of its answer or what an answer usually has. */

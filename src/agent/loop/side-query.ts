@@ -15,7 +15,7 @@ import { outputRepairs, type ModelSetup } from './turn-loop.ts'
 import { modelSetup } from '../model-agent.ts'
 
 /** The model to ask, and the agent in whose name it answers. */
-export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry'>
+export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry' | 'silenceMs'>
 
 /** A question to a model. */
 export interface SideQuery {
@@ -37,7 +37,7 @@ const strayCalls = 1
  * none.
  */
 export function askSideQuery(
-  { agent, model, settings, retry }: ModelAccess,
+  { agent, model, settings, retry, silenceMs }: ModelAccess,
   ctx: Context,
   edge: Edge,
   { system, said, question, output, purpose }: SideQuery,
@@ -46,6 +46,7 @@ export function askSideQuery(
     model,
     ...(settings === undefined ? undefined : { settings }),
     ...(retry === undefined ? undefined : { retry }),
+    ...(silenceMs === undefined ? undefined : { silenceMs }),
   }
   const setup = modelSetup(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
   const { questionsTo: _questionsTo, ...leader } = edge.leader

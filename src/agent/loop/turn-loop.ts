@@ -58,6 +58,8 @@ export interface ModelSetup {
   readonly model: Model
   readonly settings: ModelSettings | undefined
   readonly retry: RetryPolicy | undefined
+  /** How long its model may send nothing. Milliseconds. Default: as its runtime says. */
+  readonly silenceMs?: number | undefined
   readonly outputSchema: Schema | undefined
   /** The limit of turns of one activation. The engine's account limits those of the whole tree. */
   readonly maxTurns: number

@@ -26,11 +26,20 @@ import { answerShape, callScope, type Charge } from '../../journal/index.ts'
 import {
   AnswerIds,
   argumentsProblem,
+  chainFrom,
+  costOf,
   estimateTokens,
+  fallbackReason,
   modelCallContent,
   mustAnswer,
+  nextLink,
+  priceIn,
+  priceOfModel,
+  type FallbackReason,
   type Model,
   type ModelAnswer,
+  type ModelLink,
+  type ModelPrice,
   type ModelRequest,
   type ModelSettings,
   type ToolCall,
@@ -41,6 +50,7 @@ import { noSuchTool } from '../approval/assessment.ts'
 import { knownOfTool, toldRefusal } from '../approval/known-work.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from './conversation-state.ts'
+import { modelRulesOf } from './model-rules.ts'
 import type { Prompt } from '../extensions/extension.ts'
 import { madeFor, repeatedResult } from './equal-calls.ts'
 import { givenCap, outputCapOf, reserveFor, spentWith, type OutputCap } from './output-cap.ts'
@@ -53,6 +63,7 @@ export interface ModelCaller {
   readonly model: Model
   readonly settings: ModelSettings | undefined
   readonly retry: RetryPolicy | undefined
+  readonly silenceMs?: number | undefined
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
   /** The purpose, if it is not a turn. Such an answer is not streamed. */
   readonly purpose?: 'summary' | 'choice'
@@ -77,30 +88,90 @@ type AskedModel = Extract<NonNullable<StepOptions['as']>, { readonly type: 'mode
 const plainCall: ModelCallOptions = { last: false, holds: answerShape(() => false) }
 const nothingChangeable: readonly never[] = []
 
-/** Calls the model once. Only the step itself retries. */
+/** Calls the model once. Only the step itself retries; of a chain, the next model is asked where one cannot answer. */
 export function askModel(
   asking: ModelCaller,
   state: ConversationState,
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt = state,
-  { last, holds, continues = false }: ModelCallOptions = plainCall,
+  options: ModelCallOptions = plainCall,
+): Promise<Outcome> {
+  const { chain } = asking.model
+  return chain === undefined
+    ? askOne(asking, state, turn, specs, prompt, options)
+    : askChain(chain, asking, state, turn, specs, prompt, options)
+}
+
+/** A model with another one behind it is not waited for longer than this. Milliseconds. */
+const patienceWithin = 30_000
+
+/**
+ * Asks the models of a chain in turn, each in a step of its own, with its own retries, reserve and record. The one that
+ * answered is the first to be asked the next time.
+ */
+async function askChain(
+  chain: readonly ModelLink[],
+  asking: ModelCaller,
+  state: ConversationState,
+  turn: Context,
+  specs: readonly ToolSpec[],
+  prompt: Prompt,
+  options: ModelCallOptions,
+): Promise<Outcome> {
+  const from = state.answering.get(asking.model) ?? 0
+  const order = chainFrom(chain, from)
+  let instead: Instead | undefined
+  for (let at = 0; ;) {
+    const { model } = order[at]!
+    const retry = at === order.length - 1 ? asking.retry : { maxWaitMs: patienceWithin, ...asking.retry }
+    const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, options, instead)
+    if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
+    const why = outcome.status === 'failed' ? fallbackReason(outcome.failure) : undefined
+    const next = why === undefined ? -1 : nextLink(order, at, why)
+    if (why === undefined || next < 0) return outcome
+    instead = { of: model.id, why }
+    at = next
+  }
+}
+
+/** Of a call of a later model of a chain: which one could not answer, and why. */
+interface Instead {
+  readonly of: string
+  readonly why: FallbackReason
+}
+
+function askOne(
+  asking: ModelCaller,
+  state: ConversationState,
+  turn: Context,
+  specs: readonly ToolSpec[],
+  prompt: Prompt,
+  { last, holds, continues = false }: ModelCallOptions,
+  instead?: Instead,
 ): Promise<Outcome> {
   if (state.ending !== undefined) return Promise.resolve(state.ending)
   const { model, agent, purpose } = asking
+  const rules = modelRulesOf(turn)
+  const price = priceOfModel(model, rules.prices)
+  // the turn was taken by the model that could not answer
+  const turns = instead === undefined ? 1 : 0
   const { messages } = prompt
   const changeable = (purpose === undefined ? state.hooks?.changeable : undefined) ?? nothingChangeable
-  const { reserve, settings, cap } = budgetOf(asking, state, specs, prompt)
+  const budget = budgetOf(asking, price, state, specs, prompt)
+  const { settings, cap } = budget
   state.cap = cap
+  const reserve = turns === 1 ? budget.reserve : { ...budget.reserve, turns }
   const as: Draft<AskedModel> = { type: 'model.requested', model: model.id, messages: messages.length }
   if (purpose !== undefined) as.purpose = purpose
   if (changeable.length > 0) as.changeable = changeable
   if (continues) as.continues = true
+  if (instead !== undefined) as.instead = instead
   const options: Draft<StepOptions> = {
     effect: 'model',
     as,
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
-    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer),
+    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer, turns),
     content: (sha256) =>
       modelCallContent(
         { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
@@ -110,9 +181,11 @@ export function askModel(
     holds,
   }
   if (asking.retry !== undefined) options.retry = asking.retry
+  // where nothing is counted, a rule that died half-way has cost nothing
+  if (!state.counts && model.isRule === true) options.isFree = true
   const ask = (io: StepIO): Promise<Json> => {
     // inside the step, so that older journals replay unchanged
-    if (state.edge.bounds.limits?.usd !== undefined && model.price === undefined)
+    if (state.edge.bounds.limits?.usd !== undefined && price === undefined)
       throw new FailureError(unpriced(agent, model))
     const request: Draft<ModelRequest> = withSignalOf(io, { messages, tools: specs, key: io.key })
     // a provider is told of a trace only where the caller has one
@@ -123,7 +196,12 @@ export function askModel(
     if (purpose === undefined && !changeable.includes('answer')) request.emit = emit
     if (settings !== undefined) request.settings = settings
     if (asking.outputSchema !== undefined) request.outputSchema = asking.outputSchema.json
-    return model.call(request).then((answer) => {
+    if (price !== undefined) request.price = price
+    const silenceMs = asking.silenceMs ?? rules.silenceMs
+    if (silenceMs !== undefined) request.silenceMs = silenceMs
+    const own = rules.prices && priceIn(rules.prices, model.id)
+    return model.call(request).then((given) => {
+      const answer = own === undefined ? given : priced(given, own)
       mustAnswer(answer, model.isRule === true)
       return ids.answer(answer) as unknown as Json
     })
@@ -163,18 +241,26 @@ async function waitForRoom(ctx: Context, waited: number): Promise<void> {
 const unpriced = (agent: string, { id }: Model): Failure =>
   failure(
     'budget.no-price',
-    `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with prices`,
+    `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with createRuntime({ prices })`,
     'validation',
   )
+
+/** An answer that says what was used, and not what that cost, of a model whose price this runtime knows. */
+function priced(answer: ModelAnswer, price: ModelPrice): ModelAnswer {
+  const { usage } = answer
+  const usd = usage === undefined || usage.usd !== undefined ? undefined : costOf(usage, price)
+  return usd === undefined ? answer : { ...answer, usage: { ...usage, usd } }
+}
 
 function modelCharge(
   agent: string,
   answer: ModelAnswer,
+  turns: number,
 ): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
-  const charge: Draft<Charge> = { turns: 1, tokens: used.input + used.output }
+  const charge: Draft<Charge> = { turns, tokens: used.input + used.output }
   if (used.usd !== undefined) charge.usd = used.usd
   return { usage, charge }
 }
@@ -182,6 +268,7 @@ function modelCharge(
 /** What is set aside for a call, and the settings that it is sent with: a budget may cap its answer. */
 function budgetOf(
   asking: ModelCaller,
+  price: ModelPrice | undefined,
   state: ConversationState,
   specs: readonly ToolSpec[],
   { tokens, settings = asking.settings }: Prompt,
@@ -189,14 +276,7 @@ function budgetOf(
   const { model } = asking
   if (!state.counts) return { reserve: oneTurn, settings, cap: givenCap(settings) }
   const { limits } = state.edge.bounds
-  const given = {
-    model,
-    price: model.price,
-    settings,
-    limits,
-    input: tokens + estimateTokens([], specs),
-    spent: state.spent,
-  }
+  const given = { model, price, settings, limits, input: tokens + estimateTokens([], specs), spent: state.spent }
   const cap = outputCapOf(given)
   return {
     reserve: reserveFor(cap, given),

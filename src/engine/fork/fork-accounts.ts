@@ -7,7 +7,7 @@ import { isWithin, type ActivationId } from '../../core/index.ts'
 import type { Charge, JournalEvent } from '../../journal/index.ts'
 import { Account, type AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
-import { reserveOf } from '../replay/operation.ts'
+import { isKnownUse, reserveOf } from '../replay/operation.ts'
 
 /** An entry of the fork's log. */
 export interface ForkEntry {
@@ -37,6 +37,8 @@ export function accountsIn(
       reserved.set(event.address, charge)
       for (const account of above(activation)) account.reserve(charge)
     }
+    if (event.type === 'step.attempt-failed' && event.charge !== undefined)
+      for (const account of above(activation)) account.spend(event.charge, isKnownUse(event))
     for (const address of endedBy(event, reserved)) {
       const actual = event.type === 'step.settled' ? event.charge : undefined
       for (const account of above(activation)) account.settle(reserved.get(address)!, actual)

@@ -7,13 +7,13 @@
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
 import type { Clock, Failure, Json, RunId } from '../../core/index.ts'
-import { encode, type StepSettled } from '../../journal/index.ts'
+import { encode, type AttemptFailed, type Charge, type StepSettled } from '../../journal/index.ts'
 import type { LivePart, PartListener } from '../port.ts'
-import { encodeEnd, type EffectsHost } from '../replay/effects.ts'
-import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
-import type { Operation } from '../replay/operation.ts'
+import { encodeEnd, type EffectsHost, type FollowedAttempt } from '../replay/effects.ts'
+import { mayLeave, noteHeld, noteWaiting, stoppedEnd } from '../replay/effect-gate.ts'
+import { isKnownUse, type Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
-import { enter, leave } from './run-accounts.ts'
+import { enter, leave, refusesRetry, spend } from './run-accounts.ts'
 import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 
 export class EffectDispatcher implements EffectsHost {
@@ -57,6 +57,10 @@ export class EffectDispatcher implements EffectsHost {
     this.#engine.touch(run)
   }
 
+  neverLeft(op: Operation): void {
+    noteWaiting(this.#engine.commands, op)
+  }
+
   /** The engine closes: what has not left by now will not. */
   noteUnreleased(ops: readonly Operation[]): void {
     for (const op of ops) noteHeld(this.#engine.commands, op)
@@ -83,9 +87,16 @@ export class EffectDispatcher implements EffectsHost {
     return (op.owner as LoadedActivation).run.caller.traceparent
   }
 
-  attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
-    const event = { type: 'step.attempt-failed', address: op.address, attempt, failure: what, delayMs } as const
-    this.#engine.commands.append(op.owner, event, this.#engine.clock.now())
+  attemptFailed(op: Operation, attempt: FollowedAttempt): void {
+    const { owner, address } = op
+    const event: AttemptFailed = { type: 'step.attempt-failed', address, ...attempt }
+    this.#engine.commands.append(owner, event, this.#engine.clock.now())
+    owner.noteAttempt(event)
+    if (event.charge !== undefined) spend(owner, event.charge, isKnownUse(event))
+  }
+
+  refusesRetry({ owner, reserved }: Operation, charge: Charge): Failure | undefined {
+    return reserved === undefined ? undefined : refusesRetry(owner, charge, reserved)
   }
 
   mayRetry(op: Operation): boolean {

@@ -8,7 +8,7 @@
 import { addUsage, runOf, type ActivationId, type Failure, type Usage } from '../../core/index.ts'
 import { isNotice, type Charge } from '../../journal/index.ts'
 import type { RunUsage } from '../port.ts'
-import { reserveFor, type Account } from '../replay/account.ts'
+import { reserveFor, retryRefusal, type Account } from '../replay/account.ts'
 import type { Owner } from '../replay/operation.ts'
 import { runUsage } from '../run-row.ts'
 import type { EngineState } from './engine-state.ts'
@@ -28,6 +28,15 @@ export const reserve = (owner: Owner, charge: Charge): Failure | undefined =>
 /** Ends a reservation with what was really used; undefined: unknown, so the reserve is spent. */
 export function settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
   for (const account of owner.birth.accounts) account.settle(reserved, actual)
+}
+
+/** Why a step that has used this has no room for another attempt; undefined if it has. */
+export const refusesRetry = (owner: Owner, charge: Charge, reserved: Charge): Failure | undefined =>
+  retryRefusal(owner.id, owner.birth.accounts, charge, reserved)
+
+/** Counts what an attempt used that another one follows. */
+export function spend(owner: Owner, charge: Charge, isKnown: boolean): void {
+  for (const account of owner.birth.accounts) account.spend(charge, isKnown)
 }
 
 /**

@@ -97,6 +97,20 @@ export class Account {
     this.#changed()
   }
 
+  /** Counts what an attempt used that another one follows. What is set aside for the step stays set aside. */
+  spend(charge: Charge, isKnown: boolean): void {
+    for (const d of dimensions) this.#spent[d] += charge[d] ?? 0
+    if (!isKnown) this.#unknown++
+    this.#changed()
+  }
+
+  /** The first limit that has no room for this beside everything that is set aside, the turns not looked at. */
+  overdrawn(charge: Charge): Dimension | undefined {
+    return this.#limited.find(
+      (d) => d !== 'turns' && this.#spent[d] + this.#reserved[d] + (charge[d] ?? 0) > this.limits[d]!,
+    )
+  }
+
   /**
    * An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the
    * first and there is a limit.
@@ -191,6 +205,36 @@ export function reserveFor(
   const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
   return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
 }
+
+/**
+ * Why a step may not be attempted again: what its attempts have used, `charge`, leaves no room for what is set aside for
+ * it. `later` among the details, as in `reserveFor`. Undefined: it may.
+ */
+export function retryRefusal(
+  activation: ActivationId,
+  accounts: readonly Account[],
+  charge: Charge,
+  reserved: Charge,
+): Failure | undefined {
+  const limit = (account: Account): Dimension | undefined => account.overdrawn(charge)
+  const account = accounts.find((each) => limit(each) !== undefined)
+  if (account === undefined) return undefined
+  const over = limit(account)!
+  const max = account.limits[over]!
+  const details = { limit: over, activation: account.activation, max }
+  const both = { tokens: sum(charge.tokens, reserved.tokens), usd: sum(charge.usd, reserved.usd) }
+  const whose = account.activation === activation ? 'its own' : `the ${over} limit of a leader`
+  if (accounts.every((each) => each.mayFit(both))) {
+    const message = `the limit of ${max} ${over} has no room for another attempt until what is under way has ended`
+    return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
+  }
+  const message = account.limits.shares?.includes(over)
+    ? shareUsedUp(max, over)
+    : `the limit of ${max} ${over} is reached (${whose}): attempts that failed count, and another one has no room`
+  return failure('budget.exceeded', message, 'budget', { details })
+}
+
+const sum = (a = 0, b = 0): number => a + b
 
 /**
  * The turns of one activation of an agent by model whose limits say nothing of them: so many it takes at most, wherever

@@ -36,6 +36,7 @@ import {
   type ActivationSummed,
   type ArrivalEvent,
   type AskOpened,
+  type AttemptFailed,
   type CancelReceived,
   type Charge,
   type CommandEvent,
@@ -147,6 +148,7 @@ export class Activation implements Owner, Verbs {
     this.clock = birth.at
     this.since = host.now()
     this.seeds = this.#log.seeds = seedsOf(birth)
+    this.#log.copiedTo = birth.copied?.at(-1)?.seq ?? 0
     this.#earlier = birth.earlier && new EarlierWork(birth.agent, birth.earlier)
   }
 
@@ -158,11 +160,16 @@ export class Activation implements Owner, Verbs {
     this.#log.fold(seq, at, event)
     this.seq = seq + 1
     if (event.type === 'agent.moved') this.version = event.to
+    if (event.type === 'step.attempt-failed') this.noteAttempt(event)
     if (event.type !== 'activation.restarted') return
     this.version = event.before?.version ?? this.version
     this.usage = this.#log.spent
     this.#failed = FailedWorkers.of(event.before ?? {})
     if (at > this.clock) this.clock = at
+  }
+
+  noteAttempt({ usage = none }: AttemptFailed): void {
+    this.usage = addUsage(this.usage, usage)
   }
 
   get replaying(): boolean {

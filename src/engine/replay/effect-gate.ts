@@ -8,14 +8,30 @@
  */
 import type { StepSettled } from '../../journal/index.ts'
 import type { ActivationHost } from '../activation-host.ts'
-import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
 
 /**
  * Notes that an effect is held. For a `once` effect it is recorded, so that the next process need not ask whether it
- * happened.
+ * happened; for a model call, so that it need not be counted as one that may have been made.
  */
 export function noteHeld(host: ActivationHost, op: Operation): void {
-  if (op.effect !== 'once' || op.held || op.left || op.owner.outcome !== undefined || host.inFlight(op)) return
+  if (
+    (op.effect !== 'once' && op.model === undefined) ||
+    op.held ||
+    op.left ||
+    op.owner.outcome !== undefined ||
+    host.inFlight(op)
+  )
+    return
+  recordHeld(host, op)
+}
+
+/** The same of a call that waits for its turn among those of its model: its next attempt has not left. */
+export function noteWaiting(host: ActivationHost, op: Operation): void {
+  if (!op.held && !op.isOut && op.owner.outcome === undefined) recordHeld(host, op)
+}
+
+function recordHeld(host: ActivationHost, op: Operation): void {
   op.held = true
   host.append(op.owner, { type: 'effect.held', address: op.address }, host.now())
 }
@@ -32,7 +48,7 @@ export function mayLeave(host: ActivationHost, op: Operation): boolean {
 
 /** The end of a step that was stopped before it was let out, or while it was not out. */
 export function stoppedEnd(op: Operation): StepSettled {
-  const charge = op.reserved !== undefined && neverLeft(op) ? { charge: nothingUsed } : {}
+  const charge = op.reserved !== undefined && nothingOut(op) ? { charge: nothingUsed } : {}
   const lost = lostUsage(op)
   const usage = lost.length === 0 ? {} : { usage: lost }
   return {

@@ -38,15 +38,17 @@ import {
   traceparentOf,
   type Usage,
   usageRow,
+  usedByFailure,
+  type UsedByFailure,
   writingProblem,
   ChurnMap,
 } from '../../core/index.ts'
-import { decode, type Charge, type StepSettled } from '../../journal/index.ts'
-import { backoff, retryDefaults } from '../backoff.ts'
+import { decode, type AttemptFailed, type Charge, type StepSettled } from '../../journal/index.ts'
+import { backoff, rateLimitAttempts, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { isDelta, ShownText } from '../live-part.ts'
-import { hasConsequences, lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { hasConsequences, lostCall, lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -55,7 +57,9 @@ export interface EffectsHost {
   /** The `traceparent` of the caller of its run. Absent: the run has a trace of its own. */
   callersTrace?(op: Operation): string | undefined
   /** An attempt failed and another follows. */
-  attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void
+  attemptFailed(op: Operation, attempt: FollowedAttempt): void
+  /** Why there is no room for another attempt of a step whose attempt has used this; undefined: there is. */
+  refusesRetry?(op: Operation, charge: Charge): Failure | undefined
   /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
   mayRetry(op: Operation): boolean
   /** Asks the store who holds the run, where `mayRetry` refuses only because that is not known for sure. */
@@ -66,11 +70,16 @@ export interface EffectsHost {
    */
   waits?(op: Operation, waiting: boolean): void
   ended(op: Operation, event: StepSettled): void
+  /** The engine closes, and it has waited for its turn until now. */
+  neverLeft?(op: Operation): void
   /** The effect was called back before its end: it is to be let out again. */
   calledBack(op: Operation): void
   /** `offset`: as in `LivePart`. */
   part(op: Operation, attempt: number, part: Json, offset?: number): void
 }
+
+/** An attempt that another one follows. */
+export type FollowedAttempt = Omit<AttemptFailed, 'type' | 'address'>
 
 /** How long one attempt may take if it sets no timeout. Milliseconds of real time; `Infinity`: no limit. */
 export interface Deadlines {
@@ -83,13 +92,23 @@ export interface Deadlines {
    * Default 300,000: 5 minutes.
    */
   readonly functionMs?: number
+  /**
+   * How long a model may send nothing after the first part of its answer, where its agent says nothing of it; before the
+   * first part, five times as long. Default 120,000: two minutes.
+   */
+  readonly silenceMs?: number
 }
 
 /** The default deadlines. */
-export const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
+export const defaultDeadlines: Required<Deadlines> = {
+  modelMs: 1_800_000,
+  toolMs: 3_600_000,
+  functionMs: 300_000,
+  silenceMs: 120_000,
+}
 
 /** Which of the deadlines holds for a step; undefined: it is code's own, and takes as long as it takes. */
-function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | undefined {
+function deadlineOf({ type, effect, options }: Operation): Exclude<keyof Deadlines, 'silenceMs'> | undefined {
   if (type === 'model.requested') return 'modelMs'
   if (type === 'tool.called') return effect === 'once' ? undefined : 'toolMs'
   return options?.isFunction === true ? 'functionMs' : undefined
@@ -104,6 +123,24 @@ function attemptsOf({ effect, options = {} }: Operation): number {
   if (effect === 'once' || (declared === undefined && retry === undefined)) return 1
   return retry?.attempts ?? retryDefaults.attempts
 }
+
+/**
+ * Whether another attempt follows a failed one. A provider that limits the rate of calls has done nothing wrong: it is
+ * asked more often. One that asks for a longer wait than the step may take is not waited for.
+ */
+function mayTryAgain(op: Operation, attempt: number, what: Failure): boolean {
+  const { retry } = op.options ?? {}
+  if (!what.retryable || (what.retryAfterMs ?? 0) > (retry?.maxWaitMs ?? Infinity)) return false
+  const most = attemptsOf(op)
+  const isLimited = op.model !== undefined && what.class === 'rate-limit' && retry?.attempts === undefined
+  return attempt < (isLimited ? Math.max(most, rateLimitAttempts) : most)
+}
+
+/** A budget has no room for another attempt: why one was wanted is told with it. */
+const afterAttempt = (refused: Failure, { code, message }: Failure): Failure => ({
+  ...refused,
+  details: { ...refused.details, after: { code, message } },
+})
 
 /** Why an attempt is given up: what of which agent, and where a default is changed. */
 function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines | undefined): FailureError {
@@ -218,9 +255,52 @@ class StepAttempt implements StepIO {
 type EffectUse = { charge?: Charge; usage?: Usage }
 /** What a cancelled effect used. */
 const lost = (op: Operation): EffectUse => {
-  if (neverLeft(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
+  if (nothingOut(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
   const usage = lostUsage(op)
   return usage.length === 0 ? {} : { usage }
+}
+
+/** What is not yet known of a model call whose process has ended, or that was called back. */
+const lostAttempt = failure(
+  'model.lost',
+  'the process ended, or the run was paused, while this call was under way; whether it was answered is not known',
+  'transport',
+)
+
+/** What of a failed attempt of a model call is known to have been used; of anything else, nothing. */
+const usedByAttempt = (op: Operation, thrown: unknown, what: Failure, isLate: boolean): UsedByFailure | undefined =>
+  op.model === undefined ? undefined : (usedByFailure(thrown, what) ?? (isLate ? 'unknown' : undefined))
+
+/**
+ * What counts of an attempt on the budgets: its tokens and dollars, those that were set aside where they are not known.
+ * The turn stays set aside for the step.
+ */
+function chargeOf({ reserved = {} }: Operation, used: UsedByFailure): Charge {
+  const told = typeof used === 'string' ? undefined : used
+  const isTold = told?.input !== undefined && told.output !== undefined
+  const tokens = isTold ? told.input + told.output : reserved.tokens
+  const usd = told?.usd ?? reserved.usd
+  return { ...(tokens === undefined ? {} : { tokens }), ...(usd === undefined ? {} : { usd }) }
+}
+
+/** The usage and the charge of a failed attempt. */
+function attemptUse(op: Operation, used: UsedByFailure | undefined): EffectUse {
+  if (used === undefined || used === 'nothing' || op.model === undefined) return {}
+  const usage = used === 'unknown' ? lostCall(op.owner, op.model) : [usageRow(op.owner.birth.agent, op.model, used)]
+  const charge = chargeOf(op, used)
+  return Object.keys(charge).length === 0 ? { usage } : { usage, charge }
+}
+
+/** The same of the last attempt, with which the step ends: its turn counts, and nothing stays set aside. */
+function lastUse(op: Operation, used: UsedByFailure | undefined): EffectUse {
+  const { reserved } = op
+  if (used === undefined || op.model === undefined) return {}
+  if (used === 'nothing')
+    return reserved === undefined ? {} : { charge: { ...nothingUsed, turns: reserved.turns ?? 0 } }
+  const { usage } = attemptUse(op, used)
+  // an absent charge settles at what was set aside
+  if (used === 'unknown' || reserved === undefined) return { usage: usage! }
+  return { usage: usage!, charge: { turns: reserved.turns ?? 0, ...chargeOf(op, used) } }
 }
 type ReportedUse = ReturnType<NonNullable<StepOptions['settle']>> | undefined
 
@@ -298,13 +378,31 @@ export class Effects {
         givenUp: false,
       }
       this.#flights.set(key, started)
-      this.#attempt(started, op.attempts + 1)
+      const refused = this.#countLost(op)
+      if (refused === undefined) this.#attempt(started, op.attempts + 1)
+      else this.#end(started, failed(refused), op.attempts, {})
       return
     }
     op.left = flight.op.left
+    op.isOut = flight.op.isOut
     flight.op = op
     if (flight.pass?.waiting === true) this.#host.waits?.(op, true)
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
+  }
+
+  /**
+   * A model call that left before, from here or from another process, and whose answer nobody has seen: it counts as a
+   * call of unknown usage. Returns why there is no room to make it again.
+   */
+  #countLost(op: Operation): Failure | undefined {
+    const wasOut = op.isOut && this.#host.clock.now() >= op.outFrom
+    op.isOut = false
+    if (op.model === undefined || !wasOut || op.options?.isFree === true) return undefined
+    const used = attemptUse(op, 'unknown')
+    const refused = used.charge && this.#host.refusesRetry?.(op, used.charge)
+    const attempt = { attempt: op.attempts + 1, failure: lostAttempt, delayMs: 0, lost: true } as const
+    this.#host.attemptFailed(op, refused === undefined ? { ...attempt, ...used } : { ...attempt, usage: used.usage! })
+    return refused
   }
 
   /** The end of a step is committed: its record here is dropped. True if it had consequences. */
@@ -388,7 +486,10 @@ export class Effects {
     const repeatable = [...this.#flights.values()].filter(
       ({ event, op }) => event === undefined && op.effect !== 'once',
     )
-    for (const flight of repeatable) flight.backingOff?.()
+    for (const flight of repeatable) {
+      if (flight.pass?.waiting === true) this.#host.neverLeft?.(flight.op)
+      flight.backingOff?.()
+    }
     for (const flight of repeatable) {
       flight.grace?.()
       flight.pass?.end('other')
@@ -462,6 +563,7 @@ export class Effects {
     const { op } = flight
     const host = this.#host
     op.left = true
+    op.isOut = true
     const io = new StepAttempt(host, flight, attempt)
     flight.io = io
     this.#armDeadline(flight, attempt)
@@ -568,11 +670,17 @@ export class Effects {
       codes[op.type] ?? 'agent.failed',
     )
     flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
-    if (!what.retryable || attempt >= attemptsOf(op)) {
-      const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
-      return this.#end(flight, failed(told), attempt, reason === thrown ? {} : lost(op))
-    }
-    this.#again(flight, attempt, what, backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs))
+    const used = usedByAttempt(op, thrown, what, reason !== thrown)
+    const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
+    if (!mayTryAgain(op, attempt, what)) return this.#end(flight, failed(told), attempt, lastUse(op, used))
+    const use = attemptUse(op, used)
+    const refused = use.charge && this.#host.refusesRetry?.(op, use.charge)
+    if (refused !== undefined) return this.#end(flight, failed(afterAttempt(refused, told)), attempt, lastUse(op, used))
+    this.#again(
+      flight,
+      { attempt, failure: what, ...use },
+      backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs),
+    )
   }
 
   /** An attempt is over: its text is not shown to new readers. */
@@ -581,11 +689,13 @@ export class Effects {
     flight.io = undefined
   }
 
-  #again(flight: Flight, attempt: number, what: Failure, delayMs: number): void {
+  #again(flight: Flight, failedAttempt: Omit<FollowedAttempt, 'delayMs'>, delayMs: number): void {
     const host = this.#host
+    const { attempt } = failedAttempt
     flight.op.attempts = attempt
+    flight.op.isOut = false
     this.#leave(flight)
-    host.attemptFailed(flight.op, attempt, what, delayMs)
+    host.attemptFailed(flight.op, { ...failedAttempt, delayMs })
     flight.backingOff = this.#after(delayMs, () => {
       flight.backingOff = undefined
       flight.abort = new LazyAbortController()
@@ -602,6 +712,7 @@ export class Effects {
     used: EffectUse = outcome.status === 'cancelled' ? lost(flight.op) : {},
   ): void {
     if (flight.event !== undefined) return
+    flight.op.isOut = false
     this.#leave(flight)
     this.#callOffDeadline(flight)
     flight.backingOff?.()

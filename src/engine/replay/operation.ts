@@ -17,6 +17,7 @@ import {
 } from '../../core/index.ts'
 import type {
   ArrivalEvent,
+  AttemptFailed,
   Charge,
   CommandEvent,
   Copied,
@@ -68,6 +69,8 @@ export interface Owner {
    * inbox row that is used up by it.
    */
   arrive(event: ArrivalEvent, text?: string, row?: string): void
+  /** An attempt of one of its effects has failed, and is recorded: what it used counts. */
+  noteAttempt(event: AttemptFailed): void
 }
 
 /** One operation of one activation. */
@@ -103,6 +106,10 @@ export interface Operation {
   attempts: number
   /** This process has let an attempt out. */
   left: boolean
+  /** An attempt has left, perhaps from another process, and nobody knows its end. */
+  isOut: boolean
+  /** The attempt that another process may have let out left at the earliest then. Milliseconds since 1970. */
+  outFrom: number
   /** The journal says of this `once` effect that it has not been let out since it was asked for (`effect.held`). */
   held: boolean
   /** An unanswered "did this happen?" of a `once` effect: its round. */
@@ -135,6 +142,10 @@ export interface RecordedCommand {
   readonly event: CommandEvent
   ended: boolean
   attempts: number
+  /** An attempt may have left whose end is not recorded. */
+  isOut: boolean
+  /** At the earliest then: before that it waited after a failed attempt. Milliseconds since 1970. */
+  outFrom: number
   held: boolean
   doubt: number | undefined
   rounds: number
@@ -173,6 +184,8 @@ export function openOperation(
     refused: event.op === 'step' || event.op === 'worker' ? event.refused : undefined,
     attempts: known?.attempts ?? 0,
     left: false,
+    isOut: known !== undefined && known.isOut && !known.held,
+    outFrom: known?.outFrom ?? 0,
     held: known?.held ?? false,
     doubt: known?.doubt,
     rounds: known?.rounds ?? 0,
@@ -215,9 +228,16 @@ export const modelOf = (event: StepOpened): string | undefined =>
 export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
   model === undefined ? [] : [usageRow(birth.agent, model, undefined)]
 
-/** The same of an operation; nothing if it never left. */
+/** Whether it is known what the attempt used that this event tells of. */
+export const isKnownUse = ({ usage = [] }: { readonly usage?: Usage }): boolean =>
+  usage.every(({ unknown }) => unknown === 0)
+
+/** Nothing of it is out whose use is not counted: it never left, or its last attempt has failed and is recorded. */
+export const nothingOut = (op: Operation): boolean => neverLeft(op) || (op.model !== undefined && !op.isOut)
+
+/** The same of an operation; nothing if nothing of it is out. */
 export const lostUsage = (op: Operation): Usage =>
-  op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model)
+  op.refused !== undefined || nothingOut(op) ? [] : lostCall(op.owner, op.model)
 
 /** The outcome of a worker whose agent is not registered. */
 export const notRegistered = (agent: string): Outcome =>

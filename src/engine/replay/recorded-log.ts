@@ -29,10 +29,12 @@ export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' 
 /** How and when a pause was asked for, whether nothing is out any more, and whether a human has the run. */
 export type Pausing = { readonly event: RunPausing; readonly at: number; reached: boolean; takenOver: boolean }
 
-const newKnown = (event: CommandEvent): RecordedCommand => ({
+const newKnown = (event: CommandEvent, isOut = true): RecordedCommand => ({
   event,
   ended: false,
   attempts: 0,
+  isOut,
+  outFrom: 0,
   held: false,
   doubt: undefined,
   rounds: 0,
@@ -66,6 +68,10 @@ export class RecordedLog {
   open: readonly RecordedCommand[] = none
   outcome: Outcome | undefined
   usage: Usage = none
+  /** Of a forked run: entries before this position are copied, and what was out then is not of this run. */
+  copiedTo = 0
+  /** Usage of attempts of this segment that others have followed. */
+  attempted: Usage = none
   /** Usage of what ended in former segments. */
   spent: Usage = none
   cancelled = false
@@ -111,7 +117,8 @@ export class RecordedLog {
     if (isArrival(event)) this.#arrival(event, at, seq)
     else if (isCommand(event)) {
       const isPlain = event.op === 'fact' || event.op === 'send'
-      const known = isPlain ? ((this.#plain ??= {})[event.op] ??= newKnown(event)) : newKnown(event)
+      const isOut = seq >= this.copiedTo
+      const known = isPlain ? ((this.#plain ??= {})[event.op] ??= newKnown(event)) : newKnown(event, isOut)
       ;(this.#known ??= new Map()).set(event.address, known)
       if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
       if (event.op === 'ask') this.asked = true
@@ -158,7 +165,10 @@ export class RecordedLog {
         this.beginSegment(event.segment, event.state, event.open, event.unread, at, seq)
         break
       case 'step.attempt-failed':
-        if (known !== undefined) known.attempts = event.attempt
+        this.attempted = addUsage(this.attempted, event.usage ?? [])
+        if (known === undefined) break
+        if (event.lost !== true) known.attempts = event.attempt
+        known.outFrom = at + event.delayMs
         break
       case 'effect.in-doubt':
         if (known !== undefined) known.doubt = known.rounds = event.round
@@ -200,13 +210,15 @@ export class RecordedLog {
     for (const past of this.#past ?? none)
       if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
         this.spent = addUsage(this.spent, past.event.usage)
-    this.spent = addUsage(this.spent, lost)
+    this.spent = addUsage(addUsage(this.spent, this.attempted), lost)
+    this.attempted = none
   }
 
   /** What an entry says of everything before it, whether that was read or not. */
   #goOn({ usage = [], begun }: Before, unread: readonly ArrivalEvent[]): void {
     const ended = new Set(unread.flatMap((event) => ('address' in event ? [event.address] : [])))
     this.spent = usage
+    this.attempted = none
     // what was asked before is not known here
     this.asked = true
     this.open = begun.map((event) => ({ ...newKnown(event), ended: ended.has(event.address) }))

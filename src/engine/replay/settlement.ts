@@ -30,7 +30,7 @@ import {
   lostCall,
   lostUsage,
   modelOf,
-  neverLeft,
+  nothingOut,
   nothingUsed,
   reserveOf,
   type Operation,
@@ -158,7 +158,7 @@ export function settleOpen(
   abandoned: readonly StepOpened[],
 ): void {
   for (const op of operations)
-    if (op.reserved !== undefined && !op.endRecorded) settle(op.reserved, neverLeft(op) ? nothingUsed : undefined)
+    if (op.reserved !== undefined && !op.endRecorded) settle(op.reserved, nothingOut(op) ? nothingUsed : undefined)
   for (const event of abandoned) {
     const reserved = reserveOf(event)
     if (reserved !== undefined) settle(reserved, undefined)

@@ -154,6 +154,11 @@ export interface ModelRequested extends StepCommand, Keyed {
   readonly messages: number
   /** Its purpose, if it is not the next turn of its agent: then the answer is no message of the agent. */
   readonly purpose?: 'summary' | 'choice'
+  /** Of a later model of a chain: which one could not answer, and why. */
+  readonly instead?: {
+    readonly of: string
+    readonly why: 'down' | 'limited' | 'denied' | 'too-large' | 'slow' | 'refused'
+  }
   /**
    * What middlewares of its agent may still change: this answer, the results of its calls, the end of the agent. Each
    * is said only after they have run.
@@ -383,6 +388,12 @@ export interface AttemptFailed {
   readonly attempt: number
   readonly failure: Failure
   readonly delayMs: number
+  /** Of a model call: what this attempt used, as far as it is known. Absent: nothing. */
+  readonly usage?: Usage
+  /** What of this attempt counts on the budgets above, besides what is set aside for the next one. Absent: nothing. */
+  readonly charge?: Charge
+  /** Its process ended, or it was called back, while it was under way: it does not count as one of the attempts. */
+  readonly lost?: true
 }
 /** A `once` effect was in flight when its process ended. It may have happened; an operator must say. */
 export interface EffectInDoubt {

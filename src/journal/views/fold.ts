@@ -311,6 +311,7 @@ function foldNote(
     }
     case 'step.attempt-failed': {
       here.failedAttempts++
+      here.usage = addUsage(here.usage, event.usage ?? [])
       const { address, attempt, failure, delayMs } = event
       fold.failedAttempts.push({ activation, address, attempt, failure, delayMs, at })
       return

@@ -137,9 +137,17 @@ function activationView(
 
 const isNoticeWork = (event: IndexedOperation['event']): boolean => event.op === 'worker' && event.purpose === 'notice'
 
-function openOperation({ event, since, failedAttempts, inDoubt }: IndexedOperation): OpenOperation {
+function openOperation({ event, since, failedAttempts, nextAttempt, inDoubt }: IndexedOperation): OpenOperation {
   const { kind, name } = kindOf(event)
-  return { kind, name, address: event.address, since, failedAttempts, inDoubt }
+  return {
+    kind,
+    name,
+    address: event.address,
+    since,
+    failedAttempts,
+    ...(nextAttempt === undefined ? {} : { nextAttempt: { ...nextAttempt } }),
+    inDoubt,
+  }
 }
 
 /** What an open operation is, and what it is called. */

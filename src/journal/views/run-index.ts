@@ -34,6 +34,8 @@ export interface IndexedOperation {
   /** Milliseconds since 1970. */
   readonly since: number
   failedAttempts: number
+  /** After a failed attempt: when the next one leaves, and the code of the failure. */
+  nextAttempt: { readonly at: number; readonly after: string } | undefined
   /** It is not known whether the effect happened; an operator must say. */
   inDoubt: boolean
 }
@@ -165,7 +167,7 @@ export class RunIndex {
       case 'timer.set':
       case 'interrupt.raised':
       case 'approval.requested':
-        here.open.set(event.address, { event, since: at, failedAttempts: 0, inDoubt: false })
+        here.open.set(event.address, { event, since: at, failedAttempts: 0, nextAttempt: undefined, inDoubt: false })
         if (event.type === 'worker.started' && event.apart === true && event.refused === undefined)
           this.#outline(here, event, at)
         return nothing
@@ -190,7 +192,13 @@ export class RunIndex {
       case 'plan.created':
         this.teams.add(here)
         return nothing
-      case 'step.attempt-failed':
+      case 'step.attempt-failed': {
+        const operation = here.open.get(event.address)
+        if (operation === undefined) return nothing
+        operation.failedAttempts++
+        operation.nextAttempt = event.lost === true ? undefined : { at: at + event.delayMs, after: event.failure.code }
+        return nothing
+      }
       case 'effect.in-doubt':
       case 'effect.cleared':
       case 'replay.resolved':
@@ -204,11 +212,9 @@ export class RunIndex {
 
 function note(
   operation: IndexedOperation | undefined,
-  type: 'step.attempt-failed' | 'effect.in-doubt' | 'effect.cleared' | 'replay.resolved',
+  type: 'effect.in-doubt' | 'effect.cleared' | 'replay.resolved',
 ): void {
-  if (operation === undefined) return
-  if (type === 'step.attempt-failed') operation.failedAttempts++
-  else operation.inDoubt = type === 'effect.in-doubt'
+  if (operation !== undefined) operation.inDoubt = type === 'effect.in-doubt'
 }
 
 function close({ open }: IndexedActivation, address: string): readonly IndexedOperation[] {

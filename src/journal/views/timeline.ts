@@ -124,7 +124,7 @@ function change(fold: TimelineFold, { event, at, activation, position }: Recorde
     case 'ask.settled':
       return end(fold, position, bar, at, event.outcome)
     case 'step.attempt-failed':
-      bar.span.attempts = event.attempt + 1
+      bar.span.attempts = event.attempt + (event.lost === true ? 0 : 1)
       return changed(fold, position, bar)
     case 'effect.in-doubt':
       bar.span.status = 'in-doubt'

@@ -18,6 +18,11 @@ export interface OpenOperation {
   readonly since: number
   /** For an effect: how many of its attempts have failed. */
   readonly failedAttempts: number
+  /**
+   * For an effect: its last attempt has failed with this code, and the next one leaves at this moment, which its backoff
+   * or its provider has set. Once that has passed, the attempt is under way. Absent: no attempt has failed.
+   */
+  readonly nextAttempt?: { readonly at: number; readonly after: string }
   /** For an effect: it may have happened, and an operator must say (`run.control.settleDoubt`). */
   readonly inDoubt: boolean
 }

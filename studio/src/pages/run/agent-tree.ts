@@ -121,7 +121,14 @@ const effects: ReadonlySet<Open['kind']> = new Set(['model', 'tool', 'step'])
 const limitText = ({ limit, max }: { readonly limit: 'tokens' | 'usd'; readonly max: number }): string =>
   limit === 'usd' ? `$${max}` : `${max} tokens`
 
-const retried = ({ failedAttempts }: Open): string => (failedAttempts === 0 ? '' : `, attempt ${failedAttempts + 1}`)
+const retried = ({ failedAttempts, nextAttempt }: Open): string => {
+  if (failedAttempts === 0) return ''
+  const wait = nextAttempt === undefined ? '' : ` not before ${timeOf(nextAttempt.at)} (${nextAttempt.after})`
+  return `, attempt ${failedAttempts + 1}${wait}`
+}
+
+/** The time of day, to the second. */
+const timeOf = (at: number): string => new Date(at).toLocaleTimeString([], { hour12: false })
 
 const sayings: Readonly<Record<Open['kind'], (open: Open, more: string) => Omit<Doing, 'since'>>> = {
   approval: (_, more) => ({ kind: 'human', text: `waits for an approver's decision${more}` }),
