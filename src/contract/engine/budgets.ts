@@ -171,8 +171,9 @@ export const budgetCases: readonly Play[] = [
       await stage.drive()
       const run = await stage.start('lead')
       await stage.question(run)
+      const begun = wait.attempts.length
       await stage.restart('kill')
-      await until('they are out again', () => wait.waiting >= 2)
+      await until('they are out again', () => wait.attempts.length === begun + 2)
       await stage.post({ type: 'cancel', run, reason: 'enough' })
       const { outcome, usage } = await stage.engine.outcome(run)
       assert.equal(outcome.status, 'cancelled')
