@@ -24,12 +24,12 @@ export const asksTheSame = (one: Omit<ToolCall, 'id'>, other: Omit<ToolCall, 'id
 
 /** The ids of one answer, beside those of its conversation. `key`: of its step. */
 export class AnswerIds {
-  readonly #conversation: () => Iterable<Message>
+  readonly #isTaken: (id: string) => boolean
   readonly #key: string
-  #taken: Set<string> | undefined
 
-  constructor(conversation: () => Iterable<Message>, key: string) {
-    this.#conversation = conversation
+  /** `isTaken`: whether a call of the conversation has this id. */
+  constructor(isTaken: (id: string) => boolean, key: string) {
+    this.#isTaken = isTaken
     this.#key = key
   }
 
@@ -45,6 +45,7 @@ export class AnswerIds {
     // a model of one's own may answer anything: what is wrong with it is for the turn to say
     const calls = (answer as Partial<ModelAnswer> | null)?.calls as readonly ToolCall[] | null | undefined
     if (calls === undefined || calls === null || calls.length === 0) return answer
+    if (calls.length === 1 && !this.#isTaken(calls[0]!.id)) return answer
     const { reasoning } = answer
     const kept: ToolCall[] = []
     const ids = new Map<string, string>()
@@ -62,19 +63,17 @@ export class AnswerIds {
   }
 
   #free(id: string): string {
-    this.#taken ??= callIdsIn(this.#conversation())
-    return this.#taken.has(id) ? madeId(this.#key, id) : id
+    return this.#isTaken(id) ? madeId(this.#key, id) : id
   }
 }
 
-function callIdsIn(messages: Iterable<Message>): Set<string> {
-  const ids = new Set<string>()
-  for (const message of messages) {
-    if (message.role === 'tool') ids.add(message.callId)
-    else if (message.role === 'assistant') for (const { id } of message.calls ?? []) ids.add(id)
-  }
-  return ids
-}
+/** The ids of the calls that a message makes or answers. */
+export const callIdsOf = (message: Message): readonly string[] =>
+  message.role === 'tool'
+    ? [message.callId]
+    : message.role === 'assistant'
+      ? (message.calls ?? []).map(({ id }) => id)
+      : []
 
 const renamed = ({ parts, ...rest }: Reasoning, ids: ReadonlyMap<string, string>): Reasoning => ({
   ...rest,

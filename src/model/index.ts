@@ -1,6 +1,6 @@
 /** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
 export { argumentsProblem } from './answer.ts'
-export { AnswerIds, asksTheSame } from './call-ids.ts'
+export { AnswerIds, asksTheSame, callIdsOf } from './call-ids.ts'
 export { isWhole, mustAnswer } from './finish.ts'
 export { tooLongHint } from './faults.ts'
 export { leastOutputLimit, outputLimitOf } from './output-limits.ts'

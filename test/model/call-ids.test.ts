@@ -36,7 +36,7 @@ describe('a prompt', () => {
 })
 
 describe('an answer', () => {
-  const ids = (key = 'k'): AnswerIds => new AnswerIds(() => [said('a'), result('a')], key)
+  const ids = (key = 'k'): AnswerIds => new AnswerIds((id) => id === 'a', key)
 
   test('keeps ids that are free, and gets the same others in every attempt', () => {
     const free = answer({ id: 'b', name: 'act', input: {} })

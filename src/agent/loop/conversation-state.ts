@@ -23,7 +23,14 @@ import {
 } from '../../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../../edge/index.ts'
 import type { Context, Place } from '../../engine/index.ts'
-import { estimateTokens, MessagesContent, type Message, type Model, type ToolMessage } from '../../model/index.ts'
+import {
+  callIdsOf,
+  estimateTokens,
+  MessagesContent,
+  type Message,
+  type Model,
+  type ToolMessage,
+} from '../../model/index.ts'
 import type { WorkDeferrer } from '../tool/call-result.ts'
 import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
 import type { OutputCap } from './output-cap.ts'
@@ -76,6 +83,8 @@ export class ConversationState {
   /** Ids of the calls of unknown tools. */
   #unknownTools: Set<string> | undefined
   #notes: WeakSet<Message> | undefined
+  /** Ids of all calls that were ever said. */
+  #callIds: Set<string> | undefined
   /** The part of a note that crosses to workers. */
   #forWorkers: WeakMap<Message, string> | undefined
   #later: (string | (() => string | undefined))[] | undefined
@@ -143,7 +152,14 @@ export class ConversationState {
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
+    for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
     if (this.#measures) this.tokens += estimateTokens([message])
+  }
+
+  /** Whether a call has this id: in the conversation, or in the prompt that a hook has made of it. */
+  hasCall(id: string, prompt: readonly Message[]): boolean {
+    if (this.#callIds?.has(id) === true) return true
+    return prompt !== this.messages && prompt.some((message) => callIdsOf(message).includes(id))
   }
 
   /**

@@ -191,7 +191,7 @@ function askOne(
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
     // text that a middleware may still change is not streamed
-    const ids = new AnswerIds(() => [...state.whole, ...messages], io.key)
+    const ids = new AnswerIds((id) => state.hasCall(id, messages), io.key)
     const emit: ModelRequest['emit'] = (part) => io.emit(ids.part(part))
     if (purpose === undefined && !changeable.includes('answer')) request.emit = emit
     if (settings !== undefined) request.settings = settings
