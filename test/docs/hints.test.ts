@@ -186,7 +186,7 @@ test('every option, member, command, flag, package, door and file that a hint na
 })
 
 test.each([
-  ['Give it to createRuntime({ apiKeys: [...] }).', 'apiKeys'],
+  ['Give it to createRuntime({ passKeys: [...] }).', 'passKeys'],
   ['Set `aPiKey`, or say again.', 'aPiKey'],
   ['List them: runtime.listAll().', 'listAll'],
   ['Look with reeve look.', 'command reeve look'],

@@ -163,11 +163,15 @@ describe('K1: ids and random numbers', () => {
 
 describe('a message and a fact', () => {
   test('have addresses of their own and are sent only if the journal has them not', () => {
-    const { scope, sent, facts } = activation({ recorded: ['%21send'] })
+    const { scope, sent, facts } = activation({ recorded: ['%21send.aebd4719'] })
     scope.send(worker, 'recorded already')
     scope.send(worker, 'new')
     scope.emit({ type: 'team.noted' } as never)
-    expect(facts).toEqual(['%21send', '%21send#1', '%21team.noted'])
+    expect(facts).toEqual([
+      expect.stringMatching(/^%21send\.\w{8}$/),
+      expect.stringMatching(/^%21send\.\w{8}#1$/),
+      '%21team.noted',
+    ])
     expect(sent.map(({ body }) => body)).toEqual(['new'])
   })
 })

@@ -6,6 +6,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { MiddlewareHooks } from '../../src/agent/extensions/middleware.ts'
 import { agent, type Agent } from '../../src/agent/index.ts'
+import { withdrawnMark } from '../../src/core/index.ts'
 import type { ModelFunction } from '../../src/model/index.ts'
 import type { Run, Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -81,7 +82,7 @@ test('a hedge: what the loser says after it was stopped is shown to nobody', asy
   expect(String(await earlyParts)).not.toContain('late')
 })
 
-test('a pause that stops the call: its text is followed by that of the call that is made after it', async () => {
+test('a pause that stops the call: its text is withdrawn, and that of the call that is made after it follows', async () => {
   const [first, goesOn, second, stopped] = [stop(), stop(), stop(), stop()]
   const run = await begun(
     poet(
@@ -109,7 +110,7 @@ test('a pause that stops the call: its text is followed by that of the call that
   await second.reached
   const late = textOf(run)
   second.goOn()
-  expect(await early).toBe('one new end')
+  expect(await early).toBe(`one ${withdrawnMark}new end`)
   expect([await stopping, await paused, await late]).toEqual(['new end', 'new end', 'new end'])
   expect(String(await earlyParts)).not.toContain('two')
 })
@@ -191,10 +192,12 @@ test('a middleware that asks again: nothing of the rejected answer', async () =>
   expect(await earlyAndLate(run, first, second)).toEqual(['good new', 'good new'])
 })
 
-test('a model that asks its provider again within one call: what it has shown of its answer is not said again', async () => {
+test('a model that asks its provider again within one call: what is no part of its answer is withdrawn', async () => {
   const [first, second] = [stop(), stop()]
   const run = await begun(poet(model([text('bad '), first, text('good '), second, text('end')], 'good end')))
-  expect(await earlyAndLate(run, first, second)).toEqual(['bad good end', 'bad good end'])
+  expect(await earlyAndLate(run, first, second)).toEqual(
+    Array.from({ length: 2 }, () => `bad good end${withdrawnMark}good end`),
+  )
 })
 
 test('a leader that answers a worker in the background during its own turn: each of both texts once', async () => {

@@ -183,7 +183,7 @@ describe('after turns', () => {
     const A = agent({ name: 'A', model, isComplete: { scorers: [{ name: 'own', score: is('b', 'c', 'd') }] } })
     const strictJudge = agent({
       name: 'strict',
-      model: ({ messages }) => (JSON.stringify(messages).includes('judged:\\nd') ? '1' : '0'),
+      model: ({ messages }) => (/>\\nd\\n<\//.test(JSON.stringify(messages)) ? '1' : '0'),
     })
     const runtime = await runtimeOf([A, strictJudge], { hooks: { second: is('c', 'd') } })
     const run = await runtime.start(A, 'go', { isComplete: { scorers: ['second', 'strict'], parallel: false } })
