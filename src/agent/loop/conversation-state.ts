@@ -152,7 +152,8 @@ export class ConversationState {
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
-    for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
+    if (message.role === 'tool' || (message.role === 'assistant' && message.calls !== undefined))
+      for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
     if (this.#measures) this.tokens += estimateTokens([message])
   }
 

@@ -206,8 +206,10 @@ function askOne(
       return ids.answer(answer) as unknown as Json
     })
   }
-  return onceThereIsRoom(turn, ask, options).then((outcome) => {
-    if (state.counts && outcome.status === 'completed')
+  const asked = onceThereIsRoom(turn, ask, options)
+  if (!state.counts) return asked
+  return asked.then((outcome) => {
+    if (outcome.status === 'completed')
       state.spent = spentWith(state.spent, (outcome.output as unknown as ModelAnswer).usage)
     return outcome
   })
