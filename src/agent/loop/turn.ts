@@ -12,6 +12,7 @@
 import {
   failure,
   FailureError,
+  soundUsage,
   withSignalOf,
   type CallUsage,
   type Draft,
@@ -29,7 +30,10 @@ import {
   chainFrom,
   costOf,
   estimateTokens,
+  fallbackOfAnswer,
   fallbackReason,
+  hasOwnTier,
+  leastCostOf,
   modelCallContent,
   mustAnswer,
   nextLink,
@@ -126,13 +130,21 @@ async function askChain(
     const { model } = order[at]!
     const retry = at === order.length - 1 ? asking.retry : { maxWaitMs: patienceWithin, ...asking.retry }
     const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, options, instead)
-    if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
-    const why = outcome.status === 'failed' ? fallbackReason(outcome.failure) : undefined
+    const why = whyNext(outcome)
     const next = why === undefined ? -1 : nextLink(order, at, why)
-    if (why === undefined || next < 0) return outcome
+    if (why === undefined || next < 0) {
+      if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
+      return outcome
+    }
     instead = { of: model.id, why }
     at = next
   }
+}
+
+/** Why another model may do better than this one did; undefined: none may, or none is needed. */
+function whyNext(outcome: Outcome): FallbackReason | undefined {
+  if (outcome.status === 'failed') return fallbackReason(outcome.failure)
+  return outcome.status === 'completed' ? fallbackOfAnswer(outcome.output as unknown as ModelAnswer) : undefined
 }
 
 /** Of a call of a later model of a chain: which one could not answer, and why. */
@@ -171,7 +183,7 @@ function askOne(
     effect: 'model',
     as,
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
-    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer, turns),
+    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer, turns, price),
     content: (sha256) =>
       modelCallContent(
         { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
@@ -201,7 +213,8 @@ function askOne(
     if (silenceMs !== undefined) request.silenceMs = silenceMs
     const own = rules.prices && priceIn(rules.prices, model.id)
     return model.call(request).then((given) => {
-      const answer = own === undefined ? given : priced(given, own)
+      const sound = withSoundUsage(given)
+      const answer = own === undefined ? sound : priced(sound, own)
       mustAnswer(answer, model.isRule === true)
       return ids.answer(answer) as unknown as Json
     })
@@ -245,10 +258,20 @@ const unpriced = (agent: string, { id }: Model): Failure =>
     'validation',
   )
 
+/** The answer without counts that are none: a model object of a user's may report anything. */
+function withSoundUsage(answer: ModelAnswer): ModelAnswer {
+  if (answer.usage === undefined) return answer
+  const { usage, ...rest } = answer
+  const sound = soundUsage(usage)
+  if (sound === usage) return answer
+  return sound === undefined ? rest : { ...rest, usage: sound }
+}
+
 /** An answer that says what was used, and not what that cost, of a model whose price this runtime knows. */
 function priced(answer: ModelAnswer, price: ModelPrice): ModelAnswer {
   const { usage } = answer
-  const usd = usage === undefined || usage.usd !== undefined ? undefined : costOf(usage, price)
+  const isPriced = usage === undefined || usage.usd !== undefined || hasOwnTier(usage)
+  const usd = isPriced ? undefined : costOf(usage, price)
   return usd === undefined ? answer : { ...answer, usage: { ...usage, usd } }
 }
 
@@ -256,12 +279,15 @@ function modelCharge(
   agent: string,
   answer: ModelAnswer,
   turns: number,
+  price: ModelPrice | undefined,
 ): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
   const charge: Draft<Charge> = { turns, tokens: used.input + used.output }
-  if (used.usd !== undefined) charge.usd = used.usd
+  // what is not known exactly counts with what it cost at least
+  const usd = used.usd ?? (price && leastCostOf(used, price))
+  if (usd !== undefined) charge.usd = usd
   return { usage, charge }
 }
 
