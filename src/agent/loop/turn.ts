@@ -57,6 +57,7 @@ import type { ConversationState } from './conversation-state.ts'
 import { modelRulesOf } from './model-rules.ts'
 import type { Prompt } from '../extensions/extension.ts'
 import { madeFor, repeatedResult } from './equal-calls.ts'
+import { answerProblem } from './answer-end.ts'
 import { givenCap, outputCapOf, reserveFor, spentWith, type OutputCap } from './output-cap.ts'
 import { earlierQuestion, approvalRefusal, noteReview, passGate, refuseUnreached } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
@@ -129,8 +130,13 @@ async function askChain(
   for (let at = 0; ;) {
     const { model } = order[at]!
     const retry = at === order.length - 1 ? asking.retry : { maxWaitMs: patienceWithin, ...asking.retry }
-    const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, options, instead)
-    const why = whyNext(outcome)
+    const isPassedOn = (answer: ModelAnswer): boolean => {
+      const reason = fallbackOfAnswer(answer)
+      return reason !== undefined && nextLink(order, at, reason) >= 0
+    }
+    const given = { ...options, isPassedOn, ...(instead !== undefined && { instead }) }
+    const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, given)
+    const why = outcome.status === 'failed' ? fallbackReason(outcome.failure) : undefined
     const next = why === undefined ? -1 : nextLink(order, at, why)
     if (why === undefined || next < 0) {
       if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
@@ -141,10 +147,11 @@ async function askChain(
   }
 }
 
-/** Why another model may do better than this one did; undefined: none may, or none is needed. */
-function whyNext(outcome: Outcome): FallbackReason | undefined {
-  if (outcome.status === 'failed') return fallbackReason(outcome.failure)
-  return outcome.status === 'completed' ? fallbackOfAnswer(outcome.output as unknown as ModelAnswer) : undefined
+/** How the call of one model of a chain differs. */
+interface LinkOptions {
+  readonly instead?: Instead
+  /** Whether an answer that the model did not end is no answer, because the next model is asked. */
+  readonly isPassedOn?: (answer: ModelAnswer) => boolean
 }
 
 /** Of a call of a later model of a chain: which one could not answer, and why. */
@@ -159,8 +166,7 @@ function askOne(
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt,
-  { last, holds, continues = false }: ModelCallOptions,
-  instead?: Instead,
+  { last, holds, continues = false, instead, isPassedOn }: ModelCallOptions & LinkOptions,
 ): Promise<Outcome> {
   if (state.ending !== undefined) return Promise.resolve(state.ending)
   const { model, agent, purpose } = asking
@@ -216,6 +222,9 @@ function askOne(
       const sound = withSoundUsage(given)
       const answer = own === undefined ? sound : priced(sound, own)
       mustAnswer(answer, model.isRule === true)
+      const unfinished = isPassedOn?.(answer) === true ? answerProblem(answer, { agent, cap }) : undefined
+      // a failed step: what it showed is withdrawn, what it used counts
+      if (unfinished !== undefined) throw new FailureError(unfinished, undefined, answer.usage ?? 'unknown')
       return ids.answer(answer) as unknown as Json
     })
   }
