@@ -85,7 +85,7 @@ export function soundUsage(used: CallUsage): CallUsage | undefined {
 
 /** The row of one call. */
 export function usageRow(agent: string, model: string, used: CallUsage | undefined): UsageRow {
-  const known = used?.input !== undefined || used?.output !== undefined
+  const known = used?.input !== undefined && used.output !== undefined
   return {
     agent,
     model,

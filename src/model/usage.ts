@@ -45,6 +45,9 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
   }
   set('input', count(usage.inputTokens) ?? count(nestedInput.total))
   set('output', count(usage.outputTokens) ?? count(nestedOutput.total))
+  // packages of providers make 0 of counts that a server left out
+  if (isMissing(raw, 'prompt_tokens', 'completion_tokens')) delete found.input
+  if (isMissing(raw, 'completion_tokens', 'prompt_tokens')) delete found.output
   set('cached', count(usage.cachedInputTokens) ?? count(nestedInput.cacheRead))
   const written = writtenIn(raw)
   const total = count(nestedInput.cacheWrite) ?? count(anthropic.cacheCreationInputTokens) ?? written.total
@@ -60,6 +63,10 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
   if (tier !== undefined) found.tier = tier
   return found
 }
+
+/** Whether chat completions report their usage without this count. `other`: by which it is told that they do. */
+const isMissing = (raw: Members, member: string, other: string): boolean =>
+  (member in raw || other in raw) && count(raw[member]) === undefined
 
 /**
  * What was written to a cache, and what of it for an hour: `usage.cache_creation.ephemeral_1h_input_tokens` of

@@ -697,7 +697,7 @@ export class Effects {
       codes[op.type] ?? 'agent.failed',
     )
     flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
-    const used = usedByAttempt(op, thrown, what, reason !== thrown)
+    const used = usedByAttempt(op, thrown, what, flight.abort.aborted)
     const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
     const delayMs = backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs)
     const isLimited = op.model !== undefined && what.class === 'rate-limit'
