@@ -1,6 +1,20 @@
-/** Chains of models meet what stands around them: gates of rate limits, refusals, streams, replays, forks, leaders. */
-import { afterEach, describe, expect, test } from 'vitest'
-import { agent, createRuntime, type Model, type ModelAnswer, type RuntimeOptions } from '../../src/index.ts'
+/** Chains of models meet what stands around them: gates of rate limits, refusals, streams, replays, forks, kills, roles. */
+import { describe, expect, test } from 'vitest'
+import {
+  agent,
+  createRuntime,
+  supervisor,
+  team,
+  tool,
+  type Agent,
+  type Model,
+  type ModelAnswer,
+  type ModelFunction,
+  type ModelRef,
+  type RuntimeOptions,
+} from '../../src/index.ts'
+import { simulate, teamScenario } from '../../src/testing/index.ts'
+import { judge, reflect, roundtable } from '../../src/public/team.ts'
 import type { Recorded } from '../../src/journal/index.ts'
 import { failure, FailureError, totalUsage, type Failure } from '../../src/core/index.ts'
 
@@ -33,7 +47,6 @@ async function played(one: ReturnType<typeof agent>, options: RuntimeOptions = {
   for await (const recorded of started.events()) events.push(recorded)
   return { outcome, events }
 }
-afterEach(() => undefined)
 
 describe('an answer that the model did not end', () => {
   test.each([
@@ -117,5 +130,97 @@ describe('money', () => {
     const total = totalUsage(outcome.usage)
     expect(total.input).toBe(0)
     expect(total.calls).toBe(1)
+  })
+})
+
+describe('in every role, under kills at every point, replays and forks', () => {
+  const down: ModelFunction = () => {
+    throw new FailureError(failure('model.unavailable', 'down', 'transport', { retryable: false }))
+  }
+  const refuses: ModelFunction = () => ({ text: 'no', finish: 'refusal' })
+  /** The rule behind two models that do not answer. */
+  const behind = (rule: ModelFunction): ModelRef => [down, refuses, { model: rule, when: ['down', 'refused'] }]
+  const worker = (name: string): Agent =>
+    agent({ name, description: 'Works.', model: behind(() => `${name} has worked`) })
+  const look = tool({ name: 'look', effect: 'read', execute: () => 'x'.repeat(400) })
+
+  const teams: { readonly [role: string]: () => Agent } = {
+    supervisor: () =>
+      supervisor({
+        name: 'root',
+        workers: [worker('writer')],
+        model: behind(({ messages }) =>
+          messages.some(({ role }) => role === 'tool')
+            ? 'final'
+            : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'write' } }] },
+        ),
+      }),
+    judge: () =>
+      reflect(worker('writer'), {
+        name: 'root',
+        judge: judge({
+          name: 'critic',
+          criteria: ['It is short.'],
+          model: behind(() => JSON.stringify({ score: 1, reason: 'good' })),
+        }),
+        attempts: 2,
+      }),
+    speaker: () =>
+      roundtable({
+        name: 'root',
+        agents: [worker('one'), worker('two')],
+        speaker: 'auto',
+        model: behind(() => JSON.stringify({ speaker: 'one', reason: 'its turn' })),
+        maxRounds: 1,
+      }),
+    planner: () =>
+      team({
+        name: 'root',
+        model: behind(({ messages }) =>
+          JSON.stringify(messages).includes('You plan the work')
+            ? JSON.stringify({
+                complexity: 0.5,
+                subtasks: [{ id: 't', description: 'write', role: 'writer', dependencies: [] }],
+              })
+            : 'put together',
+        ),
+        roles: { writer: worker('writer') },
+      }),
+    summary: () =>
+      agent({
+        name: 'root',
+        tools: [look],
+        compaction: { above: 150, keep: 2 },
+        model: behind(({ messages, tools }) => {
+          if (tools.length === 0) return 'notes'
+          return messages.filter(({ role }) => role === 'assistant').length < 3 &&
+            !JSON.stringify(messages).includes('notes')
+            ? { calls: [{ name: 'look', input: {} }] }
+            : 'final'
+        }),
+      }),
+  }
+
+  test.each(Object.entries(teams))('%s', async (_, make) => {
+    const { end, differences, repeated, points } = await simulate(teamScenario({ agents: [make()], input: 'go' }))
+    expect(end.outcome.status).toBe('completed')
+    expect({ differences, repeated }).toEqual({ differences: [], repeated: [] })
+    expect(points).toBeGreaterThan(5)
+
+    const root = make()
+    await using runtime = await createRuntime({ agents: [root], onWarning: () => undefined })
+    const run = await runtime.start(root, 'go')
+    const outcome = await run.outcome()
+    const events: Recorded[] = []
+    for await (const recorded of run.events()) events.push(recorded)
+    expect(of(events, 'model.requested').some(({ instead }) => instead?.why === 'refused')).toBe(true)
+    for (const { position, event } of events) {
+      if (event.type !== 'model.requested') continue
+      const fork = await runtime.fork({ run: run.id, at: position })
+      expect(await fork.outcome()).toMatchObject({
+        status: 'completed',
+        output: (outcome as { output: unknown }).output,
+      })
+    }
   })
 })
