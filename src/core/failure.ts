@@ -3,7 +3,7 @@
  */
 import { messageOf, ReeveError, type ErrorCode } from './errors.ts'
 import { own, type JsonObject } from './json.ts'
-import type { CallUsage } from './usage.ts'
+import { soundUsage, type CallUsage } from './usage.ts'
 
 /** Which kind of failure decides on retries (spec team R-10): the first four may be tried again, the others not. */
 export type FailureClass =
@@ -62,16 +62,10 @@ export class FailureError extends Error {
 export function usedByFailure(thrown: unknown, { details }: Failure): UsedByFailure | undefined {
   const said =
     typeof thrown === 'object' && thrown !== null && failureMarker in thrown ? (thrown as FailureError).used : undefined
-  if (said !== undefined) return said
+  if (said !== undefined) return typeof said === 'string' ? said : (soundUsage(said) ?? 'unknown')
   const usage = details === undefined ? undefined : own(details, 'usage')
   if (usage === 'unknown') return usage
-  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
-  const told: { -readonly [Member in keyof CallUsage]: CallUsage[Member] } = {}
-  for (const member of ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const) {
-    const count = own(usage as JsonObject, member)
-    if (typeof count === 'number' && Number.isFinite(count) && count >= 0) told[member] = count
-  }
-  return told
+  return typeof usage !== 'object' || usage === null ? undefined : soundUsage(usage as CallUsage)
 }
 
 /**

@@ -211,5 +211,5 @@ export {
   type StreamPart,
   type ToolProgress,
 } from './stream-part.ts'
-export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
+export { addUsage, soundUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
 export { shellWord } from './shell-word.ts'

@@ -63,9 +63,29 @@ function addRows(a: UsageRow, b: UsageRow): UsageRow {
   }
 }
 
+/** A count of tokens or dollars that can be one. */
+const isCount = (count: unknown): boolean => typeof count === 'number' && Number.isFinite(count) && count >= 0
+
+/**
+ * What was used as it can be counted: what is no number, negative or infinite is not known. The same object if all of it
+ * is sound; undefined if nothing is left.
+ */
+export function soundUsage(used: CallUsage): CallUsage | undefined {
+  if (typeof used !== 'object' || used === null) return undefined
+  const sound: { -readonly [Member in keyof CallUsage]: CallUsage[Member] } = {}
+  let isSound = true
+  for (const member of ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const) {
+    const count = Object.hasOwn(used, member) ? used[member] : undefined
+    if (isCount(count)) sound[member] = count!
+    else if (count !== undefined) isSound = false
+  }
+  if (isSound) return used
+  return sound.input === undefined && sound.output === undefined ? undefined : sound
+}
+
 /** The row of one call. */
 export function usageRow(agent: string, model: string, used: CallUsage | undefined): UsageRow {
-  const known = used?.input !== undefined || used?.output !== undefined
+  const known = used?.input !== undefined && used.output !== undefined
   return {
     agent,
     model,

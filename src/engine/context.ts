@@ -78,7 +78,10 @@ export interface RetryPolicy {
   readonly backoffMs?: number
   readonly maxBackoffMs?: number
   readonly jitter?: boolean
-  /** Milliseconds. A provider that asks for a longer wait is not waited for: the step fails. Default: no limit. */
+  /**
+   * Milliseconds. A provider that asks for a longer wait, or limits the rate of calls for longer in all, is not waited
+   * for: the step fails. Default: no limit.
+   */
   readonly maxWaitMs?: number
 }
 

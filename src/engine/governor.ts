@@ -73,6 +73,14 @@ interface Lane {
   restsSince: number
 }
 
+/** How long a call waits for a gate that is closed. */
+export interface Patience {
+  /** Milliseconds. A gate that is closed for longer is not waited for. */
+  readonly longestMs: number
+  /** It waited for its turn, and the gate was closed for this long: it has ended. It must not throw. */
+  giveUp(closedMs: number): void
+}
+
 /** What ends a call. */
 type Ender = (lane: Lane, call: QueuedCall, how: CallEnd, retryAfterMs: number) => void
 
@@ -80,11 +88,13 @@ class QueuedCall implements Pass {
   waiting = true
   hasEnded = false
   readonly go: () => void
+  readonly patience: Patience | undefined
   readonly #lane: Lane
   readonly #ended: Ender
 
-  constructor(lane: Lane, go: () => void, ended: Ender) {
+  constructor(lane: Lane, go: () => void, ended: Ender, patience: Patience | undefined) {
     this.go = go
+    this.patience = patience
     this.#lane = lane
     this.#ended = ended
   }
@@ -114,11 +124,12 @@ export class Governor {
 
   /**
    * Asks for leave. Where it does not wait, the call is under way from now on; otherwise `go` says when, once, unless
-   * its pass was ended before. `go` may end passes and ask for others; it must not throw.
+   * its pass was ended before. `go` may end passes and ask for others; it must not throw. `patience`: it looks at
+   * `closedFor` first. Default: it waits for as long as it takes.
    */
-  pass(model: string, go: () => void): Pass {
+  pass(model: string, go: () => void, patience?: Patience): Pass {
     const lane = this.#lane(model)
-    const turn = new QueuedCall(lane, go, this.#ended)
+    const turn = new QueuedCall(lane, go, this.#ended, patience)
     if (lane.queue.size > 0) this.#next(lane) // the gate may have opened just now, and who came first goes first
     if (lane.queue.size === 0 && this.#isFree(lane)) this.#leaves(lane, turn)
     else {
@@ -126,6 +137,12 @@ export class Governor {
       this.#arm(lane)
     }
     return turn
+  }
+
+  /** For how long no call of this model leaves. Milliseconds; 0: the gate is open. */
+  closedFor(model: string): number {
+    const closedUntil = this.#lanes.get(model)?.throttle?.closedUntil ?? 0
+    return Math.max(0, closedUntil - this.#clock.now())
   }
 
   /** How it stands with each model that has calls under way or waiting, or a limit. */
@@ -187,6 +204,7 @@ export class Governor {
           : how === 'answered' && throttle !== undefined && answered(lane, throttle)
       lane.underWay--
       if (changed) this.#tell(lane)
+      if (how === 'refused') this.#giveUp(lane)
     }
     this.#next(lane)
   }
@@ -211,6 +229,20 @@ export class Governor {
     throttle.rose = false
     if (retryAfterMs > 0) throttle.closedUntil = Math.max(throttle.closedUntil, this.#clock.now() + retryAfterMs)
     return true
+  }
+
+  /** The gate has closed: calls end that do not wait for it. */
+  #giveUp({ queue, throttle }: Lane): void {
+    const closedMs = (throttle?.closedUntil ?? 0) - this.#clock.now()
+    const impatient = [...(queue as Iterable<QueuedCall>)].filter(
+      ({ patience }) => patience !== undefined && patience.longestMs < closedMs,
+    )
+    for (const call of impatient) {
+      queue.delete(call)
+      call.waiting = false
+      call.hasEnded = true
+    }
+    for (const { patience } of impatient) patience!.giveUp(closedMs)
   }
 
   /** Lets the calls go whose turn it is. Those that end at once, or ask for more, are seen to by the loop that let them go. */

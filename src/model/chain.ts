@@ -5,8 +5,8 @@
  * own: asking (../agent/loop/turn.ts: each model of a chain is a step of its own, with its own record, price and retries).
  * Holds: K3: which model follows depends on nothing but the recorded failure.
  */
-import { choice, described, FailureError, isObject, unknownNames, type Failure } from '../core/index.ts'
-import type { FallbackReason, Model, ModelAnswer, ModelLink, ModelRequest } from './model.ts'
+import { choice, described, FailureError, isObject, own, unknownNames, type Failure } from '../core/index.ts'
+import type { FallbackReason, FinishReason, Model, ModelAnswer, ModelLink, ModelRequest } from './model.ts'
 
 const reasons: readonly FallbackReason[] = ['down', 'limited', 'denied', 'too-large', 'slow', 'refused']
 
@@ -41,6 +41,18 @@ export function fallbackReason({ code, details }: Failure): FallbackReason | und
   const kind = details?.['kind']
   return details?.['status'] === 413 || (typeof kind === 'string' && tooLong.test(kind)) ? 'too-large' : undefined
 }
+
+/** Answers that the model did not end, and that another model may. */
+const byFinish: { readonly [finish in FinishReason]?: FallbackReason } = {
+  refusal: 'refused',
+  'content-filter': 'refused',
+  'prompt-blocked': 'refused',
+  'context-full': 'too-large',
+}
+
+/** For which reason the next model is asked after an answer that stopped so; undefined if the answer stands. */
+export const fallbackOfAnswer = ({ finish }: Pick<ModelAnswer, 'finish'>): FallbackReason | undefined =>
+  own(byFinish, finish)
 
 /**
  * The order in which the models of a chain are asked: from the one at this position, which answered last, then the later
@@ -77,7 +89,11 @@ export function chainedModel(chain: readonly ModelLink[]): Model {
 async function askInTurn(chain: readonly ModelLink[], request: ModelRequest): Promise<ModelAnswer> {
   for (let at = 0; ;) {
     try {
-      return await chain[at]!.model.call(request)
+      const answer = await chain[at]!.model.call(request)
+      const reason = fallbackOfAnswer(answer)
+      const next = reason === undefined ? -1 : nextLink(chain, at, reason)
+      if (next < 0) return answer
+      at = next
     } catch (thrown) {
       const reason = thrown instanceof FailureError ? fallbackReason(thrown.failure) : undefined
       at = reason === undefined ? -1 : nextLink(chain, at, reason)

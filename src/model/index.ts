@@ -29,7 +29,7 @@ export type {
   ModelSettings,
   ToolSpec,
 } from './model.ts'
-export { chainFrom, fallbackReason, modelsOf, nextLink } from './chain.ts'
+export { chainFrom, fallbackOfAnswer, fallbackReason, modelsOf, nextLink } from './chain.ts'
 export {
   modelCheck,
   modelProblem,
@@ -45,6 +45,7 @@ export type { LanguageModelLike } from './spec.ts'
 export {
   costOf,
   freeOfCharge,
+  leastCostOf,
   listPrices,
   priceIn,
   priceOf,
@@ -55,4 +56,5 @@ export {
   type ModelPrice,
   type Prices,
 } from './price.ts'
+export { hasOwnTier } from './usage.ts'
 export { estimateTokens, MessagesContent, modelCallContent } from './render.ts'

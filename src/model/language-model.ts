@@ -6,7 +6,7 @@
  * at this level, so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
-import { FailureError, wellFormed, type JsonObject } from '../core/index.ts'
+import { FailureError, systemClock, wellFormed, type JsonObject } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
 import { modelFault } from './faults.ts'
@@ -16,7 +16,7 @@ import { PromptRenderer } from './prompt.ts'
 import { limitsOfObject, type ProviderLimits } from './provider-limits.ts'
 import { SilenceWatch } from './silence.ts'
 import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
-import { hearWire } from './wire.ts'
+import { hasWholeAnswer, hearWire } from './wire.ts'
 import { wireForm, withWords, type PartReader, type WireForm } from './wire-form.ts'
 
 /** What is known of a model beside the object. */
@@ -120,8 +120,11 @@ async function readAnswer(
     streamed = await sdk.doStream(asked)
   } catch (error) {
     if (!cannotStream(error)) throw error
-    for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
-    return
+    return readWhole(sdk, asked, reader, fold)
+  }
+  if (hasWholeAnswer(watch.signal)) {
+    streamed.stream.cancel().catch(() => undefined)
+    return readWhole(sdk, asked, reader, fold)
   }
   call.hasBegun = true
   await drain(streamed.stream, watch.signal, (part) => {
@@ -131,6 +134,10 @@ async function readAnswer(
     } else watch.heard()
     for (const each of reader.read(part)) fold.add(each)
   })
+}
+
+async function readWhole(sdk: SpecModel, asked: SpecCallOptions, reader: PartReader, fold: AnswerFold): Promise<void> {
+  for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
 }
 
 /** https://github.com/vercel/ai/blob/main/packages/provider/src/errors/unsupported-functionality-error.ts */
@@ -146,7 +153,14 @@ const isContent = ({ type, delta }: SpecPart): boolean =>
   (type.endsWith('-delta') && typeof delta === 'string' && delta !== '')
 
 /**
- * Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen.
+ * How long a stream stays open after the part that ends it. Milliseconds. Some servers keep the connection open; closing
+ * it at once would cost all others theirs.
+ */
+const closingMs = 100
+
+/**
+ * Reads a stream to its end. After an error part only what was used is still wanted; an abort cancels it, also if the
+ * provider does not listen.
  */
 async function drain(
   stream: ReadableStream<SpecPart>,
@@ -158,18 +172,24 @@ async function drain(
     reader.cancel(signal.reason).catch(() => undefined)
   }
   signal.addEventListener('abort', cancel, { once: true })
+  let callOff: (() => void) | undefined
+  let failed: { readonly error: unknown } | undefined
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       signal.throwIfAborted()
-      if (next.value.type === 'error') {
-        cancel()
-        throw next.value.error // oxlint-disable-line typescript/only-throw-error -- whatever the provider says is classed by the caller
-      }
-      take(next.value)
+      const { value: part } = next
+      if (part.type === 'error') failed ??= { error: part.error }
+      else if (failed === undefined || part.type === 'finish') take(part)
+      if (part.type === 'error' || part.type === 'finish')
+        callOff ??= systemClock.timer(systemClock.now() + closingMs, cancel)
     }
+  } catch (error) {
+    failed ??= { error }
   } finally {
+    callOff?.()
     signal.removeEventListener('abort', cancel)
   }
+  if (failed !== undefined) throw failed.error // oxlint-disable-line typescript/only-throw-error -- whatever the provider says is classed by the caller
 }
 
 function callOptions(

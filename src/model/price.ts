@@ -122,6 +122,15 @@ export function costOf(
   return dollars / 1_000_000
 }
 
+/**
+ * What a call cost at least, where `costOf` cannot say: at the price of usual service and of a prompt that the price
+ * holds for. An hour in the cache without a price counts as other input.
+ */
+export function leastCostOf(usage: CallUsage, price: ModelPrice): number | undefined {
+  const { input, cacheWrite1h = input } = price.usdPerMillionTokens
+  return costOf(usage, { usdPerMillionTokens: { ...price.usdPerMillionTokens, cacheWrite1h } })
+}
+
 /** US dollars of a call of a model; undefined if the price or the tokens are not known. */
 export function priceOf(modelId: string, usage: BilledUsage, own: Prices = {}): number | undefined {
   const found = priceIn(own, modelId) ?? listPrice(modelId)

@@ -7,6 +7,12 @@
 import type { CallUsage } from '../core/index.ts'
 import type { BilledUsage } from './price.ts'
 
+/** Usage of calls that were answered at a service tier with prices of its own: no list price holds for it. */
+const ofOwnTier = new WeakSet<CallUsage>()
+
+/** Whether a call was answered at a service tier with prices of its own. */
+export const hasOwnTier = (usage: CallUsage): boolean => ofOwnTier.has(usage)
+
 type Draft = { -readonly [Member in keyof BilledUsage]: BilledUsage[Member] }
 type Members = { readonly [member: string]: unknown }
 
@@ -22,7 +28,9 @@ export function readUsage(
   const { tier, ...usage } = tokensOf(reported, metadata)
   if (usage.input === undefined && usage.output === undefined) return undefined
   const usd = cost(tier === undefined ? usage : { ...usage, tier })
-  return { ...usage, ...(usd !== undefined && { usd }) }
+  const read: CallUsage = { ...usage, ...(usd !== undefined && { usd }) }
+  if (tier !== undefined) ofOwnTier.add(read)
+  return read
 }
 
 function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
@@ -37,6 +45,9 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
   }
   set('input', count(usage.inputTokens) ?? count(nestedInput.total))
   set('output', count(usage.outputTokens) ?? count(nestedOutput.total))
+  // packages of providers make 0 of counts that a server left out
+  if (isMissing(raw, 'prompt_tokens', 'completion_tokens')) delete found.input
+  if (isMissing(raw, 'completion_tokens', 'prompt_tokens')) delete found.output
   set('cached', count(usage.cachedInputTokens) ?? count(nestedInput.cacheRead))
   const written = writtenIn(raw)
   const total = count(nestedInput.cacheWrite) ?? count(anthropic.cacheCreationInputTokens) ?? written.total
@@ -45,10 +56,17 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
     // never more than was written in all
     if (written.hour !== undefined && written.hour > 0) set('cacheWrite1h', Math.min(total, written.hour))
   }
+  // v2: Anthropic's input is told without what was read from a cache and written to it
+  if (typeof usage.inputTokens === 'number' && anthropic.usage !== undefined && found.input !== undefined)
+    found.input += (found.cached ?? 0) + (found.cacheWrite ?? 0)
   const tier = tierOf(raw, membersOf(metadata))
   if (tier !== undefined) found.tier = tier
   return found
 }
+
+/** Whether chat completions report their usage without this count. `other`: by which it is told that they do. */
+const isMissing = (raw: Members, member: string, other: string): boolean =>
+  (member in raw || other in raw) && count(raw[member]) === undefined
 
 /**
  * What was written to a cache, and what of it for an hour: `usage.cache_creation.ephemeral_1h_input_tokens` of

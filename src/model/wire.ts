@@ -6,6 +6,8 @@
  * `deadlines.modelMs`, silence.ts), the form of requests (the provider packages).
  */
 
+import { systemClock } from '../core/index.ts'
+
 /** Called whenever anything arrives for a call: headers, bytes, pings, comments. */
 const listeners = new WeakMap<AbortSignal, () => void>()
 
@@ -50,18 +52,50 @@ const patientDispatcher: Dispatcher = {
 export const wireFetch: typeof fetch = async (input, init) => {
   const heard = init?.signal === undefined || init.signal === null ? undefined : listeners.get(init.signal)
   const patience = globalDispatcher() === undefined ? {} : { dispatcher: patientDispatcher }
+  const kept = init?.signal ? wholeAnswers.get(init.signal) : undefined
+  if (kept !== undefined) return kept.clone()
   const response = await globalThis.fetch(input, { ...init, ...patience } as RequestInit)
   if (heard === undefined) return response
   heard()
-  return response.body === null ? response : listenedTo(response, response.body, heard)
+  if (response.body === null) return response
+  const heardOf = listenedTo(response, response.body, heard)
+  if (!response.ok || !isJson(response) || !asksForStream(init)) return heardOf
+  const whole = new Response(await heardOf.text(), { headers: { 'content-type': 'application/json' } })
+  wholeAnswers.set(init!.signal!, whole)
+  return new Response('', { headers: { 'content-type': 'text/event-stream' } })
 }
 
+/** Answers of servers that do not stream, whatever they are asked. */
+const wholeAnswers = new WeakMap<AbortSignal, Response>()
+
+/**
+ * Whether the call that has this signal was answered as a whole although a stream was asked for. If it is made again, not
+ * as a stream, it gets that answer, and nothing is sent.
+ */
+export const hasWholeAnswer = (signal: AbortSignal): boolean => wholeAnswers.has(signal)
+
+const isJson = ({ headers }: Response): boolean =>
+  /^application\/json\b/i.test(headers.get('content-type')?.trim() ?? '')
+const asksForStream = (init: RequestInit | undefined): boolean =>
+  typeof init?.body === 'string' && /"stream":\s{0,4}true/.test(init.body)
+
+/** The last event of a stream of chat completions. Some servers keep the connection open after it. */
+const saysEnd = /(?:^|\n)data: ?\[DONE\]\s*$/
+const endLength = 24
+/** How long the connection stays open after that event, so that the server can end it. Milliseconds. */
+const closingMs = 100
+
 function listenedTo(response: Response, body: ReadableStream<Uint8Array>, heard: () => void): Response {
+  let tail = ''
+  let callOff: (() => void) | undefined
   const ear = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       heard()
       controller.enqueue(chunk)
+      tail = (tail + String.fromCharCode(...chunk.subarray(-endLength))).slice(-endLength)
+      if (saysEnd.test(tail)) callOff ??= systemClock.timer(systemClock.now() + closingMs, () => controller.terminate())
     },
+    flush: () => callOff?.(),
   })
   const { status, statusText, headers } = response
   return new Response(body.pipeThrough(ear), { status, statusText, headers })

@@ -147,6 +147,67 @@ describe('attempts', () => {
   })
 })
 
+describe('what servers do', () => {
+  const one = (silenceMs = 2_000) => agent({ name: 'a', model: 'mine/m', silenceMs, retry: { attempts: 1 } })
+
+  test('one that answers as a whole, though it is asked for a stream, is asked and paid once', async () => {
+    const message = { role: 'assistant', content: 'whole' }
+    const seen = await serving('mine', (response) => {
+      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+      const choices = [{ index: 0, message, finish_reason: 'stop' }]
+      response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, ...usage }))
+    })
+    const { outcome } = await played(one())
+    expect(outcome).toMatchObject({ status: 'completed', output: 'whole' })
+    expect(seen).toHaveLength(1)
+    expect(totalUsage(outcome.usage)).toMatchObject({ calls: 1, input: 10, output: 5, unknown: 0 })
+  })
+
+  test('one that keeps the connection open after [DONE] has answered', async () => {
+    const seen = await serving('mine', (response) => {
+      begins(response)
+      response.write(chunk({ content: 'done' }) + chunk({}, 'stop', usage) + 'data: [DONE]\n\n')
+    })
+    expect((await played(one())).outcome).toMatchObject({ status: 'completed', output: 'done' })
+    expect(seen).toHaveLength(1)
+  })
+
+  test('what was reported before an error inside the stream counts as known', async () => {
+    await serving('mine', (response) => {
+      begins(response)
+      response.end(chunk({ content: 'h' }, null, usage) + 'data: {"error":{"message":"overloaded","code":503}}\n\n')
+    })
+    const { outcome } = await played(one())
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'model.unavailable' } })
+    expect(totalUsage(outcome.usage)).toMatchObject({ calls: 1, input: 10, output: 5, unknown: 0 })
+  })
+
+  test('one that pings and never answers ends at the deadline, and each attempt counts as unknown', async () => {
+    await serving('mine', (response) => {
+      begins(response)
+      const timer = setInterval(() => response.write(': ping\n\n'), 10)
+      response.on('close', () => clearInterval(timer))
+    })
+    const given = agent({ name: 'a', model: 'mine/m', retry: { attempts: 2, backoffMs: 1 } })
+    const { outcome } = await played(given, { deadlines: { modelMs: 100, silenceMs: 60 } })
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'effect.timed-out' } })
+    expect(totalUsage(outcome.usage)).toMatchObject({ calls: 2, unknown: 2 })
+  })
+
+  test.each([
+    ['null', { prompt_tokens: null, completion_tokens: null }],
+    ['below zero', { prompt_tokens: -4, completion_tokens: 5 }],
+    ['only half there', { completion_tokens: 5 }],
+  ])('usage that is %s is not known', async (_, reported) => {
+    await serving('mine', (response) => {
+      begins(response)
+      response.end(chunk({ content: 'x' }) + chunk({}, 'stop', { usage: reported }) + 'data: [DONE]\n\n')
+    })
+    const { outcome } = await played(one())
+    expect(totalUsage(outcome.usage)).toMatchObject({ calls: 1, input: 0, unknown: 1, unpriced: 1 })
+  })
+})
+
 describe('silence', () => {
   test('a stream that says nothing more is given up, tried again, and counted', async () => {
     let asked = 0

@@ -9,7 +9,7 @@ import type { CallUsage } from '../../core/index.ts'
 import type { Limits } from '../../edge/index.ts'
 import type { Charge } from '../../journal/index.ts'
 import {
-  costOf,
+  leastCostOf,
   leastOutputLimit,
   outputLimitOf,
   type Model,
@@ -61,7 +61,7 @@ function outputLeft({ price, limits, input, spent }: CapInput): number {
   const tokens = limits?.tokens === undefined ? Infinity : limits.tokens - spent.tokens - input
   if (limits?.usd === undefined || price === undefined || price.usdPerMillionTokens.output === 0)
     return Math.floor(tokens)
-  const usd = limits.usd - spent.usd - (costOf({ input, output: 0 }, price) ?? 0)
+  const usd = limits.usd - spent.usd - (leastCostOf({ input, output: 0 }, price) ?? 0)
   return Math.floor(Math.min(tokens, (usd * 1_000_000) / price.usdPerMillionTokens.output))
 }
 
@@ -70,7 +70,7 @@ export function reserveFor({ tokens: cap, byBudget }: OutputCap, { price, limits
   const share = limits?.tokens === undefined ? usualOutput : Math.max(1, Math.floor(limits.tokens / 4))
   const usual = Math.min(usualOutput, share)
   const output = cap === undefined ? usual : byBudget === true ? Math.min(cap, usual) : cap
-  const usd = price === undefined ? undefined : costOf({ input, output }, price)
+  const usd = price === undefined ? undefined : leastCostOf({ input, output }, price)
   return { turns: 1, tokens: input + output, ...(usd === undefined ? undefined : { usd }) }
 }
 

@@ -12,6 +12,7 @@
 import {
   failure,
   FailureError,
+  soundUsage,
   withSignalOf,
   type CallUsage,
   type Draft,
@@ -29,7 +30,10 @@ import {
   chainFrom,
   costOf,
   estimateTokens,
+  fallbackOfAnswer,
   fallbackReason,
+  hasOwnTier,
+  leastCostOf,
   modelCallContent,
   mustAnswer,
   nextLink,
@@ -53,6 +57,7 @@ import type { ConversationState } from './conversation-state.ts'
 import { modelRulesOf } from './model-rules.ts'
 import type { Prompt } from '../extensions/extension.ts'
 import { madeFor, repeatedResult } from './equal-calls.ts'
+import { answerProblem } from './answer-end.ts'
 import { givenCap, outputCapOf, reserveFor, spentWith, type OutputCap } from './output-cap.ts'
 import { earlierQuestion, approvalRefusal, noteReview, passGate, refuseUnreached } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
@@ -125,14 +130,28 @@ async function askChain(
   for (let at = 0; ;) {
     const { model } = order[at]!
     const retry = at === order.length - 1 ? asking.retry : { maxWaitMs: patienceWithin, ...asking.retry }
-    const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, options, instead)
-    if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
+    const isPassedOn = (answer: ModelAnswer): boolean => {
+      const reason = fallbackOfAnswer(answer)
+      return reason !== undefined && nextLink(order, at, reason) >= 0
+    }
+    const given = { ...options, isPassedOn, ...(instead !== undefined && { instead }) }
+    const outcome = await askOne({ ...asking, model, retry }, state, turn, specs, prompt, given)
     const why = outcome.status === 'failed' ? fallbackReason(outcome.failure) : undefined
     const next = why === undefined ? -1 : nextLink(order, at, why)
-    if (why === undefined || next < 0) return outcome
+    if (why === undefined || next < 0) {
+      if (outcome.status === 'completed') state.answering.set(asking.model, (from + at) % order.length)
+      return outcome
+    }
     instead = { of: model.id, why }
     at = next
   }
+}
+
+/** How the call of one model of a chain differs. */
+interface LinkOptions {
+  readonly instead?: Instead
+  /** Whether an answer that the model did not end is no answer, because the next model is asked. */
+  readonly isPassedOn?: (answer: ModelAnswer) => boolean
 }
 
 /** Of a call of a later model of a chain: which one could not answer, and why. */
@@ -147,8 +166,7 @@ function askOne(
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt,
-  { last, holds, continues = false }: ModelCallOptions,
-  instead?: Instead,
+  { last, holds, continues = false, instead, isPassedOn }: ModelCallOptions & LinkOptions,
 ): Promise<Outcome> {
   if (state.ending !== undefined) return Promise.resolve(state.ending)
   const { model, agent, purpose } = asking
@@ -171,7 +189,7 @@ function askOne(
     effect: 'model',
     as,
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
-    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer, turns),
+    settle: (answer) => modelCharge(agent, answer as unknown as ModelAnswer, turns, price),
     content: (sha256) =>
       modelCallContent(
         { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
@@ -201,8 +219,12 @@ function askOne(
     if (silenceMs !== undefined) request.silenceMs = silenceMs
     const own = rules.prices && priceIn(rules.prices, model.id)
     return model.call(request).then((given) => {
-      const answer = own === undefined ? given : priced(given, own)
+      const sound = withSoundUsage(given)
+      const answer = own === undefined ? sound : priced(sound, own)
       mustAnswer(answer, model.isRule === true)
+      const unfinished = isPassedOn?.(answer) === true ? answerProblem(answer, { agent, cap }) : undefined
+      // a failed step: what it showed is withdrawn, what it used counts
+      if (unfinished !== undefined) throw new FailureError(unfinished, undefined, answer.usage ?? 'unknown')
       return ids.answer(answer) as unknown as Json
     })
   }
@@ -247,10 +269,20 @@ const unpriced = (agent: string, { id }: Model): Failure =>
     'validation',
   )
 
+/** The answer without counts that are none: a model object of a user's may report anything. */
+function withSoundUsage(answer: ModelAnswer): ModelAnswer {
+  if (answer.usage === undefined) return answer
+  const { usage, ...rest } = answer
+  const sound = soundUsage(usage)
+  if (sound === usage) return answer
+  return sound === undefined ? rest : { ...rest, usage: sound }
+}
+
 /** An answer that says what was used, and not what that cost, of a model whose price this runtime knows. */
 function priced(answer: ModelAnswer, price: ModelPrice): ModelAnswer {
   const { usage } = answer
-  const usd = usage === undefined || usage.usd !== undefined ? undefined : costOf(usage, price)
+  const isPriced = usage === undefined || usage.usd !== undefined || hasOwnTier(usage)
+  const usd = isPriced ? undefined : costOf(usage, price)
   return usd === undefined ? answer : { ...answer, usage: { ...usage, usd } }
 }
 
@@ -258,12 +290,15 @@ function modelCharge(
   agent: string,
   answer: ModelAnswer,
   turns: number,
+  price: ModelPrice | undefined,
 ): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
   const charge: Draft<Charge> = { turns, tokens: used.input + used.output }
-  if (used.usd !== undefined) charge.usd = used.usd
+  // what is not known exactly counts with what it cost at least
+  const usd = used.usd ?? (price && leastCostOf(used, price))
+  if (usd !== undefined) charge.usd = usd
   return { usage, charge }
 }
 

@@ -126,15 +126,29 @@ function attemptsOf({ effect, options = {} }: Operation): number {
 
 /**
  * Whether another attempt follows a failed one. A provider that limits the rate of calls has done nothing wrong: it is
- * asked more often. One that asks for a longer wait than the step may take is not waited for.
+ * asked more often. One that asks for a longer wait than the step may take is not waited for. `waitMs`: how long it asks to
+ * wait; of one that limits the rate, with the waits before.
  */
-function mayTryAgain(op: Operation, attempt: number, what: Failure): boolean {
+function mayTryAgain(op: Operation, attempt: number, what: Failure, waitMs: number): boolean {
   const { retry } = op.options ?? {}
-  if (!what.retryable || (what.retryAfterMs ?? 0) > (retry?.maxWaitMs ?? Infinity)) return false
+  if (!what.retryable || waitMs > (retry?.maxWaitMs ?? Infinity)) return false
   const most = attemptsOf(op)
   const isLimited = op.model !== undefined && what.class === 'rate-limit' && retry?.attempts === undefined
   return attempt < (isLimited ? Math.max(most, rateLimitAttempts) : most)
 }
+
+/** Another call was told to come back so late that this one does not wait for it. It was not made. */
+const notWaitedFor = (model: string, closedMs: number): FailureError =>
+  new FailureError(
+    failure(
+      'model.rate-limited',
+      `${model} is limiting the rate of calls: its provider takes none for another ${closedMs} ms, as it said to an earlier call`,
+      'rate-limit',
+      { retryAfterMs: closedMs, details: { model } },
+    ),
+    undefined,
+    'nothing',
+  )
 
 /** A budget has no room for another attempt: why one was wanted is told with it. */
 const afterAttempt = (refused: Failure, { code, message }: Failure): Failure => ({
@@ -190,6 +204,8 @@ interface Flight {
   deadline: (() => void) | undefined
   /** When the attempt is given up by default. Milliseconds since 1970; `Infinity`: never. */
   lateAt: number
+  /** How long it has waited because its provider limits the rate of calls. Milliseconds. */
+  limitedMs: number
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
@@ -373,6 +389,7 @@ export class Effects {
         pass: undefined,
         deadline: undefined,
         lateAt: Infinity,
+        limitedMs: 0,
         grace: undefined,
         requeue: false,
         givenUp: false,
@@ -528,7 +545,17 @@ export class Effects {
     const { op } = flight
     flight.attempt = attempt
     if (op.model === undefined) return this.#depart(flight, attempt)
-    const pass = this.#governor.pass(op.model, () => this.#turn(flight, attempt))
+    const longestMs = op.options?.retry?.maxWaitMs
+    const closedMs = longestMs === undefined ? 0 : this.#governor.closedFor(op.model)
+    if (longestMs !== undefined && closedMs > longestMs)
+      return queueMicrotask(() => this.#failed(flight, attempt, notWaitedFor(op.model!, closedMs)))
+    const giveUp = (ms: number): void => {
+      this.#host.waits?.(flight.op, false)
+      flight.backingOff = undefined
+      this.#failed(flight, attempt, notWaitedFor(flight.op.model!, ms))
+    }
+    const patience = longestMs === undefined ? undefined : { longestMs, giveUp }
+    const pass = this.#governor.pass(op.model, () => this.#turn(flight, attempt), patience)
     flight.pass = pass
     if (!pass.waiting) return this.#depart(flight, attempt)
     this.#host.waits?.(op, true)
@@ -670,17 +697,17 @@ export class Effects {
       codes[op.type] ?? 'agent.failed',
     )
     flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
-    const used = usedByAttempt(op, thrown, what, reason !== thrown)
+    const used = usedByAttempt(op, thrown, what, flight.abort.aborted)
     const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
-    if (!mayTryAgain(op, attempt, what)) return this.#end(flight, failed(told), attempt, lastUse(op, used))
+    const delayMs = backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs)
+    const isLimited = op.model !== undefined && what.class === 'rate-limit'
+    const waitMs = isLimited ? flight.limitedMs + delayMs : (what.retryAfterMs ?? 0)
+    if (!mayTryAgain(op, attempt, what, waitMs)) return this.#end(flight, failed(told), attempt, lastUse(op, used))
     const use = attemptUse(op, used)
     const refused = use.charge && this.#host.refusesRetry?.(op, use.charge)
     if (refused !== undefined) return this.#end(flight, failed(afterAttempt(refused, told)), attempt, lastUse(op, used))
-    this.#again(
-      flight,
-      { attempt, failure: what, ...use },
-      backoff(op.options?.retry ?? {}, attempt, what.retryAfterMs),
-    )
+    if (isLimited) flight.limitedMs = waitMs
+    this.#again(flight, { attempt, failure: what, ...use }, delayMs)
   }
 
   /** An attempt is over: its text is not shown to new readers. */
