@@ -5,9 +5,10 @@
  * themselves (src/model/finish.ts, src/model/faults.ts, src/agent/loop/answer-end.ts).
  */
 import { z } from 'zod'
-import { agent, tool, type ModelAgentOptions } from '../../../src/agent/index.ts'
-import type { FailureClass, FailureCode, Outcome } from '../../../src/core/index.ts'
+import { agent, tool } from '../../../src/agent/index.ts'
+import type { Failure } from '../../../src/core/index.ts'
 import type { JournalEvent } from '../../../src/journal/index.ts'
+import type { RunOutcome } from '../../../src/runtime/index.ts'
 import {
   strictProvider,
   strictProviderNames,
@@ -42,7 +43,7 @@ export interface EndWord {
   readonly word: string
   readonly reply: ProviderAnswer | ProviderFailure
   /** Default: that of the end. */
-  readonly code?: FailureCode
+  readonly code?: Failure['code']
   /** How long the step has to wait before it asks again, in milliseconds. Default: as its policy says. */
   readonly waitMs?: number
 }
@@ -55,7 +56,7 @@ export interface ModelEnd {
   readonly about?: string
   readonly follows: Follows
   /** The failure if the model stops so again and again; absent: it does not fail. */
-  readonly code?: FailureCode
+  readonly code?: Failure['code']
   readonly said: (provider: ProviderName) => readonly EndWord[]
   readonly agent?: 'typed' | 'compacting' | 'impatient'
 }
@@ -67,8 +68,8 @@ export interface SeenEnd {
   /** After one such answer, a good one follows. */
   readonly follows: Follows
   /** It stops so again and again. */
-  readonly code: FailureCode | undefined
-  readonly class: FailureClass | undefined
+  readonly code: Failure['code'] | undefined
+  readonly class: Failure['class'] | undefined
   /** Requests that the provider saw until then. */
   readonly requests: number
   /** Before it was asked again the first time, in milliseconds. */
@@ -393,7 +394,7 @@ export interface EndStage {
 }
 
 interface PlayedEnd {
-  readonly outcome: Outcome
+  readonly outcome: RunOutcome
   readonly events: readonly JournalEvent[]
   readonly requests: number
   readonly calls: number
@@ -408,12 +409,6 @@ const reader = tool({
   input: z.object({ at: z.string() }),
   execute: ({ at }) => `${at}: ${'seen '.repeat(80)}`,
 })
-
-const optionsFor: { readonly [kind in NonNullable<ModelEnd['agent']>]: Partial<ModelAgentOptions> } = {
-  typed: { output: z.object({ ok: z.boolean() }), tools: [] },
-  compacting: { compaction: { above: 1_000_000, keep: 2 } },
-  impatient: { silenceMs: 60 },
-}
 
 /** Starts a provider to play ends on. */
 export async function endStage(preset: ProviderName): Promise<EndStage> {
@@ -435,15 +430,17 @@ export async function endStage(preset: ProviderName): Promise<EndStage> {
       const worker = agent({
         name: 'worker',
         model: provider.resolve(),
-        tools: [reader],
+        tools: kind === 'typed' ? [] : [reader],
         limits: { turns: 20 },
         retry: { attempts: 2, backoffMs: 1 },
-        ...(kind !== undefined && optionsFor[kind]),
-      } as ModelAgentOptions)
+        ...(kind === 'typed' && { output: z.object({ ok: z.boolean() }) }),
+        ...(kind === 'compacting' && { compaction: { above: 1_000_000, keep: 2 } }),
+        ...(kind === 'impatient' && { silenceMs: 60 }),
+      })
       await using virtual = await virtualRuntime({ agents: [worker], onWarning: () => undefined })
       const run = await virtual.runtime.start('worker', 'Do it.')
       await virtual.runUntilIdle()
-      const outcome = (await run.outcome()) as Outcome
+      const outcome = await run.outcome()
       const events: JournalEvent[] = []
       for await (const { event } of run.events()) events.push(event)
       const sum = (of: 'calls' | 'unknown'): number => outcome.usage.reduce((total, row) => total + row[of], 0)
