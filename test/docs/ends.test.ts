@@ -29,7 +29,15 @@ describe.each(modelEnds)('$title', (end) => {
 
 test('a call whose answer did not arrive whole counts as unknown; one that was refused is not counted', () => {
   const byId = (...ids: readonly string[]): readonly SeenEnd[] => ids.flatMap((id) => seen.get(id)!)
-  for (const one of byId('stream-error', 'stream-reset', 'silent', 'filtered-error'))
+  for (const one of byId(
+    'stream-error',
+    'stream-limited',
+    'stream-full',
+    'stream-reset',
+    'silent',
+    'filtered-error',
+    'no-answer',
+  ))
     expect(one).toMatchObject({ calls: one.requests, unknown: one.requests })
   for (const one of byId('limited', 'credit', 'key', 'model', 'wrong'))
     expect(one).toMatchObject({ calls: 0, unknown: 0 })

@@ -13,6 +13,7 @@ import {
   strictProvider,
   strictProviderNames,
   virtualRuntime,
+  type FailureKind,
   type ProviderAnswer,
   type ProviderFailure,
   type ProviderName,
@@ -301,6 +302,21 @@ export const modelEnds: readonly ModelEnd[] = [
       })),
   },
   {
+    id: 'stream-limited',
+    title: 'An error inside the stream: too many calls',
+    follows: 'asks again',
+    code: 'model.rate-limited',
+    // a server of one's own has no such error of its own
+    said: (provider) => (provider === 'ollama' ? [] : inStream('rate-limit')(provider)),
+  },
+  {
+    id: 'stream-full',
+    title: 'An error inside the stream: the context is full',
+    follows: 'fails',
+    code: 'model.context-full',
+    said: inStream('context-full'),
+  },
+  {
     id: 'stream-reset',
     title: 'The connection dies in the middle of the answer',
     follows: 'asks again',
@@ -359,6 +375,16 @@ export const modelEnds: readonly ModelEnd[] = [
     ],
   },
   {
+    id: 'no-answer',
+    title: 'A success (200) that is no answer',
+    follows: 'asks again',
+    code: 'model.cut-off',
+    said: () => [
+      said('an empty body', { failure: 'empty' }),
+      said('HTML of a gateway', { failure: 'html', status: 200 }),
+    ],
+  },
+  {
     id: 'key',
     title: 'The key is refused',
     follows: 'fails',
@@ -380,6 +406,11 @@ export const modelEnds: readonly ModelEnd[] = [
     said: always('400', { failure: 'bad-request' }),
   },
 ]
+
+function inStream(failure: FailureKind) {
+  return (provider: ProviderName): readonly EndWord[] =>
+    provider === 'vllm' ? [] : [said('an error event', { text: half, breaks: { with: 'error', failure } })]
+}
 
 function fullContext(provider: ProviderName): readonly EndWord[] {
   const inside =
