@@ -1,9 +1,9 @@
 /** Nobody believes an answer that its model did not end, whoever asked for it. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, delegate, judge, type Agent } from '../../src/agent/index.ts'
+import { agent, askSupervisor, delegate, judge, type Agent } from '../../src/agent/index.ts'
 import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
-import type { FinishReason, ModelAnswerInput } from '../../src/model/index.ts'
+import type { FinishReason, ModelAnswerInput, ModelRequest } from '../../src/model/index.ts'
 import { ledger, roundtable } from '../../src/public/team.ts'
 import { registerAgents } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
@@ -157,6 +157,31 @@ const consumers: { readonly [name: string]: Consumer } = {
     },
     ends: 'code',
     pauseEnds: 'limited',
+  },
+  'the answer of a leader to its worker’s question': {
+    text: mark,
+    make(half) {
+      const w = agent({
+        name: 'w',
+        description: 'Asks.',
+        run: async (ctx) => {
+          const { answered, text } = await askSupervisor(ctx, 'where to?')
+          return answered ? `pay ${text}` : 'not answered'
+        },
+      })
+      const reader = scripted(
+        delegates(['w', 'x']),
+        ...Array.from(
+          { length: 20 },
+          () => (request: ModelRequest) =>
+            request.messages.some(({ role }) => role === 'tool')
+              ? JSON.stringify(request.messages.filter(({ role }) => role === 'tool'))
+              : half(request),
+        ),
+      )
+      return { root: supervisor({ name: 'boss', model: reader, workers: [w], delegation: { questions: true } }) }
+    },
+    ends: 'completed',
   },
   'a verdict on whether the work is complete': {
     text: JSON.stringify({ score: 1, reason: mark }),
