@@ -231,6 +231,8 @@ const tooLong: readonly RegExp[] = [
   /exceeds? the available context size/i,
   /context the overflows|greater than the context length/i,
   /input length exceeds the (?:maximum )?context length/i,
+  // Ollama: github.com/ollama/ollama runner (a prompt that may not be shortened)
+  /exceeded max(?:imum)? context length/i,
   // xAI, Mistral, Amazon Bedrock, Moonshot, MiniMax: from public reports
   /maximum prompt length is \d/i,
   /too large for model with \d+ maximum context length/i,
@@ -280,6 +282,8 @@ function byStatus(status: number, kind: string): FaultKind {
   if (status === 429) return 'rate-limited'
   if (status === 401 || status === 403 || /api_key_invalid/i.test(kind)) return 'not-authorized'
   if (status === 404 || /model_not_found/i.test(kind)) return 'unknown-model'
+  // 498: no capacity at the moment, https://console.groq.com/docs/flex-processing
+  if (status === 498) return 'unavailable'
   if (status === 408 || status === 409 || status === 425 || status >= 500) return 'unavailable'
   return 'bad-request'
 }
@@ -290,7 +294,8 @@ function byKind(kind: string): FaultKind | undefined {
   if (/authentication|permission|unauthenticated|invalid_api_key/i.test(kind)) return 'not-authorized'
   if (/model_not_found|not_found_error/i.test(kind)) return 'unknown-model'
   if (/invalid_request|invalid_argument/i.test(kind)) return 'bad-request'
-  if (/overloaded|unavailable|server_error|api_error|internal|timeout/i.test(kind)) return 'unavailable'
+  if (/overloaded|unavailable|capacity_exceeded|server_error|api_error|internal|timeout/i.test(kind))
+    return 'unavailable'
   return undefined
 }
 

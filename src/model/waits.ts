@@ -75,6 +75,7 @@ function untilDate(text: string, header: Header): number | undefined {
  *   (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto).
  * - OpenRouter hands on the headers of the provider behind it under `error.metadata.headers`
  *   (https://openrouter.ai/docs/api-reference/errors).
+ * - `retry_after_seconds` or `retry_after`, in seconds, of the error or its metadata: OpenRouter, gateways.
  */
 function saidByBody(body: string): number | undefined {
   if (!body.trimStart().startsWith('{') && !body.trimStart().startsWith('[')) return undefined
@@ -103,6 +104,11 @@ function saidByError(read: unknown): number | undefined {
   const behind = isObject(headers) ? headerOf(headers) : undefined
   const told = behind && (saidByHeader(behind) ?? untilReset(behind))
   if (told !== undefined) return told
+  for (const at of [metadata, error])
+    for (const name of ['retry_after_seconds', 'retry_after']) {
+      const seconds = isObject(at) ? own(at, name) : undefined
+      if (typeof seconds === 'number' && seconds >= 0) return seconds * 1000
+    }
   const message = own(error, 'message')
   return typeof message === 'string' ? saidInWords(message) : undefined
 }
