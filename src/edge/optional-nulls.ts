@@ -6,7 +6,7 @@
  * Holds: what a value may be is decided by the check that follows; here nothing but such members is taken out.
  */
 import { isObject, own, type Json, type JsonObject } from '../core/index.ts'
-import { Budget, BudgetSpent } from './json-schema/budget.ts'
+import { type Budget, BudgetSpent } from './json-schema/budget.ts'
 import type { CompiledJsonSchema, SchemaNode } from './json-schema.ts'
 
 /** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
@@ -22,10 +22,11 @@ export function withoutOptionalNulls(value: Json, schema: CompiledJsonSchema): J
 /** Steps of one cleaning. */
 class Cleaning {
   readonly #schema: CompiledJsonSchema
-  readonly #budget = new Budget()
+  readonly #budget: Budget
 
   constructor(schema: CompiledJsonSchema) {
     this.#schema = schema
+    this.#budget = schema.budget()
   }
 
   /** `required`: names that are required by what stands around. */
@@ -103,10 +104,15 @@ class Cleaning {
   }
 }
 
-function namesIn(node: SchemaNode, depth = 0): readonly string[] {
-  if (depth > 8) return []
-  const required = node.get('required')
-  const names = Array.isArray(required) ? (required as readonly Json[]).filter((each) => typeof each === 'string') : []
-  const around = [...node.references.values(), ...(node.several.get('allOf') ?? [])]
-  return [...names, ...around.flatMap((each) => namesIn(each, depth + 1))]
+/** The names that a schema requires, with what always holds beside it. Schemas may meet again. */
+function namesIn(first: SchemaNode): readonly string[] {
+  const around = new Set([first])
+  const names: string[] = []
+  for (const node of around) {
+    const required = node.get('required')
+    for (const each of Array.isArray(required) ? (required as readonly Json[]) : [])
+      if (typeof each === 'string') names.push(each)
+    for (const each of [...node.references.values(), ...(node.several.get('allOf') ?? [])]) around.add(each)
+  }
+  return names
 }
