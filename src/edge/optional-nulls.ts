@@ -96,23 +96,39 @@ class Cleaning {
   /** The value as the first of several forms takes it; as it is, if one does already, or none does then. */
   #oneForm(value: Json, forms: readonly SchemaNode[], required: ReadonlySet<string>): Json {
     if (forms.some((each) => this.#fits(value, each))) return value
-    for (const form of forms) {
-      const cleaned = this.of(value, form, required)
+    const names = forms.map(propertiesIn)
+    for (const [i, form] of forms.entries()) {
+      const cleaned = this.of(withoutForeign(value, names, i), form, required)
       if (cleaned !== value && this.#fits(cleaned, form)) return cleaned
     }
     return value
   }
 }
 
-/** The names that a schema requires, with what always holds beside it. Schemas may meet again. */
-function namesIn(first: SchemaNode): readonly string[] {
-  const around = new Set([first])
-  const names: string[] = []
-  for (const node of around) {
-    const required = node.get('required')
-    for (const each of Array.isArray(required) ? (required as readonly Json[]) : [])
-      if (typeof each === 'string') names.push(each)
-    for (const each of [...node.references.values(), ...(node.several.get('allOf') ?? [])]) around.add(each)
-  }
-  return names
+/**
+ * A value without the nulls of members that only other forms of a union have. A provider that takes no union at a tool's
+ * root is shown the members of all forms beside one another.
+ */
+function withoutForeign(value: Json, names: readonly ReadonlySet<string>[], form: number): Json {
+  if (!isObject(value)) return value
+  const isForeign = (name: string): boolean => !names[form]!.has(name) && names.some((each) => each.has(name))
+  const kept = Object.entries(value).filter(([name, member]) => member !== null || !isForeign(name))
+  return kept.length === Object.keys(value).length ? value : Object.fromEntries(kept)
 }
+
+/** A schema and what always holds beside it. Schemas may meet again. */
+function around(first: SchemaNode): ReadonlySet<SchemaNode> {
+  const all = new Set([first])
+  for (const node of all)
+    for (const each of [...node.references.values(), ...(node.several.get('allOf') ?? [])]) all.add(each)
+  return all
+}
+
+const propertiesIn = (first: SchemaNode): ReadonlySet<string> =>
+  new Set([...around(first)].flatMap((node) => [...(node.named.get('properties')?.keys() ?? [])]))
+
+const namesIn = (first: SchemaNode): readonly string[] =>
+  [...around(first)].flatMap((node) => {
+    const required = node.get('required')
+    return Array.isArray(required) ? (required as readonly Json[]).filter((each) => typeof each === 'string') : []
+  })

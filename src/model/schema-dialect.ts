@@ -122,7 +122,7 @@ const words = (text: string): readonly string[] => text.split(' ')
 const handled: ReadonlySet<string> = new Set([
   ...words('$schema $id id $anchor $dynamicAnchor $comment $defs definitions $vocabulary ~standard'),
   ...words('title description default examples example deprecated readOnly writeOnly contentMediaType'),
-  ...words('type enum const nullable discriminator externalDocs xml anyOf oneOf allOf $ref'),
+  ...words('type enum const nullable discriminator externalDocs xml components anyOf oneOf allOf $ref'),
   ...words('properties required additionalProperties items prefixItems additionalItems'),
   ...numberWords,
   ...textWords,

@@ -73,7 +73,10 @@ function fileLine(block: JsonObject): string {
   const kind = wordIn(block, 'type') ?? 'content'
   const type = wordIn(of, 'mimeType') ?? 'of unknown type'
   const uri = wordIn(of, 'uri')
-  const at = uri === undefined ? '' : ` ${uri}`
+  const name = wordIn(of, 'name')
+  const at = [uri, name === undefined || uri?.endsWith(name) === true ? undefined : JSON.stringify(name)]
+    .map((each) => (each === undefined ? '' : ` ${each}`))
+    .join('')
   const data = own(of, 'data') ?? own(of, 'blob')
   // base64: three bytes in four characters
   const size = typeof data === 'string' ? `, ${Math.floor((data.length * 3) / 4)} bytes, recorded and not shown` : ''

@@ -247,6 +247,7 @@ export class SchemaDocument {
   readonly problems: SchemaProblem[] = []
   /** Whether what a reference means depends on who asks. */
   isDynamic = false
+  #refers = false
   readonly #resources = new Map<string, Resource>()
   readonly #nodes = new Map<JsonObject, SchemaNode>()
   readonly #open: (readonly [node: SchemaNode, keyword: string, reference: string])[] = []
@@ -272,7 +273,7 @@ export class SchemaDocument {
 
   #finish(): void {
     for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) this.#resolve(...next)
-    this.#cutLoops()
+    if (this.#refers) this.#cutLoops()
     this.#relax()
   }
 
@@ -398,6 +399,7 @@ export class SchemaDocument {
     const found = this.#found(node.resource, reference)
     if (typeof found === 'string') return this.#lose(node, keyword, `${shown(reference)} ${found}`)
     node.references.set(keyword, found)
+    this.#refers = true
     if (keyword !== '$ref') this.isDynamic = true
     return undefined
   }
