@@ -595,3 +595,10 @@ test('a link in a result is shown with its name', () => {
     shownResult({ content: [{ type: 'resource_link', uri, name: 'the log', mimeType: 'text/plain' }] })
   expect(link('file:///a')).toEqual({ result: '', files: ['[resource_link text/plain file:///a "the log"]'] })
 })
+
+test('an integer beyond 2^53 in a result is shown with all its digits, from the text of the server', () => {
+  const text = '{"id":1234567890123456789}'
+  const result = { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Json }
+  expect(shownResult(result)).toBe(text)
+  expect(shownResult({ ...result, structuredContent: { id: 5 } })).toEqual({ id: 5 })
+})
