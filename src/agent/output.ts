@@ -4,7 +4,7 @@
  * Owns: parsing the text, validating the output, the wording of corrections and of the failure. Does not own: how often
  * the model may correct it (turn-loop.ts).
  */
-import { failure, jsonOf, jsonProblem, type Failure, type Json } from '../core/index.ts'
+import { failure, jsonOf, jsonProblem, writingProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
 
 /**
@@ -29,8 +29,12 @@ export function checkOutput(value: Json, schema: Schema | undefined): Checked<Js
   if (schema === undefined) return { ok: true, value }
   const checked = schema.check(value)
   if (!checked.ok) return checked
-  const problem = jsonProblem(checked.value, 'output')
-  return problem === undefined ? { ok: true, value: checked.value as Json } : { ok: false, problem }
+  if (jsonProblem(checked.value, 'output') === undefined) return { ok: true, value: checked.value as Json }
+  // a date, as a schema with a transform makes it, is recorded as a result of a tool is
+  const problem = writingProblem(checked.value, 'output')
+  return problem === undefined
+    ? { ok: true, value: JSON.parse(JSON.stringify(checked.value)) as Json }
+    : { ok: false, problem }
 }
 
 /** An output as that of an agent with this schema: a text of another agent or of a hook is read as an answer is. Pure. */

@@ -59,7 +59,7 @@ export class CompiledJsonSchema {
   problem(value: Json | undefined, node: SchemaNode = this.root, path = ''): string | undefined {
     try {
       return this.#checks.of(node)(value, {
-        budget: new Budget(this.#unchecked === 'pass' ? mostForeignSteps : mostSteps),
+        budget: this.budget(),
         scope: [],
       })?.(path)
     } catch (thrown) {
@@ -67,6 +67,11 @@ export class CompiledJsonSchema {
       if (this.#unchecked === 'pass') return undefined
       return `${path === '' ? 'the value' : `"${path}"`} cannot be checked against its schema: ${thrown instanceof BudgetSpent ? thrown.message : tooDeep}`
     }
+  }
+
+  /** What one check of a value may cost. */
+  budget(): Budget {
+    return new Budget(this.#unchecked === 'pass' ? mostForeignSteps : mostSteps)
   }
 
   /** Whether a value fits, within a budget that is shared with other checks. Throws `BudgetSpent`. */

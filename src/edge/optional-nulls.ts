@@ -6,7 +6,7 @@
  * Holds: what a value may be is decided by the check that follows; here nothing but such members is taken out.
  */
 import { isObject, own, type Json, type JsonObject } from '../core/index.ts'
-import { Budget, BudgetSpent } from './json-schema/budget.ts'
+import { type Budget, BudgetSpent } from './json-schema/budget.ts'
 import type { CompiledJsonSchema, SchemaNode } from './json-schema.ts'
 
 /** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
@@ -22,10 +22,11 @@ export function withoutOptionalNulls(value: Json, schema: CompiledJsonSchema): J
 /** Steps of one cleaning. */
 class Cleaning {
   readonly #schema: CompiledJsonSchema
-  readonly #budget = new Budget()
+  readonly #budget: Budget
 
   constructor(schema: CompiledJsonSchema) {
     this.#schema = schema
+    this.#budget = schema.budget()
   }
 
   /** `required`: names that are required by what stands around. */
@@ -95,18 +96,39 @@ class Cleaning {
   /** The value as the first of several forms takes it; as it is, if one does already, or none does then. */
   #oneForm(value: Json, forms: readonly SchemaNode[], required: ReadonlySet<string>): Json {
     if (forms.some((each) => this.#fits(value, each))) return value
-    for (const form of forms) {
-      const cleaned = this.of(value, form, required)
+    const names = forms.map(propertiesIn)
+    for (const [i, form] of forms.entries()) {
+      const cleaned = this.of(withoutForeign(value, names, i), form, required)
       if (cleaned !== value && this.#fits(cleaned, form)) return cleaned
     }
     return value
   }
 }
 
-function namesIn(node: SchemaNode, depth = 0): readonly string[] {
-  if (depth > 8) return []
-  const required = node.get('required')
-  const names = Array.isArray(required) ? (required as readonly Json[]).filter((each) => typeof each === 'string') : []
-  const around = [...node.references.values(), ...(node.several.get('allOf') ?? [])]
-  return [...names, ...around.flatMap((each) => namesIn(each, depth + 1))]
+/**
+ * A value without the nulls of members that only other forms of a union have. A provider that takes no union at a tool's
+ * root is shown the members of all forms beside one another.
+ */
+function withoutForeign(value: Json, names: readonly ReadonlySet<string>[], form: number): Json {
+  if (!isObject(value)) return value
+  const isForeign = (name: string): boolean => !names[form]!.has(name) && names.some((each) => each.has(name))
+  const kept = Object.entries(value).filter(([name, member]) => member !== null || !isForeign(name))
+  return kept.length === Object.keys(value).length ? value : Object.fromEntries(kept)
 }
+
+/** A schema and what always holds beside it. Schemas may meet again. */
+function around(first: SchemaNode): ReadonlySet<SchemaNode> {
+  const all = new Set([first])
+  for (const node of all)
+    for (const each of [...node.references.values(), ...(node.several.get('allOf') ?? [])]) all.add(each)
+  return all
+}
+
+const propertiesIn = (first: SchemaNode): ReadonlySet<string> =>
+  new Set([...around(first)].flatMap((node) => [...(node.named.get('properties')?.keys() ?? [])]))
+
+const namesIn = (first: SchemaNode): readonly string[] =>
+  [...around(first)].flatMap((node) => {
+    const required = node.get('required')
+    return Array.isArray(required) ? (required as readonly Json[]).filter((each) => typeof each === 'string') : []
+  })

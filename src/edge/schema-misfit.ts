@@ -13,21 +13,41 @@ interface SchemaPart {
   readonly root: JsonSchema
 }
 
-/** Levels that are compared. Schemas may refer to themselves. */
+/** Levels that are compared. */
 const deepest = 12
+
+/** What is known of two schemas; undefined while they are compared. Schemas may refer to themselves, many times over. */
+type KnownMisfits = Map<JsonObject, Map<JsonObject, string | undefined>>
 
 /**
  * Why no value of `given` is a value of `taken`, in one sentence; undefined if one can be, or if that cannot be told.
  * Pure.
  */
 export const schemaMisfit = (given: JsonSchema, taken: JsonSchema): string | undefined =>
-  misfit({ schema: given, root: given }, { schema: taken, root: taken }, '', 0)
+  misfit({ schema: given, root: given }, { schema: taken, root: taken }, '', 0, new Map())
 
-function misfit(givenPart: SchemaPart, takenPart: SchemaPart, path: string, depth: number): string | undefined {
+function misfit(
+  givenPart: SchemaPart,
+  takenPart: SchemaPart,
+  path: string,
+  depth: number,
+  known: KnownMisfits,
+): string | undefined {
   const [given, taken] = [resolved(givenPart), resolved(takenPart)]
   if (depth > deepest || given === undefined || taken === undefined) return undefined
-  const next = (a: Json | undefined, b: Json | undefined, at: string): string | undefined =>
-    misfit({ schema: a, root: givenPart.root }, { schema: b, root: takenPart.root }, at, depth + 1)
+  const before = known.get(given) ?? new Map<JsonObject, string | undefined>()
+  if (before.has(taken)) return before.get(taken)
+  known.set(given, before.set(taken, undefined))
+  const why = compared(given, taken, path, (a, b, at) =>
+    misfit({ schema: a, root: givenPart.root }, { schema: b, root: takenPart.root }, at, depth + 1, known),
+  )
+  before.set(taken, why)
+  return why
+}
+
+type Next = (given: Json | undefined, taken: Json | undefined, path: string) => string | undefined
+
+function compared(given: JsonObject, taken: JsonObject, path: string, next: Next): string | undefined {
   const [ways, waysIn] = [alternatives(given), alternatives(taken)]
   if (ways !== undefined) return ofAll(ways.map((each) => next(each, taken, path)))
   if (waysIn !== undefined) return ofAll(waysIn.map((each) => next(given, each, path)))
@@ -73,12 +93,7 @@ function typesOf(schema: JsonObject): readonly string[] | undefined {
 
 const kindOf = (value: Json): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
 
-function partMisfit(
-  given: JsonObject,
-  taken: JsonObject,
-  path: string,
-  next: (given: Json | undefined, taken: Json | undefined, path: string) => string | undefined,
-): string | undefined {
+function partMisfit(given: JsonObject, taken: JsonObject, path: string, next: Next): string | undefined {
   const [types, typesIn] = [typesOf(given), typesOf(taken)]
   const isOnly = (type: string): boolean =>
     types?.length === 1 && typesIn?.length === 1 && types[0] === type && typesIn[0] === type

@@ -86,17 +86,19 @@ export interface SchemaRules {
  * `input.invalid` if nothing usable was given, or if a plain JSON Schema cannot be read.
  */
 export function compileSchema<T = unknown>(
-  given: SchemaLike,
+  lazy: SchemaLike,
   where: string,
   json?: JsonSchema,
   rules: SchemaRules = {},
 ): Schema<T> {
+  const given = madeOf(lazy)
   if (isStandard(given)) {
     const check = (value: Json): Checked<T> => standardCheck(given, value, where) as Checked<T>
     return compiled(json ?? standardJson(given, where), check, () => standardOutputJson(given))
   }
   if (isAiSdk(given)) {
     if (given.validate === undefined) return plainSchema(given.jsonSchema, where, json, rules)
+    mustAnswerAtOnce(given, where)
     const check = (value: Json): Checked<T> => aiSdkCheck(given, value, where) as Checked<T>
     return compiled(json ?? asJsonSchema(given.jsonSchema, where), check)
   }
@@ -107,6 +109,10 @@ export function compileSchema<T = unknown>(
   const schema = asJsonSchema(given, where)
   return { ...plainSchema<T>(given, where, json, rules), outputJson: schema }
 }
+
+/** The AI SDK also takes a function that makes a schema. */
+const madeOf = (given: SchemaLike): SchemaLike =>
+  typeof given === 'function' && !isStandard(given) ? (given as () => SchemaLike)() : given
 
 /** Checks a value that comes from outside. Pure; never throws for a bad value. */
 export const checkSchema = <T>(schema: Schema<T>, value: unknown): Checked<T> => schema.check(value as Json)
@@ -236,12 +242,48 @@ function asJsonSchema(given: unknown, where: string): JsonSchema {
 }
 
 function standardCheck(given: StandardSchema, value: Json, where: string): Checked<unknown> {
-  const result = given['~standard'].validate(value)
-  if (result instanceof Promise) throw asynchronous(where, result)
-  if (result.issues === undefined) return { ok: true, value: result.value }
-  const problem = result.issues.map(issueText).join('; ')
-  return { ok: false, problem: problem === '' ? 'the value does not fit' : problem }
+  return verdict(() => {
+    const result = given['~standard'].validate(value)
+    if (isPending(result)) return notAtOnce(given, value, where, result)
+    if (result.issues === undefined) return { ok: true, value: result.value }
+    const problem = result.issues.map(issueText).join('; ')
+    return { ok: false, problem: problem === '' ? 'the value does not fit' : problem }
+  })
 }
+
+/** A check that throws, such as a transform that parses a text, says that the value does not fit. */
+function verdict(check: () => Checked<unknown>): Checked<unknown> {
+  try {
+    return check()
+  } catch (thrown) {
+    if (thrown instanceof ReeveError) throw thrown
+    return { ok: false, problem: `its check failed: ${messageOf(thrown) || 'no reason was given'}` }
+  }
+}
+
+const isPending = (result: unknown): result is PromiseLike<unknown> =>
+  ((typeof result === 'object' && result !== null) || typeof result === 'function') &&
+  typeof (result as { readonly then?: unknown }).then === 'function'
+
+/**
+ * zod takes every throw of a check for a wish to be asked asynchronously. Asked synchronously, it throws what was
+ * thrown, or an error of its own for a schema that is asynchronous.
+ */
+function notAtOnce(given: StandardSchema, value: Json, where: string, pending: PromiseLike<unknown>): never {
+  const error = asynchronous(where, pending)
+  const { safeParse } = given as { readonly safeParse?: unknown }
+  if (typeof safeParse !== 'function') throw error
+  try {
+    ;(safeParse as (value: unknown) => unknown).call(given, value)
+  } catch (thrown) {
+    if (!isZodAsync(thrown)) throw thrown
+  }
+  throw error
+}
+
+/** What zod 3 and 4 throw for a promise in a synchronous check. They publish no other sign of it. */
+const isZodAsync = (thrown: unknown): boolean =>
+  /(?:encountered Promise|Async\w* \w+ encountered) during synchronous parse/i.test(messageOf(thrown))
 
 function issueText(issue: StandardIssue): string {
   const path = (issue.path ?? []).map((each) => String(typeof each === 'object' ? each.key : each)).join('.')
@@ -249,17 +291,30 @@ function issueText(issue: StandardIssue): string {
 }
 
 function aiSdkCheck(given: AiSdkSchema, value: Json, where: string): Checked<unknown> {
-  const result = given.validate!(value)
-  if (result instanceof Promise) throw asynchronous(where, result)
-  const told = result as { readonly success: boolean; readonly value?: unknown; readonly error?: unknown }
-  return told.success
-    ? { ok: true, value: told.value }
-    : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
+  return verdict(() => {
+    const result = given.validate!(value)
+    if (isPending(result)) throw asynchronous(where, result)
+    const told = result as { readonly success: boolean; readonly value?: unknown; readonly error?: unknown }
+    return told.success
+      ? { ok: true, value: told.value }
+      : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
+  })
 }
 
-function asynchronous(where: string, pending: Promise<unknown>): ReeveError {
-  pending.catch(() => {}) // it is not awaited
+/** The AI SDK's own `zodSchema()` always answers later: that is said when a schema is defined, not at a call. */
+function mustAnswerAtOnce(given: AiSdkSchema, where: string): void {
+  let result: unknown
+  try {
+    result = given.validate!(null)
+  } catch {
+    return
+  }
+  if (isPending(result)) throw asynchronous(where, result)
+}
+
+function asynchronous(where: string, pending: PromiseLike<unknown>): ReeveError {
+  pending.then(undefined, () => {}) // it is not awaited
   return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, {
-    hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.',
+    hint: 'Checks run inside orchestration and must be synchronous. Pass a zod schema itself, not zodSchema() of it; move what needs waiting into the tool.',
   })
 }

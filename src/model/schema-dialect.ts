@@ -66,7 +66,7 @@ function remembered<T>(schema: JsonObject, key: string, make: () => T): T {
 export const toolSchema = (schema: JsonObject, dialect: SchemaDialect): JsonObject =>
   remembered(schema, `tool ${dialect.id}`, () => {
     const writer = new Writer(schema, dialect)
-    return writer.whole(objectRoot(writer.root(), writer, schema))
+    return writer.whole(objectRoot(writer.root(), writer, schema, dialect.nullableOptionals === true))
   })
 
 /** The schema of typed output: an object at its root, and strict if that is asked for and can be. */
@@ -122,7 +122,7 @@ const words = (text: string): readonly string[] => text.split(' ')
 const handled: ReadonlySet<string> = new Set([
   ...words('$schema $id id $anchor $dynamicAnchor $comment $defs definitions $vocabulary ~standard'),
   ...words('title description default examples example deprecated readOnly writeOnly contentMediaType'),
-  ...words('type enum const nullable discriminator externalDocs xml anyOf oneOf allOf $ref'),
+  ...words('type enum const nullable discriminator externalDocs xml components anyOf oneOf allOf $ref'),
   ...words('properties required additionalProperties items prefixItems additionalItems'),
   ...numberWords,
   ...textWords,
@@ -258,6 +258,8 @@ class Writer {
     const { allOf, ...rest } = node
     let all: JsonObject = rest
     for (const each of listOf(allOf)) {
+      // references may meet again and again; less than all of a closed object would be stricter than it is
+      if (++this.#parts > mostParts) break
       let part: Json | undefined = each
       for (let left = 16; left > 0 && isObject(part) && typeof part['$ref'] === 'string'; left--)
         part = this.#find(part['$ref'])
@@ -265,7 +267,9 @@ class Writer {
       const flat: JsonObject = Array.isArray(part['allOf']) && depth < 16 ? this.#intersection(part, depth + 1) : part
       all = intersected(all, withoutDefinitions(flat))
     }
-    return all
+    if (this.#parts <= mostParts) return all
+    this.isTooLarge = true
+    return { ...texts(rest) }
   }
 
   #union(node: JsonObject, ways: readonly Json[], depth: number): JsonObject {
@@ -289,7 +293,8 @@ class Writer {
     if (nullable === true) forms.push({ type: 'null' })
     const distinct = [...new Map(forms.map((form) => [canonical(form), form])).values()]
     const said = texts({ title, description })
-    if (distinct.some(isAnything)) return { ...said }
+    // nothing fits an empty union, and providers refuse it
+    if (distinct.length === 0 || distinct.some(isAnything)) return { ...said }
     const [only] = distinct
     return distinct.length === 1 && only !== undefined && only['$ref'] === undefined
       ? { ...only, ...said }
@@ -323,14 +328,20 @@ class Writer {
     const only = own(node, 'const')
     const given = own(node, 'enum')
     if (only === undefined && !Array.isArray(given)) return undefined
-    const all = only === undefined ? listOf(given) : [only]
+    const listed = only === undefined ? listOf(given) : [only]
     const word = only === undefined ? 'enum' : 'const'
-    if (all.some((value) => typeof value === 'object' && value !== null)) {
+    if (listed.length === 0 || listed.some((value) => typeof value === 'object' && value !== null)) {
       left.add(word)
       return {}
     }
+    // `nullable` takes null beside what is listed
+    const all = own(node, 'nullable') === true && !listed.includes(null) ? [...listed, null] : listed
     if (this.#dialect.constants !== 'enum')
-      return only === undefined ? { enum: [...new Set(all)] } : only === null ? { type: 'null' } : { const: only }
+      return all.length > 1 || only === undefined
+        ? { enum: [...new Set(all)] }
+        : only === null
+          ? { type: 'null' }
+          : { const: only }
     const values = all.filter((value) => typeof value === 'string' || typeof value === 'number')
     const others = types.filter((type) => type === 'null' || type === 'boolean')
     if (values.length < all.length && all.some((value) => typeof value === 'boolean')) left.add(word)
@@ -479,7 +490,7 @@ function typesOf(node: JsonObject): string[] {
       ? said
       : values.length > 0
         ? values.map((value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value))
-        : isObject(node['properties']) || own(node, 'required') !== undefined || isObject(node['additionalProperties'])
+        : isObject(node['properties']) || Array.isArray(own(node, 'required')) || isObject(node['additionalProperties'])
           ? ['object']
           : node['items'] !== undefined || node['prefixItems'] !== undefined
             ? ['array']
@@ -547,14 +558,14 @@ function intersected(one: JsonObject, other: JsonObject): JsonObject {
 const longestForms = 4_000
 
 /** A tool's input as one object: what takes each form of a union takes what any of them takes. */
-function objectRoot(root: JsonObject, writer: Writer, given: JsonObject): JsonObject {
+function objectRoot(root: JsonObject, writer: Writer, given: JsonObject, nullableOptionals: boolean): JsonObject {
   if (!Array.isArray(root['anyOf']))
     return withProperties(
       root['type'] === 'object' || listOf(root['type']).includes('object')
         ? { ...root, type: 'object' }
         : { ...texts(root), type: 'object' },
     )
-  const forms = objectForms(root, writer, 0)
+  const forms = [...objectForms(root, writer)]
   const names = [...new Set(forms.flatMap((form) => Object.keys(membersOf(form))))]
   const members = names.map((name): [string, JsonObject] => {
     const ways = forms.flatMap((form) => {
@@ -564,6 +575,7 @@ function objectRoot(root: JsonObject, writer: Writer, given: JsonObject): JsonOb
     return [name, either(ways)]
   })
   const required = names.filter((name) => forms.every((form) => textsOf(form['required']).includes(name)))
+  const isOptional = (name: string): boolean => nullableOptionals && !required.includes(name)
   const others = forms.map((form) => own(form, 'additionalProperties'))
   const isClosed = others.length > 0 && others.every((each) => each === false)
   const spread =
@@ -576,7 +588,7 @@ function objectRoot(root: JsonObject, writer: Writer, given: JsonObject): JsonOb
     ...(title !== undefined && { title }),
     ...(text !== '' && { description: text }),
     type: 'object',
-    properties: Object.fromEntries(members),
+    properties: Object.fromEntries(members.map(([name, member]) => [name, isOptional(name) ? orNull(member) : member])),
     ...(required.length > 0 && { required }),
     ...(isClosed && { additionalProperties: false }),
   }
@@ -587,13 +599,15 @@ const membersOf = (form: JsonObject): JsonObject => (isObject(form['properties']
 const formsText = (given: JsonObject, forms: readonly JsonObject[]): string =>
   JSON.stringify(own(given, 'anyOf') ?? own(given, 'oneOf') ?? forms)
 
-function objectForms(schema: JsonObject, writer: Writer, depth: number): JsonObject[] {
-  if (depth > 16) return []
-  const at = writer.resolved(schema)
-  const ways = listOf(at['anyOf'])
-  if (ways.length > 0) return ways.flatMap((way) => objectForms(isObject(way) ? way : {}, writer, depth + 1))
-  const { type } = at
-  return type === undefined || type === 'object' || listOf(type).includes('object') ? [at] : []
+/** The forms of a union of unions. References may meet again. */
+function* objectForms(root: JsonObject, writer: Writer): Generator<JsonObject> {
+  const all = new Set([root])
+  for (const at of all) {
+    const ways = listOf(at['anyOf'])
+    for (const way of ways) all.add(writer.resolved(way))
+    const { type } = at
+    if (ways.length === 0 && (type === undefined || type === 'object' || listOf(type).includes('object'))) yield at
+  }
 }
 
 /** A schema of all values that one of these takes. */

@@ -14,6 +14,7 @@ import {
   foreignCheck,
   shownDescription,
   toolName,
+  toolNames,
   type McpDefinition,
 } from '../../src/adapters/mcp/tool-definition.ts'
 import { isObject, jsonProblem } from '../../src/core/index.ts'
@@ -577,4 +578,27 @@ test('options that mean nothing are refused, and names that the server has not',
   await expect(mcp({ url: server.url, pins: join(folder, 'bad.json') })).rejects.toMatchObject({
     code: 'config.invalid',
   })
+})
+
+test('names that would be the same are told apart, whatever order the server lists them in', () => {
+  const named = (name: string): McpDefinition => ({ name, description: '', inputSchema: { type: 'object' } })
+  const all = ['read_file', 'read/file', 'read.file', '读', '写', 'list'].map(named)
+  const names = toolNames(all, 'fs_')
+  expect(new Set(names).size).toBe(all.length)
+  expect(names.filter((name) => !/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/.test(name))).toEqual([])
+  expect([names[0], names[5]]).toEqual(['fs_read_file', 'fs_list'])
+  expect(toolNames(all.toReversed(), 'fs_').toReversed()).toEqual(names)
+})
+
+test('a link in a result is shown with its name', () => {
+  const link = (uri: string): Json =>
+    shownResult({ content: [{ type: 'resource_link', uri, name: 'the log', mimeType: 'text/plain' }] })
+  expect(link('file:///a')).toEqual({ result: '', files: ['[resource_link text/plain file:///a "the log"]'] })
+})
+
+test('an integer beyond 2^53 in a result is shown with all its digits, from the text of the server', () => {
+  const text = '{"id":1234567890123456789}'
+  const result = { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Json }
+  expect(shownResult(result)).toBe(text)
+  expect(shownResult({ ...result, structuredContent: { id: 5 } })).toEqual({ id: 5 })
 })

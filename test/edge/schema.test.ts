@@ -1,5 +1,5 @@
 /** Schemas: plain JSON Schema, Standard Schema, AI SDK schemas, and the nulls that models send. */
-import { jsonSchema } from 'ai'
+import { jsonSchema, zodSchema, type Schema as AiSchema } from 'ai'
 import { type } from 'arktype'
 import fc from 'fast-check'
 import * as v from 'valibot'
@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { z as z3 } from 'zod/v3'
 import type { Json, JsonObject } from '../../src/core/index.ts'
 import { checkSchema, compileSchema, schemaProblem } from '../../src/edge/index.ts'
+import { schemaMisfit } from '../../src/edge/schema-misfit.ts'
 
 describe('plain JSON Schema', () => {
   const problem = (schema: JsonObject, value: Json): string | undefined => schemaProblem(value, schema, schema)
@@ -350,5 +351,106 @@ describe('own members only', () => {
   test('an object that is not plain is checked like any other', () => {
     const inherits = Object.create({ amount: 1 }) as Json
     expect(schemaProblem(inherits, form, form)).toBe('"to" is missing')
+  })
+})
+
+describe('a check that throws', () => {
+  const parsed = (text: string): unknown => JSON.parse(text)
+  test.each([
+    ['zod 4', z.object({ a: z.string().transform(parsed) })],
+    ['zod 3', z3.object({ a: z3.string().transform(parsed) })],
+    ['valibot', v.object({ a: v.pipe(v.string(), v.transform(parsed)) })],
+    [
+      'the AI SDK',
+      jsonSchema(
+        { type: 'object' },
+        { validate: (value) => ({ success: true, value: parsed((value as { a: string }).a) }) },
+      ),
+    ],
+  ])('of %s says that the value does not fit, and throws nothing', (_name, schema) => {
+    const checked = compileSchema(schema, 'here').check({ a: '{' })
+    expect(checked).toMatchObject({ ok: false, problem: expect.stringContaining('its check failed') })
+    expect(compileSchema(schema, 'here').check({ a: '{"b":1}' }).ok).toBe(true)
+  })
+  test('that answers nothing says that the value does not fit', () => {
+    const nothing = jsonSchema({ type: 'object' }, { validate: (() => undefined) as never })
+    expect(compileSchema(nothing, 'here').check({})).toMatchObject({ ok: false })
+  })
+  test.each([
+    ['zod 4', z.object({ a: z.string().refine(async () => true) })],
+    ['zod 3', z3.object({ a: z3.string().refine(async () => true) })],
+  ])('is told apart from one that answers later: %s', (_name, schema) => {
+    expect(() => compileSchema(schema, 'here').check({ a: 'x' })).toThrow('validates asynchronously')
+  })
+})
+
+describe('schemas of the AI SDK', () => {
+  test('zodSchema() answers later, which is said when it is defined', () => {
+    expect(() => compileSchema(zodSchema(z.object({ a: z.string() })), 'here')).toThrow('validates asynchronously')
+  })
+  test('a function that makes a schema is asked for it', () => {
+    const lazy = (): AiSchema<unknown> => jsonSchema({ type: 'object', properties: { a: { type: 'string' } } })
+    const schema = compileSchema(lazy as never, 'here')
+    expect(schema.json).toEqual({ type: 'object', properties: { a: { type: 'string' } } })
+    expect(schema.check({ a: 1 })).toMatchObject({ ok: false })
+  })
+})
+
+test('null of a member that only another form of a union has is left out', () => {
+  const union = z.discriminatedUnion('k', [
+    z.strictObject({ k: z.literal('a'), x: z.number() }),
+    z.strictObject({ k: z.literal('b'), y: z.string() }),
+  ])
+  const schema = compileSchema(union, 'here')
+  expect(schema.check({ k: 'a', x: 1, y: null })).toEqual({ ok: true, value: { k: 'a', x: 1 } })
+  expect(schema.check({ k: 'a', x: 1, y: 'y' }).ok).toBe(false)
+  expect(schema.check({ k: 'a', x: 1, z: null }).ok).toBe(false)
+  expect(schema.check({ k: 'a', x: null, y: null }).ok).toBe(false)
+})
+
+describe('schemas that meet themselves again and again', () => {
+  /** 8 levels of 10 references each. */
+  const meeting = (word: string): JsonObject => ({
+    type: 'object',
+    [word]: [{ $ref: '#/$defs/a0' }],
+    $defs: Object.fromEntries([
+      ...Array.from({ length: 8 }, (_, i) => [
+        `a${i}`,
+        { [word]: Array.from({ length: 10 }, () => ({ $ref: `#/$defs/a${i + 1}` })) },
+      ]),
+      ['a8', { type: 'object', properties: { x: { type: 'string' } }, required: ['y'] }],
+    ]),
+  })
+  test.each(['allOf', 'anyOf', 'oneOf'])('%s: a check of a schema of others ends at its bound', (word) => {
+    const schema = compileSchema(meeting(word), 'here', undefined, { unread: 'leave' })
+    expect(schema.check({ x: null, z: null })).toBeDefined()
+  })
+  test('are compared once with each other', () => {
+    const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
+    const tree: JsonObject = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { $ref: '#' }])),
+      required: names,
+    }
+    expect(schemaMisfit(tree, structuredClone(tree))).toBeUndefined()
+    const list = {
+      type: 'object',
+      properties: { ...(tree['properties'] as JsonObject), c8: { type: 'array' } },
+      required: names,
+    }
+    expect(schemaMisfit(tree, list)).toContain('c8')
+  })
+  test('what was taken out spreads over thousands of dynamic references', () => {
+    const schema: JsonObject = {
+      $dynamicAnchor: 'n',
+      type: 'object',
+      properties: {
+        ...Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`p${i}`, { $dynamicRef: '#n' }])),
+        bad: { pattern: '(' },
+      },
+      not: { required: ['q'], properties: { p1: { $dynamicRef: '#n' } } },
+    }
+    const checked = compileSchema(schema, 'here', undefined, { unread: 'leave' })
+    expect(checked.check({ q: 1, p1: { bad: 'x' } }).ok).toBe(true)
   })
 })

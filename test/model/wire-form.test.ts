@@ -406,6 +406,55 @@ describe('the root of a tool', () => {
     expect(refusal(z.object({}).nullable())).not.toThrow()
   })
 
+  test('on Groq takes null for what only other forms of a union have', () => {
+    const sent = toolSchema(jsonOf(kinds), limitsOfId('groq', 'm').dialect)
+    expect(schemaProblem({ k: 'a', x: 1, y: null }, sent, sent)).toBeUndefined()
+    expect(schemaProblem({ k: null, x: 1 }, sent, sent)).toBeDefined()
+  })
+
+  test.each(['openai', 'anthropic', 'google', 'groq', 'vllm'])(
+    'whatever is odd in it goes out looser, and never empty: %s',
+    (name) => {
+      const sent = toolSchema(
+        {
+          type: 'object',
+          properties: {
+            none: { type: 'string', enum: [] },
+            never: { anyOf: [false, { not: {} }] },
+            listed: { type: 'string', nullable: true, enum: ['a'] },
+            only: { const: 'a', nullable: true },
+            old: { description: 'x', required: true },
+          },
+        },
+        limitsOfId(name, 'm').dialect,
+      )
+      expect(JSON.stringify(sent)).not.toMatch(/"(?:enum|anyOf)":\[\]/)
+      for (const value of [
+        { listed: null, only: null, old: 'x' },
+        { listed: 'a', only: 'a', old: 1 },
+      ])
+        expect(schemaProblem(value, sent, sent)).toBeUndefined()
+    },
+  )
+
+  test.each(['allOf', 'anyOf', 'oneOf'])('%s of references that meet again and again has an end', (word) => {
+    const levels = Array.from({ length: 12 }, (_, i): [string, JsonObject] => [
+      `a${i}`,
+      { [word]: Array.from({ length: 10 }, (_each, k) => ({ description: `${k}`, $ref: `#/$defs/a${i + 1}` })) },
+    ])
+    const last: JsonObject = { type: 'object', properties: { x: { type: 'string' } }, additionalProperties: false }
+    const bomb: JsonObject = {
+      type: 'object',
+      [word]: [{ $ref: '#/$defs/a0' }, { properties: { y: {} } }],
+      $defs: Object.fromEntries([...levels, ['a12', last]]),
+    }
+    for (const name of ['openai', 'google']) {
+      const sent = toolSchema(structuredClone(bomb), limitsOfId(name, 'm').dialect)
+      expect(sent['type']).toBe('object')
+      expect(schemaProblem({ x: 'x' }, sent, sent)).toBeUndefined()
+    }
+  })
+
   test('on Groq takes null for what may be left out', () => {
     const json = jsonOf(
       z.object({ a: z.string(), b: z.string().optional(), e: z.enum(['x']).optional(), k: kinds.optional() }),

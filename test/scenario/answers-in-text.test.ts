@@ -107,3 +107,38 @@ test('what is judged cannot end where it stands: its tags have a number that it 
   await runtime.run(author, 'Write.')
   expect(asked[0]).toMatch(/<(answer-[0-9a-f]{16})>\nFine\.\n<\/answer>\nThe score is 1\.\n<\/\1>$/)
 })
+
+test('a date that a schema makes of an answer is recorded as its text, and asked for once', async () => {
+  let asked = 0
+  const planner = agent({
+    name: 'planner',
+    output: z.object({ at: z.coerce.date() }),
+    model: () => (asked++, '{"at":"2026-01-01"}'),
+  })
+  await using runtime = await runtimeUnderTest({ agents: [planner] })
+  expect(await runtime.run(planner, 'When?')).toMatchObject({ output: { at: '2026-01-01T00:00:00.000Z' } })
+  expect(asked).toBe(1)
+})
+
+test('a schema whose transform throws corrects a call and an answer, and ends no run', async () => {
+  const parsed = z.object({ json: z.string().transform((text): unknown => JSON.parse(text)) })
+  const told: string[] = []
+  const ran: unknown[] = []
+  const read = tool({ name: 'read', effect: 'read', input: parsed, execute: ({ json }) => (ran.push(json), 'ok') })
+  let asked = 0
+  const reader = agent({
+    name: 'reader',
+    output: parsed,
+    tools: [read],
+    model: ({ messages }) => {
+      told.push(asText(messages.at(-1)!.content))
+      const calls = (json: string) => ({ calls: [{ name: 'read', input: { json } }] })
+      return [calls('{'), calls('[1]'), '{"json":"{"}', '{"json":"[2]"}'][asked++]!
+    },
+  })
+  await using runtime = await runtimeUnderTest({ agents: [reader] })
+  expect(await runtime.run(reader, 'Go.')).toMatchObject({ status: 'completed', output: { json: [2] } })
+  expect(ran).toEqual([[1]])
+  expect(told[1]).toContain('do not fit')
+  expect(told[3]).toContain('does not have the required form')
+})

@@ -36,7 +36,7 @@ import {
   definitionDigest,
   foreignCheck,
   shownDescription,
-  toolName,
+  toolNames,
   toolRules,
   type McpDefinition,
   type McpToolRules,
@@ -149,9 +149,9 @@ export async function mcp(options: McpOptions): Promise<McpTools> {
   try {
     const seen = await connection.definitions()
     const wanted = wantedAmong(seen, options, server)
-    const tools = (await pinned(wanted, options.pins, server)).map((definition) =>
-      asTool(definition, connection, options),
-    )
+    const definitions = await pinned(wanted, options.pins, server)
+    const names = toolNames(definitions, options.prefix ?? '')
+    const tools = definitions.map((definition, i) => asTool(definition, names[i]!, connection, options))
     const close = (): Promise<void> => connection.close()
     return Object.assign(tools, { close, [Symbol.asyncDispose]: close })
   } catch (thrown) {
@@ -213,10 +213,10 @@ function wantedAmong(
 
 function asTool(
   definition: McpDefinition,
+  name: string,
   connection: McpConnection,
-  { prefix = '', hints = 'stricter', rules: given = {}, timeoutMs = 600_000 }: McpOptions,
+  { hints = 'stricter', rules: given = {}, timeoutMs = 600_000 }: McpOptions,
 ): Tool {
-  const name = toolName(definition, prefix)
   const rules = toolRules(definition, own(given, definition.name) ?? {}, hints === 'trusted')
   const { outputSchema } = definition
   const output = outputSchema === undefined ? undefined : foreignCheck(outputSchema, `tool "${name}"`)

@@ -17,16 +17,29 @@ interface Blocks {
 
 /**
  * What is shown: structured content as it is, else the text; where there are files besides, an object that names them.
- * `problem`: why it is not what the tool promises. It is done all the same, and that comes first.
+ * Integers beyond 2^53 are shown as the text has them, if there is one. `problem`: why it is not what the tool promises.
+ * It is done all the same, and that comes first.
  */
 export function shownResult(result: JsonObject, problem?: string): Json {
   const { texts, files } = blocksOf(result)
   const structured = own(result, 'structuredContent')
-  const said = structured ?? texts.join('\n')
+  const text = texts.join('\n')
+  // whoever read the message has rounded such a number already; in the server's text its digits are still there
+  const said = text.trim() !== '' && hasLargeInteger(structured) ? text : (structured ?? text)
   const shown: Json = files.length === 0 ? said : { result: said, files: [...files] }
   if (problem === undefined) return shown
   const why = cut(visibleLine(problem), 500)
   return `[the tool is done. Its result is not what its output schema promises: ${why}. It returned:]\n${asText(shown)}`
+}
+
+function hasLargeInteger(value: Json | undefined): boolean {
+  const open = [value]
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    if (typeof each === 'number' && Number.isInteger(each) && !Number.isSafeInteger(each)) return true
+    if (typeof each === 'object' && each !== null)
+      for (const inner of Object.values(each)) if (inner !== undefined) open.push(inner)
+  }
+  return false
 }
 
 /** The text of a result that is an error. */
@@ -73,7 +86,10 @@ function fileLine(block: JsonObject): string {
   const kind = wordIn(block, 'type') ?? 'content'
   const type = wordIn(of, 'mimeType') ?? 'of unknown type'
   const uri = wordIn(of, 'uri')
-  const at = uri === undefined ? '' : ` ${uri}`
+  const name = wordIn(of, 'name')
+  const at = [uri, name === undefined || uri?.endsWith(name) === true ? undefined : JSON.stringify(name)]
+    .map((each) => (each === undefined ? '' : ` ${each}`))
+    .join('')
   const data = own(of, 'data') ?? own(of, 'blob')
   // base64: three bytes in four characters
   const size = typeof data === 'string' ? `, ${Math.floor((data.length * 3) / 4)} bytes, recorded and not shown` : ''

@@ -102,6 +102,20 @@ export function toolName({ name }: McpDefinition, prefix: string): string {
   throw new ReeveError('tool.invalid', `"${shortName(name)}" cannot be made the name of a tool`)
 }
 
+/**
+ * The names of all tools of a server, in their order. Those that would be the same, such as names in letters that
+ * Reeve's names do not have, are told apart by a digest of the server's name.
+ */
+export function toolNames(definitions: readonly McpDefinition[], prefix: string): readonly string[] {
+  const plain = definitions.map((definition) => toolName(definition, prefix))
+  const counts = Map.groupBy(plain, (name) => name)
+  const isTaken = (i: number): boolean =>
+    counts.get(plain[i]!)!.length > 1 && plain[i] !== `${prefix}${definitions[i]!.name}`
+  return plain.map((name, i) =>
+    isTaken(i) ? `${name.slice(0, 51)}_${digestJson(definitions[i]!.name).slice(0, 12)}` : name,
+  )
+}
+
 /** The description that a model is shown: bounded, with everything visible that is in it. */
 export const shownDescription = ({ description }: McpDefinition): string =>
   cut(visibleLines(description).join('\n'), longestDescription)

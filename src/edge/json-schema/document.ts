@@ -219,6 +219,14 @@ const annotations: ReadonlySet<string> = new Set([
   'when',
   'i',
   'el',
+  'constant',
+  'constraints',
+  'dependency',
+  'dependents',
+  'multiple',
+  'requiredIf',
+  'requires',
+  'uniqueKeys',
 ])
 
 /** Keywords that are told apart from a slip by their case alone are one: `minlength`, `additionalproperties`. */
@@ -239,6 +247,7 @@ export class SchemaDocument {
   readonly problems: SchemaProblem[] = []
   /** Whether what a reference means depends on who asks. */
   isDynamic = false
+  #refers = false
   readonly #resources = new Map<string, Resource>()
   readonly #nodes = new Map<JsonObject, SchemaNode>()
   readonly #open: (readonly [node: SchemaNode, keyword: string, reference: string])[] = []
@@ -264,7 +273,7 @@ export class SchemaDocument {
 
   #finish(): void {
     for (let next = this.#open.shift(); next !== undefined; next = this.#open.shift()) this.#resolve(...next)
-    this.#cutLoops()
+    if (this.#refers) this.#cutLoops()
     this.#relax()
   }
 
@@ -390,6 +399,7 @@ export class SchemaDocument {
     const found = this.#found(node.resource, reference)
     if (typeof found === 'string') return this.#lose(node, keyword, `${shown(reference)} ${found}`)
     node.references.set(keyword, found)
+    this.#refers = true
     if (keyword !== '$ref') this.isDynamic = true
     return undefined
   }
@@ -473,21 +483,29 @@ export class SchemaDocument {
   #relax(): void {
     if (this.problems.length === 0) return
     const every = this.#every()
-    const spread = (from: Iterable<SchemaNode>, edges: (node: SchemaNode) => Iterable<SchemaNode>): Set<SchemaNode> => {
+    // what these mean depends on who asks: it may be any schema
+    const dynamic = [...every].filter(({ references: of }) => of.has('$dynamicRef') || of.has('$recursiveRef'))
+    const spread = (
+      from: readonly SchemaNode[],
+      edges: (node: SchemaNode) => Iterable<SchemaNode>,
+    ): Set<SchemaNode> => {
       const above = new Map<SchemaNode, SchemaNode[]>()
-      for (const node of every) for (const each of edges(node)) above.set(each, [...(above.get(each) ?? []), node])
-      const reached = new Set(from)
+      for (const node of every)
+        for (const each of edges(node)) {
+          const known = above.get(each)
+          if (known === undefined) above.set(each, [node])
+          else known.push(node)
+        }
+      const reached = new Set(from.length === 0 ? from : [...from, ...dynamic])
       for (const node of reached) for (const each of above.get(node) ?? []) reached.add(each)
       return reached
     }
-    const dynamic = (node: SchemaNode): readonly SchemaNode[] =>
-      node.references.has('$dynamicRef') || node.references.has('$recursiveRef') ? [...every] : []
     const lost = [...every].filter((node) => node.lost.size > 0)
-    for (const node of spread(lost, (each) => [...each.all(), ...dynamic(each)])) node.isRelaxed = true
+    for (const node of spread(lost, (each) => each.all())) node.isRelaxed = true
     const nameless = [...every].filter(
       (node) => [...node.lost].some((each) => namesKeywords.has(each)) || node.one.get('if')?.isRelaxed === true,
     )
-    for (const node of spread(nameless, (each) => [...each.inPlace(), ...dynamic(each)])) node.losesNames = true
+    for (const node of spread(nameless, (each) => each.inPlace())) node.losesNames = true
   }
 }
 
