@@ -2,10 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, Message } from '../../src/core/index.ts'
 import { PromptRenderer } from '../../src/model/prompt.ts'
+import { limitsOfObject } from '../../src/model/provider-limits.ts'
 
+const limitsOf = (model: string) => limitsOfObject(model.split(':')[0]!, model.split(':')[1] ?? '')
 const half = '\ud83d'
 const render = (messages: readonly Message[], model = 'anthropic.messages:claude'): readonly unknown[] =>
-  new PromptRenderer('v4', model).render(messages)
+  new PromptRenderer({ version: 'v4', identity: model, id: model, limits: limitsOf(model) }).render(messages)
 const user = (content: string): Message => ({ role: 'user', content })
 const text = (value: string): object => ({ type: 'text', text: value })
 
