@@ -32,7 +32,7 @@ export interface PromptTarget {
   readonly identity: string
   /** The model's id, for messages. */
   readonly id: string
-  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'thoughts'>
+  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'thoughts' | 'prefill'>
 }
 
 /** Converts conversations for one model. */
@@ -58,6 +58,9 @@ export class PromptRenderer {
       else if (prompt.length === 0 && next.role !== 'user') prompt.push(opening, next)
       else add(prompt, next)
     }
+    const last = prompt.at(-1)
+    if (this.#target.limits.prefill === false && last?.role === 'assistant' && endsInWords(last.content))
+      prompt.push(goOn)
     return system.length === 0 ? prompt : [{ role: 'system', content: system.join(apart) }, ...prompt]
   }
 
@@ -93,6 +96,11 @@ const nothingSaid = '[empty message]'
 const noOutput = '[no output]'
 /** Chat templates, and some providers, want a user to begin. */
 const opening: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[What was said before:]' }] }
+
+/** A turn that was paused goes on where it stopped: behind a tool of the provider's own without a word of ours. */
+const goOn: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[Go on where you stopped.]' }] }
+const endsInWords = (content: readonly SpecContent[]): boolean =>
+  ['text', 'reasoning', 'file'].includes(content.at(-1)?.type ?? 'text')
 
 const isBlank = (text: string): boolean => text.trim() === ''
 

@@ -15,8 +15,7 @@ export function settingProblems(
   whose: string,
 ): readonly string[] {
   const { stop = [], maxOutputTokens } = settings ?? {}
-  if (!Array.isArray(stop) || stop.some((each) => typeof each !== 'string'))
-    return ['settings.stop: expected a list of texts']
+  if (!isTexts(stop)) return ['settings.stop: expected a list of texts']
   const problems: string[] = []
   if (stops !== undefined && stop.length > stops)
     problems.push(
@@ -34,6 +33,9 @@ export function settingProblems(
   return problems
 }
 
+const isTexts = (given: unknown): given is readonly string[] =>
+  Array.isArray(given) && given.every((each) => typeof each === 'string')
+
 /** Throws a `FailureError` (`model.unsupported`) for settings that the provider would refuse. */
 export function mustTakeSettings(settings: ModelSettings | undefined, limits: ProviderLimits, model: string): void {
   const [problem] = settingProblems(settings, limits, `"${model}"`)
@@ -45,7 +47,7 @@ export function sendableFile(part: FilePart, { files }: Pick<ProviderLimits, 'fi
   const mediaType = 'data' in part ? (pictureType(part) ?? part.mediaType) : part.mediaType
   const known = mediaType === part.mediaType ? part : { ...part, mediaType }
   if (files === undefined) return known
-  const isTaken = 'url' in part ? files.url.test(mediaType) : files.data.test(mediaType) || /\/\*$/.test(mediaType)
+  const isTaken = 'url' in part ? files.url.test(mediaType) : files.data.test(mediaType) || mediaType.endsWith('/*')
   if (isTaken) return known
   const where = 'url' in part ? 'by its URL' : 'as data'
   throw unsupported(
