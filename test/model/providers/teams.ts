@@ -6,7 +6,7 @@
  * Owns: the generator (the same for the same seed), a brain that answers on every wire, playing one team.
  * Does not own: conversations at the level of messages (conversations.ts), what a provider refuses.
  */
-import { isObject, ReeveError, type Failure, type Json, type JsonObject } from '../../../src/core/index.ts'
+import { failure, isObject, ReeveError, type Failure, type Json, type JsonObject } from '../../../src/core/index.ts'
 import {
   agent,
   createRuntime,
@@ -360,7 +360,8 @@ async function lived(runtime: Runtime, run: Run<unknown>, chance: Chance): Promi
   for (let round = 0; round < 30; round++) {
     const state = await run.until('waiting')
     if (!('waiting' in state)) return state.status === 'failed' ? state.failure : undefined
-    if ((await answerAll(runtime, chance)) === 0) break
+    if ((await answerAll(runtime, chance)) === 0 && state.questions.length === 0)
+      return failure('engine.closed', `run ${run.id} waits for nothing`, 'internal')
   }
   await run.control.cancel().catch(unlessItEnded)
   const outcome = await run.outcome()
@@ -414,8 +415,8 @@ export async function playTeam(stage: Stage, seed: number): Promise<PlayedConver
       await run.control.takeOver({ by: 'ann' }).catch(unlessItEnded)
       await run.control.handBack({ by: 'ann' }).catch(unlessItEnded)
     }
-    const failure = await lived(runtime, run, chance)
-    if (failure !== undefined && !isExpected(failure)) failed.push(failure)
+    const first = await lived(runtime, run, chance)
+    if (first !== undefined && !isExpected(first)) failed.push(first)
     if (!chance.is(0.2)) continue
     // a position may be none to begin at
     const fork = await runtime
