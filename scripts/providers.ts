@@ -1,8 +1,8 @@
 /**
  * Prints what the strict providers refuse, each rule with its source, and plays random conversations against all of
  * them: `node scripts/providers.ts [--rules] [--count 1000] [--teams 100] [--seed 1]
- * [--preset groq]`. Exits with 1 if a request was
- * refused: Reeve should have sent something else, or have said before the call that it cannot be sent.
+ * [--preset groq]`. Exits with 1 if a request was refused (Reeve should have sent something else, or have said before the
+ * call that it cannot be sent), or if a run failed by a defect.
  */
 import { parseArgs } from 'node:util'
 import { providerRules, strictProviderNames, type ProviderName } from '../src/testing/providers/index.ts'
@@ -41,7 +41,7 @@ function printRules(name: ProviderName): void {
   for (const { id, what, source } of rules) console.log(`  ${id.padEnd(36)} ${what}\n${' '.repeat(39)}${source}`)
 }
 
-/** Whether nothing was refused. */
+/** Whether nothing was refused, and nothing failed that Reeve is to blame for. */
 async function playAll(
   what: string,
   count: number,
@@ -71,7 +71,7 @@ function printPlayed(name: ProviderName, played: readonly PlayedConversation[]):
   count(played, ({ refused: list }) => list.map(({ rule, why }) => [rule, why]))
   count(played, ({ said }) => said.map(({ code, message }) => [`said: ${code}`, message]))
   count(played, ({ failed }) => failed.map(({ code, message }) => [`failed: ${code}`, message]))
-  return refused === 0
+  return refused === 0 && sum((one) => one.failed.length) === 0
 }
 
 /** Prints how often something was, with the first seed and the first words of it. */

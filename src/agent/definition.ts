@@ -108,7 +108,9 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
 }
 
 /** What is known of an agent's model before it is called. */
-export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare' | 'mostTools' | 'chain'> & { readonly of?: string }
+export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare' | 'mostTools' | 'settingLimits' | 'chain'> & {
+  readonly of?: string
+}
 
 /** A kind of hook that a start may give. */
 export type StartHookKind = 'turns' | 'delegation'

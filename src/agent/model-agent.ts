@@ -16,7 +16,7 @@ import {
   type SchemaLike,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { resolveModel, type Model, type ModelRef, type ToolSpec } from '../model/index.ts'
+import { modelsOf, resolveModel, settingProblems, type Model, type ModelRef, type ToolSpec } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './approval/assessment.ts'
 import { DefinedAgent } from './defined-agent.ts'
@@ -168,7 +168,14 @@ export class ModelAgent extends DefinedAgent {
 
   problems(): readonly AgentProblem[] {
     const { definition, setup, problems } = this.#parts
-    return [...problems(), ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`)]
+    const refused = modelsOf(setup.model).flatMap(({ id, settingLimits = {} }) =>
+      settingProblems(setup.settings, settingLimits, `"${id}"`),
+    )
+    return [
+      ...problems(),
+      ...refused.map((problem) => `agent "${this.name}": ${problem}`),
+      ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`),
+    ]
   }
 
   toolCount(): number {

@@ -76,6 +76,7 @@ export const errorCodes = [
   'model.silent',
   'model.unavailable',
   'model.unknown',
+  'model.unsupported',
   'notice.failed',
   'orchestration.address-in-use',
   'orchestration.foreign-await',

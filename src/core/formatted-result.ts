@@ -162,6 +162,7 @@ const modelFailures: { readonly [code: string]: string } = {
   'model.refused': 'it declined to answer',
   'model.silent': 'it was silent for too long',
   'model.unavailable': 'its provider cannot be reached at the moment',
+  'model.unsupported': 'its model does not take what it was to be sent: a file or a setting',
 }
 
 /**

@@ -24,6 +24,7 @@ const byCode: ReadonlyMap<string, FallbackReason> = new Map([
   ['model.not-authorized', 'denied'],
   ['model.not-installed', 'denied'],
   ['model.unknown', 'denied'],
+  ['model.unsupported', 'denied'],
   ['model.context-full', 'too-large'],
   ['model.silent', 'slow'],
   ['effect.timed-out', 'slow'],

@@ -78,6 +78,7 @@ function usedBy(thrown: unknown, of: CallFacts): UsedByFailure | undefined {
     case 'not-authorized':
     case 'unknown-model':
     case 'bad-request':
+    case 'unsupported':
     case 'context-full':
     case 'prompt-blocked':
       return 'nothing'
@@ -150,6 +151,11 @@ export function modelFailure(thrown: unknown, of: CallFacts): Failure {
       })
     case 'bad-request':
       return failure('model.bad-request', `${of.model} refused the request${http}: ${said}`, 'validation', { details })
+    case 'unsupported':
+      return failure('model.unsupported', `${of.model} does not take what it would be sent: ${said}`, 'validation', {
+        details,
+        hint: 'Nothing was sent. Give a file in another form, leave it or the setting out, or use another model.',
+      })
     case 'unavailable':
       return failure(
         'model.unavailable',
@@ -185,6 +191,7 @@ type FaultKind =
   | 'prompt-blocked'
   | 'filtered'
   | 'bad-request'
+  | 'unsupported'
   | 'unavailable'
   | 'not-understood'
   | 'cut-off'
@@ -308,8 +315,9 @@ function byName(name: string): FaultKind | undefined {
     case 'AI_InvalidArgumentError':
     case 'AI_InvalidPromptError':
     case 'AI_LoadSettingError':
-    case 'AI_UnsupportedFunctionalityError':
       return 'bad-request'
+    case 'AI_UnsupportedFunctionalityError':
+      return 'unsupported'
     case 'AI_EmptyResponseBodyError':
       return 'cut-off'
     default:

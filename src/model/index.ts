@@ -27,6 +27,7 @@ export type {
   ModelLink,
   ModelRequest,
   ModelSettings,
+  SettingLimits,
   ToolSpec,
 } from './model.ts'
 export { chainFrom, fallbackOfAnswer, fallbackReason, modelsOf, nextLink } from './chain.ts'
@@ -40,6 +41,7 @@ export {
   type SingleModelRef,
 } from './resolve.ts'
 export { providerNames } from './providers.ts'
+export { settingProblems } from './request-limits.ts'
 export { fewerTools, toolCountProblem } from './wire-form.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {

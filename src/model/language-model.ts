@@ -13,7 +13,8 @@ import { modelFault } from './faults.ts'
 import type { Model, ModelAnswer, ModelRequest, ModelSettings } from './model.ts'
 import { costOf, type ModelPrice } from './price.ts'
 import { PromptRenderer } from './prompt.ts'
-import { limitsOfObject, type ProviderLimits } from './provider-limits.ts'
+import { knownLimits, limitsOfObject, type ProviderLimits } from './provider-limits.ts'
+import { mustTakeSettings } from './request-limits.ts'
 import { SilenceWatch } from './silence.ts'
 import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
 import { hasWholeAnswer, hearWire } from './wire.ts'
@@ -38,8 +39,8 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   const { id, price } = options
   const sdk = object as unknown as SpecModel
   const identity = `${sdk.provider}:${sdk.modelId}`
-  const renderer = new PromptRenderer(sdk.specificationVersion, identity)
   const limits = options.limits ?? limitsOfObject(sdk.provider, sdk.modelId)
+  const renderer = new PromptRenderer({ version: sdk.specificationVersion, identity, id, limits })
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
     const { signal, emit } = request
@@ -59,6 +60,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
     const watch = new SilenceWatch(signal, request.silenceMs)
     hearWire(watch.signal, watch.heard)
     try {
+      mustTakeSettings(request.settings, limits, id)
       const form = wireForm(request, limits, id)
       const reader = form.reader()
       const providerOptions = withStrictness(options.providerOptions?.(request), form, limits)
@@ -87,7 +89,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
   return {
     id,
     ...(price !== undefined && { price }),
-    ...(limits.tools !== undefined && { mostTools: limits.tools }),
+    ...knownLimits(limits),
     async call(request) {
       request.signal.throwIfAborted()
       return ask(request)

@@ -32,6 +32,16 @@ export interface ModelSettings {
   readonly providerOptions?: { readonly [provider: string]: JsonObject }
 }
 
+/** What a provider takes of settings. */
+export interface SettingLimits {
+  /** The most stop sequences; 0: it takes none. Absent: no such limit is known. */
+  readonly stops?: number
+  /** Whether a stop sequence may be white space alone. Default: true. */
+  readonly blankStops?: boolean
+  /** The smallest limit of output tokens. Default: 1. */
+  readonly leastOutput?: number
+}
+
 /** One question to a model. */
 export interface ModelRequest {
   readonly messages: readonly Message[]
@@ -136,6 +146,8 @@ export interface Model {
   readonly price?: ModelPrice
   /** The most tools of one request, Reeve's own included. Default: no limit is known. */
   readonly mostTools?: number
+  /** What its provider takes of settings: others are refused when the agent is defined. Default: nothing is known. */
+  readonly settingLimits?: SettingLimits
   /** Of a chain: its models, the first asked first. Absent: it is one model. */
   readonly chain?: readonly ModelLink[]
   /**

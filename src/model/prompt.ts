@@ -7,7 +7,6 @@
  */
 import {
   isObject,
-  RollingHash,
   wellFormed,
   type AssistantMessage,
   type ContentPart,
@@ -20,20 +19,29 @@ import {
   type ToolMessage,
 } from '../core/index.ts'
 import { withDistinctIds } from './call-ids.ts'
+import type { ProviderLimits } from './provider-limits.ts'
+import { sendableFile, sentCallId } from './request-limits.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }
 
+/** The model that a prompt is for. */
+export interface PromptTarget {
+  readonly version: SpecVersion
+  /** What the model object calls itself: only its own reasoning may be shown to it again. */
+  readonly identity: string
+  /** The model's id, for messages. */
+  readonly id: string
+  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'thoughts' | 'prefill'>
+}
+
 /** Converts conversations for one model. */
 export class PromptRenderer {
-  readonly #version: SpecVersion
-  readonly #model: string
+  readonly #target: PromptTarget
   readonly #known = new WeakMap<Message, SpecMessage | undefined>()
 
-  /** `model`: only its own reasoning may be shown to it again. */
-  constructor(version: SpecVersion, model: string) {
-    this.#version = version
-    this.#model = model
+  constructor(target: PromptTarget) {
+    this.#target = target
   }
 
   /**
@@ -50,6 +58,9 @@ export class PromptRenderer {
       else if (prompt.length === 0 && next.role !== 'user') prompt.push(opening, next)
       else add(prompt, next)
     }
+    const last = prompt.at(-1)
+    if (this.#target.limits.prefill === false && last?.role === 'assistant' && endsInWords(last.content))
+      prompt.push(goOn)
     return system.length === 0 ? prompt : [{ role: 'system', content: system.join(apart) }, ...prompt]
   }
 
@@ -66,14 +77,14 @@ export class PromptRenderer {
       case 'system':
         return isBlank(message.content) ? undefined : { role: 'system', content: message.content }
       case 'user':
-        return { role: 'user', content: userContent(message.content, this.#version) }
+        return { role: 'user', content: userContent(message.content, this.#target) }
       case 'assistant': {
-        const content = assistantContent(message, this.#version, this.#model)
+        const content = assistantContent(message, this.#target)
         // thoughts alone are no answer
         return content.every(({ type }) => type === 'reasoning') ? undefined : { role: 'assistant', content }
       }
       case 'tool':
-        return { role: 'tool', content: [toolResult(message, this.#model)] }
+        return { role: 'tool', content: [toolResult(message, this.#target)] }
     }
   }
 }
@@ -85,6 +96,11 @@ const nothingSaid = '[empty message]'
 const noOutput = '[no output]'
 /** Chat templates, and some providers, want a user to begin. */
 const opening: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[What was said before:]' }] }
+
+/** A turn that was paused goes on where it stopped: behind a tool of the provider's own without a word of ours. */
+const goOn: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[Go on where you stopped.]' }] }
+const endsInWords = (content: readonly SpecContent[]): boolean =>
+  ['text', 'reasoning', 'file'].includes(content.at(-1)?.type ?? 'text')
 
 const isBlank = (text: string): boolean => text.trim() === ''
 
@@ -111,25 +127,18 @@ function joined(first: readonly SpecContent[], second: readonly SpecContent[]): 
 const isPlainText = (part: SpecContent | undefined): part is { readonly type: 'text'; readonly text: string } =>
   part?.type === 'text' && typeof part['text'] === 'string' && part['providerOptions'] === undefined
 
-/**
- * The id of a call as it is sent: the same on the call and on its result. Anthropic takes letters, digits, `_` and `-`;
- * OpenAI's Responses API takes 64 characters. Other servers keep theirs: templates read them (Kimi K2: `functions.x:0`).
- */
-function sentId(id: string, model: string): string {
-  const isTaken = id.length <= 64 && (!/anthropic|bedrock|claude/i.test(model) || /^[\w-]+$/.test(id))
-  return isTaken ? id : `call_${new RollingHash().add(id).toString()}`
-}
-
-function userContent(content: string | readonly ContentPart[], version: SpecVersion): SpecContent[] {
+function userContent(content: string | readonly ContentPart[], target: PromptTarget): SpecContent[] {
   const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const said = parts.filter((part) => part.type !== 'text' || !isBlank(part.text))
   if (said.length === 0) return [{ type: 'text', text: nothingSaid }]
   return said.map((part) =>
-    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version, part.metadata),
+    part.type === 'text'
+      ? { type: 'text', text: part.text }
+      : filePart(sendableFile(part, target.limits, target.id), target, part.metadata),
   )
 }
 
-function filePart(part: FilePart, version: SpecVersion, metadata: JsonObject | undefined): SpecContent {
+function filePart(part: FilePart, { version }: PromptTarget, metadata: JsonObject | undefined): SpecContent {
   const { mediaType, filename } = part
   const more = { ...(filename !== undefined && { filename }), ...withMetadata(metadata) }
   if ('url' in part) {
@@ -139,15 +148,15 @@ function filePart(part: FilePart, version: SpecVersion, metadata: JsonObject | u
   return { type: 'file', mediaType, ...more, data: version === 'v4' ? { type: 'data', data: part.data } : part.data }
 }
 
-function assistantContent(message: AssistantMessage, version: SpecVersion, model: string): SpecContent[] {
+function assistantContent(message: AssistantMessage, target: PromptTarget): SpecContent[] {
   const { reasoning } = message
-  const isAnothers = reasoning !== undefined && reasoning.model !== model
+  const isAnothers = reasoning !== undefined && reasoning.model !== target.identity
   if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts))
-    return reasonedContent(message, reasoning.parts, version, model)
+    return reasonedContent(message, reasoning.parts, target)
   return [
     ...(isBlank(message.content) ? [] : [{ type: 'text', text: message.content }]),
-    ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
-    ...(message.calls ?? []).map((call) => callContent(call, undefined, model)),
+    ...(message.files ?? []).map((file) => filePart(file, target, isAnothers ? undefined : file.metadata)),
+    ...(message.calls ?? []).map((call) => callContent(call, undefined, target)),
   ]
 }
 
@@ -170,8 +179,7 @@ function fits(message: AssistantMessage, parts: readonly ReasoningPart[]): boole
 function reasonedContent(
   message: AssistantMessage,
   parts: readonly ReasoningPart[],
-  version: SpecVersion,
-  model: string,
+  target: PromptTarget,
 ): SpecContent[] {
   const content: SpecContent[] = []
   const files = message.files?.values()
@@ -179,7 +187,8 @@ function reasonedContent(
   for (const part of parts) {
     switch (part.type) {
       case 'reasoning':
-        if (part.inText !== true) content.push({ type: 'reasoning', text: part.text, ...withMetadata(part.metadata) })
+        if (part.inText !== true && target.limits.thoughts !== false)
+          content.push({ type: 'reasoning', text: part.text, ...withMetadata(part.metadata) })
         break
       case 'text': {
         const text = message.content.slice(at, at + part.length)
@@ -190,12 +199,12 @@ function reasonedContent(
       }
       case 'call': {
         const call = message.calls?.find((each) => each.id === part.callId)
-        if (call !== undefined) content.push(callContent(call, part.metadata, model))
+        if (call !== undefined) content.push(callContent(call, part.metadata, target))
         break
       }
       case 'file': {
         const file = files?.next().value
-        if (file !== undefined) content.push(filePart(file, version, file.metadata))
+        if (file !== undefined) content.push(filePart(file, target, file.metadata))
         break
       }
       case 'opaque':
@@ -218,23 +227,23 @@ const carries = (metadata: JsonObject | undefined): boolean =>
 const withMetadata = (metadata: JsonObject | undefined) => (metadata === undefined ? {} : { providerOptions: metadata })
 
 /** Providers want the arguments of a call to be an object, also of a call that had none. */
-function callContent(call: ToolCall, metadata: JsonObject | undefined, model: string): SpecContent {
+function callContent(call: ToolCall, metadata: JsonObject | undefined, { limits }: PromptTarget): SpecContent {
   const input = isObject(call.input) ? call.input : {}
   return {
     type: 'tool-call',
-    toolCallId: sentId(call.id, model),
+    toolCallId: sentCallId(call.id, limits),
     toolName: call.name,
     input,
     ...withMetadata(metadata),
   }
 }
 
-function toolResult(message: ToolMessage, model: string): SpecContent {
+function toolResult(message: ToolMessage, { limits }: PromptTarget): SpecContent {
   const kind: 'text' | 'json' = typeof message.content === 'string' ? 'text' : 'json'
   const isNothing = typeof message.content === 'string' && isBlank(message.content)
   const output: { type: string; value: Json } = {
     type: message.isError === true ? `error-${kind}` : kind,
     value: isNothing ? noOutput : message.content,
   }
-  return { type: 'tool-result', toolCallId: sentId(message.callId, model), toolName: message.name, output }
+  return { type: 'tool-result', toolCallId: sentCallId(message.callId, limits), toolName: message.name, output }
 }

@@ -6,6 +6,7 @@
  * rewriting of schemas (schema-dialect.ts), what is sent in the end (wire-form.ts).
  * A provider without a row has the last one, which promises least.
  */
+import type { Model, SettingLimits } from './model.ts'
 import type { SchemaDialect } from './schema-dialect.ts'
 
 /**
@@ -19,7 +20,7 @@ export type OutputFormat = 'strict' | 'schema' | 'json' | 'none'
 export type OutputBesideTools = OutputFormat | 'answer-tool'
 
 /** What a provider takes. */
-export interface ProviderLimits {
+export interface ProviderLimits extends SettingLimits {
   /** The most tools of one request. Absent: no such limit is known. */
   readonly tools?: number
   /** The most characters (UTF-16 units) of a tool's description. Absent: no such limit is known. */
@@ -32,6 +33,14 @@ export interface ProviderLimits {
   readonly tellsSchema: boolean
   /** Under which names of provider options `strictJsonSchema` is read. */
   readonly strictOptions: readonly string[]
+  /** The ids of calls that it takes. Default: any of at most 64 characters. */
+  readonly callId?: RegExp
+  /** Whether it takes thoughts back as the AI SDK sends them. Default: true. */
+  readonly thoughts?: boolean
+  /** Whether a conversation may end with words of the assistant. Default: true. */
+  readonly prefill?: boolean
+  /** The media types of files in messages of the user, given as base64 and by URL. Absent: its package knows them. */
+  readonly files?: { readonly data: RegExp; readonly url: RegExp }
   /** Where this is written down. */
   readonly sources: readonly string[]
 }
@@ -80,39 +89,78 @@ const google: SchemaDialect = {
 /** Servers that compile a schema to a grammar: of what a grammar cannot say, or only at a great size, nothing is sent. */
 const grammar: SchemaDialect = { id: 'grammar', keywords: new Set(['minimum', 'maximum']), loops: true }
 
-const table: readonly Row[] = [
-  {
-    names: ['openai', 'openai-chat', 'azure', 'azure-openai'],
-    tools: 128,
-    description: 1_024,
-    dialect: openai,
-    output: 'strict',
-    outputBesideTools: 'strict',
-    tellsSchema: false,
-    strictOptions: ['openai', 'azure'],
-    sources: [
-      'https://github.com/openai/openai-openapi/pull/76 (128 functions)',
-      'https://platform.openai.com/docs/guides/structured-outputs#supported-schemas',
-      'https://github.com/microsoft/genaiscript/issues/1381 (descriptions of 1,024 characters)',
-      'https://github.com/openai/openai-agents-python/issues/449 (properties)',
-      'https://github.com/openai/openai-agents-python/issues/474 (oneOf)',
-    ],
-    models: [
-      // models older than structured outputs
-      {
-        models: /^(?:gpt-4-(?:turbo|1106|0125)|gpt-3\.5-turbo|gpt-35-turbo|gpt-4o-2024-05-13)/,
-        output: 'json',
-        outputBesideTools: 'json',
-        tellsSchema: true,
-      },
-      {
-        models: /^(?:gpt-4$|gpt-4-(?:0613|0314|32k)|o1-mini|o1-preview)/,
-        output: 'none',
-        outputBesideTools: 'answer-tool',
-        tellsSchema: true,
-      },
-    ],
+/** The ids of calls that Claude takes: https://github.com/HKUDS/nanobot/pull/4356 */
+const claudeIds = /^[\w-]{1,64}$/
+/** Files of no type: a URL as a text is not what stands at it. */
+const nothing = /^(?!)/
+const googleFiles =
+  /^(?:image\/(?:png|jpeg|webp|hei[cf])|application\/pdf|text\/(?:plain|html|css|csv|xml|markdown|javascript)|audio\/(?:wav|mp3|mpeg|aiff|aac|ogg|flac)|video\/(?:mp4|mpeg|mov|quicktime|avi|x-flv|webm|wmv|3gpp))$/
+const pictures = /^image\/(?:png|jpe?g|gif|webp)$/
+const pictureUrls = /^image\/(?:\*|png|jpe?g|gif|webp)$/
+
+/** OpenAI's responses. */
+const openaiRow: Row = {
+  names: ['openai', 'azure', 'azure-openai'],
+  tools: 128,
+  description: 1_024,
+  dialect: openai,
+  output: 'strict',
+  outputBesideTools: 'strict',
+  tellsSchema: false,
+  strictOptions: ['openai', 'azure'],
+  stops: 0,
+  leastOutput: 16,
+  callId: /^.{1,40}$/su,
+  files: {
+    data: /^(?:image\/(?:png|jpe?g|gif|webp)|application\/pdf)$/,
+    url: /^(?:image\/(?:\*|png|jpe?g|gif|webp)|application\/pdf)$/,
   },
+  sources: [
+    'https://github.com/openai/openai-openapi/pull/76 (128 functions)',
+    'https://platform.openai.com/docs/guides/structured-outputs#supported-schemas',
+    'https://github.com/microsoft/genaiscript/issues/1381 (descriptions of 1,024 characters)',
+    'https://github.com/openai/openai-agents-python/issues/449 (properties)',
+    'https://github.com/openai/openai-agents-python/issues/474 (oneOf)',
+    'https://platform.openai.com/docs/api-reference/responses/create (no stop, max_output_tokens from 16)',
+    'https://developers.openai.com/api/docs/guides/images-vision',
+  ],
+  models: [
+    // models older than structured outputs
+    {
+      models: /^(?:gpt-4-(?:turbo|1106|0125)|gpt-3\.5-turbo|gpt-35-turbo|gpt-4o-2024-05-13)/,
+      output: 'json',
+      outputBesideTools: 'json',
+      tellsSchema: true,
+    },
+    {
+      models: /^(?:gpt-4$|gpt-4-(?:0613|0314|32k)|o1-mini|o1-preview)/,
+      output: 'none',
+      outputBesideTools: 'answer-tool',
+      tellsSchema: true,
+    },
+  ],
+}
+
+/**
+ * OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat/create (stop),
+ * https://github.com/agno-agi/agno/issues/5382 (ids of 40 characters).
+ */
+const openaiChatRow: Row = {
+  ...openaiRow,
+  names: ['openai-chat', 'openai.chat', 'azure.chat', 'azure-openai.chat'],
+  stops: 4,
+  leastOutput: 1,
+  files: {
+    data: /^(?:image\/(?:png|jpe?g|gif|webp)|application\/pdf|audio\/(?:wav|mp3|mpeg))$/,
+    url: pictureUrls,
+  },
+  // reasoning models take no stop sequences
+  models: [...(openaiRow.models ?? []), { models: /^(?:o[134](?:$|-)|gpt-5(?!-chat)|gpt-[6-9])/, stops: 0 }],
+}
+
+const table: readonly Row[] = [
+  openaiRow,
+  openaiChatRow,
   {
     // the AI SDK chooses Claude's own format, or a tool for older models and for schemas that the format does not take
     names: ['anthropic', 'vertex.anthropic', 'google.vertex.anthropic', 'bedrock.anthropic'],
@@ -121,9 +169,19 @@ const table: readonly Row[] = [
     outputBesideTools: 'schema',
     tellsSchema: false,
     strictOptions: [],
+    blankStops: false,
+    prefill: false,
+    callId: claudeIds,
+    files: {
+      data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
+      url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
+    },
     sources: [
       'https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use',
       'https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations',
+      'https://github.com/BerriAI/litellm/issues/3286 (stop sequences of white space)',
+      'https://docs.claude.com/en/docs/build-with-claude/vision (types of pictures)',
+      'https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6#breaking-changes (no prefill)',
       'https://github.com/anthropics/claude-code/issues/27337 (no union at the root)',
       'https://github.com/mozilla/bugbug/pull/6129 (16 unions in a format)',
     ],
@@ -137,9 +195,13 @@ const table: readonly Row[] = [
     outputBesideTools: 'schema',
     tellsSchema: false,
     strictOptions: [],
+    stops: 5,
+    files: { data: googleFiles, url: googleFiles },
     sources: [
       'https://github.com/google-gemini/gemini-cli/issues/19083 (512 function declarations)',
       'https://ai.google.dev/api/generate-content#FIELDS.response_json_schema',
+      'https://ai.google.dev/api/rest/v1beta/GenerationConfig (five stop sequences)',
+      'https://ai.google.dev/gemini-api/docs/image-understanding (types of pictures)',
       'https://discuss.ai.google.dev/t/recursive-schema-definition/68607 (references that loop)',
     ],
     models: [
@@ -156,10 +218,15 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['groq'],
+    stops: 4,
+    thoughts: false,
+    files: { data: pictures, url: pictureUrls },
     sources: [
       'https://github.com/langchain-ai/langchain/issues/23629 (no format with streaming)',
       'https://github.com/agno-agi/agno/issues/1065 (no format with tools)',
       'https://github.com/vierisid/jarvis/pull/199 (null for an optional argument)',
+      'https://github.com/janhq/jan/issues/8136 (reasoning_content is unknown)',
+      'https://console.groq.com/docs/vision (pictures)',
       'https://console.groq.com/docs/structured-outputs',
       'https://console.groq.com/docs/api-reference#chat-create (128 functions)',
     ],
@@ -173,8 +240,15 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['openaiCompatible', 'openrouter'],
+    stops: 4,
+    callId: /^[\w-]{1,40}$/,
+    files: {
+      data: /^(?:image\/(?:png|jpe?g|gif|webp)|application\/pdf|audio\/(?:wav|mp3|mpeg)|text\/[\w.+-]+)$/,
+      url: pictureUrls,
+    },
     sources: [
       'https://openrouter.ai/docs/features/structured-outputs',
+      'https://github.com/agno-agi/agno/issues/5382 (ids of 40 characters)',
       'https://openrouter.ai/docs/features/tool-calling (what the vendor behind it refuses is handed on)',
     ],
     models: [
@@ -191,6 +265,10 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['openaiCompatible'],
+    files: {
+      data: /^(?:image\/(?:png|jpe?g|gif|webp)|audio\/(?:wav|mp3|mpeg)|video\/mp4|text\/[\w.+-]+)$/,
+      url: /^(?:image\/(?:\*|png|jpe?g|gif|webp)|video\/mp4)$/,
+    },
     sources: [
       'https://github.com/vllm-project/vllm/issues/39929 (a format suppresses calls)',
       'https://docs.vllm.ai/en/latest/features/structured_outputs/',
@@ -203,6 +281,10 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['openaiCompatible'],
+    files: {
+      data: /^(?:image\/(?:png|jpe?g|gif|bmp)|audio\/(?:wav|mp3|mpeg)|text\/[\w.+-]+)$/,
+      url: /^image\/(?:\*|png|jpe?g|gif|bmp)$/,
+    },
     sources: [
       'https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md#json-schemas--gbnf',
       'https://github.com/lidge-jun/opencodex/issues/2135 (patterns of tools)',
@@ -216,7 +298,9 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: ['openaiCompatible'],
+    files: { data: /^(?:image\/(?:png|jpe?g|webp)|text\/[\w.+-]+)$/, url: nothing },
     sources: [
+      'https://github.com/ollama/ollama/blob/main/openai/openai.go (pictures as data, no other files)',
       'https://github.com/ollama/ollama/issues/8095 (a format suppresses calls)',
       'https://github.com/ollama/ollama/issues/8162 (the schema is not shown to the model)',
       'https://github.com/ollama/ollama/issues/13967 (oneOf in tools)',
@@ -230,6 +314,7 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: false,
     strictOptions: ['mistral'],
+    callId: /^[a-zA-Z0-9]{9}$/,
     sources: ['https://docs.mistral.ai/capabilities/structured-output/custom_structured_output/'],
   },
   {
@@ -239,6 +324,7 @@ const table: readonly Row[] = [
     outputBesideTools: 'answer-tool',
     tellsSchema: true,
     strictOptions: [],
+    callId: claudeIds,
     sources: [
       'https://docs.x.ai/docs/guides/structured-outputs',
       'https://inference-docs.cerebras.ai/capabilities/structured-outputs (not with tools)',
@@ -285,13 +371,30 @@ export function limitsOfObject(provider: string, modelId: string): ProviderLimit
     const row = rows.get(words.slice(0, count).join('.'))
     if (row !== undefined) return limitsOfRow(row, modelId)
   }
-  return unknownObject
+  return forClaude(unknownObject, modelId)
 }
 
 /** The limits of a model by its id, `provider/model`. A provider of the user's own is a server of which nothing is known. */
 export function limitsOfId(provider: string, modelId: string): ProviderLimits {
   const row = rows.get(provider)
-  return row === undefined ? unknownServer : limitsOfRow(row, modelId)
+  return row === undefined ? forClaude(unknownServer, modelId) : limitsOfRow(row, modelId)
+}
+
+/** Behind a server of any name Claude takes no other ids. */
+const forClaude = (limits: ProviderLimits, modelId: string): ProviderLimits =>
+  /claude/i.test(modelId) ? { ...limits, callId: claudeIds } : limits
+
+/** What an agent's definition may know of them. */
+export function knownLimits({ tools, stops, blankStops, leastOutput }: ProviderLimits): Partial<Model> {
+  const settings: SettingLimits = {
+    ...(stops !== undefined && { stops }),
+    ...(blankStops !== undefined && { blankStops }),
+    ...(leastOutput !== undefined && { leastOutput }),
+  }
+  return {
+    ...(tools !== undefined && { mostTools: tools }),
+    ...(Object.keys(settings).length > 0 && { settingLimits: settings }),
+  }
 }
 
 const known = new Map<ModelLimits, ProviderLimits>()

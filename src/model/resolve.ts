@@ -20,7 +20,7 @@ import {
   providerNames,
   type ProviderSurroundings,
 } from './providers.ts'
-import { limitsOfId, type ProviderLimits } from './provider-limits.ts'
+import { knownLimits, limitsOfId, type ProviderLimits } from './provider-limits.ts'
 import type { LanguageModelLike } from './spec.ts'
 
 /**
@@ -123,7 +123,7 @@ function namedModel(id: string, options: ResolveOptions): Model {
 function lazyModel(
   id: string,
   price: ModelPrice | undefined,
-  { tools }: ProviderLimits,
+  limits: ProviderLimits,
   make: () => Promise<Model>,
 ): Model {
   let made: Promise<Model> | undefined
@@ -140,7 +140,7 @@ function lazyModel(
   return {
     id,
     ...(price !== undefined && { price }),
-    ...(tools !== undefined && { mostTools: tools }),
+    ...knownLimits(limits),
     prepare: async () => void (await ready()),
     async call(request) {
       request.signal.throwIfAborted()

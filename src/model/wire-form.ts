@@ -93,6 +93,8 @@ function mustFit(count: number, { tools: most }: ProviderLimits, model: string):
   if (problem === undefined) return
   throw new FailureError(
     failure('tool.invalid', problem, 'validation', { hint: fewerTools, details: { tools: count, max: most! } }),
+    undefined,
+    'nothing',
   )
 }
 

@@ -79,6 +79,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'model.silent': 503,
   'model.unavailable': 503,
   'model.unknown': 400,
+  'model.unsupported': 400,
   'notice.failed': 500,
   'orchestration.address-in-use': 500,
   'orchestration.foreign-await': 500,

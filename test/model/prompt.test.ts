@@ -2,10 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, Message } from '../../src/core/index.ts'
 import { PromptRenderer } from '../../src/model/prompt.ts'
+import { limitsOfObject } from '../../src/model/provider-limits.ts'
 
+const limitsOf = (model: string) => limitsOfObject(model.split(':')[0]!, model.split(':')[1] ?? '')
 const half = '\ud83d'
 const render = (messages: readonly Message[], model = 'anthropic.messages:claude'): readonly unknown[] =>
-  new PromptRenderer('v4', model).render(messages)
+  new PromptRenderer({
+    version: 'v4',
+    identity: model,
+    id: model,
+    limits: { ...limitsOf(model), prefill: true },
+  }).render(messages)
 const user = (content: string): Message => ({ role: 'user', content })
 const text = (value: string): object => ({ type: 'text', text: value })
 
@@ -189,4 +196,12 @@ describe('ids of calls', () => {
   test('others stay as their server has made them', () => {
     expect(ids('functions.act:0', 'vllm.chat:kimi-k2')).toEqual(['functions.act:0', 'functions.act:0'])
   })
+})
+
+test('a conversation that ends with words of the assistant ends with the user, where the provider wants that', () => {
+  const limits = limitsOf('anthropic.messages:claude')
+  const renderer = new PromptRenderer({ version: 'v4', identity: 'x', id: 'x', limits })
+  const prompt = renderer.render([user('a'), { role: 'assistant', content: 'so far' }])
+  expect(prompt.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+  expect(prompt.at(-1)?.content).toEqual([text('[Go on where you stopped.]')])
 })

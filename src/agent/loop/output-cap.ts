@@ -30,7 +30,7 @@ const usualOutput = 4_096
 
 /** What is known before a call. */
 export interface CapInput {
-  readonly model: Pick<Model, 'id'>
+  readonly model: Pick<Model, 'id' | 'settingLimits'>
   /** What the model costs, if that is known. */
   readonly price: ModelPrice | undefined
   readonly settings: ModelSettings | undefined
@@ -49,7 +49,9 @@ export function outputCapOf(given: CapInput): OutputCap {
   const { model, settings } = given
   if (settings?.maxOutputTokens !== undefined) return givenCap(settings)
   const left = outputLeft(given)
-  return left < (outputLimitOf(model.id) ?? leastOutputLimit) ? { tokens: Math.max(1, left), byBudget: true } : {}
+  if (left >= (outputLimitOf(model.id) ?? leastOutputLimit)) return {}
+  // a provider refuses a smaller cap than it knows; the account ends what goes over it
+  return { tokens: Math.max(model.settingLimits?.leastOutput ?? 1, left), byBudget: true }
 }
 
 /** The cap that the settings set. */

@@ -20,6 +20,7 @@ import {
   type ProviderAnswer,
   type ProviderCall,
   type ProviderName,
+  type ProviderReply,
   type ProviderRequest,
   type RefusedRequest,
   type StrictProvider,
@@ -271,7 +272,7 @@ const callsFrom = (chance: Chance, preset: ProviderName, tools: readonly ToolSpe
 export interface Stage {
   readonly provider: StrictProvider
   /** Set by the conversation that is played. */
-  reply: (request: ProviderRequest) => ProviderAnswer
+  reply: (request: ProviderRequest) => ProviderReply
 }
 
 /** Starts the provider of a preset for many conversations. */

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest'
 import { playConversation, stageFor, type PlayedConversation } from './conversations.ts'
+import { strictProviderNames } from '../../../src/testing/providers/index.ts'
 import { playTeam } from './teams.ts'
 
 test('a conversation with the same seed sends the same requests', async () => {
@@ -36,4 +37,15 @@ test('teams of every form run, and leave their requests with the provider', asyn
   await stage.provider.close()
   expect(shapes.size).toBeGreaterThan(4)
   expect(stage.provider.requests.length).toBeGreaterThan(16)
+})
+
+test.each(strictProviderNames)('%s refuses no request of random conversations and teams', async (preset) => {
+  const stage = await stageFor(preset)
+  const played: PlayedConversation[] = []
+  for (let seed = 1; seed <= 40; seed++) played.push(await playConversation(stage, seed))
+  for (let seed = 1; seed <= 4; seed++) played.push(await playTeam(stage, seed))
+  await stage.provider.close()
+  expect(played.flatMap(({ refused }) => refused.map(({ rule, why }) => `${rule}: ${why}`))).toEqual([])
+  expect(played.flatMap(({ failed }) => failed)).toEqual([])
+  expect(stage.provider.requests.length).toBeGreaterThan(60)
 })

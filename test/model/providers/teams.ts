@@ -1,11 +1,12 @@
 /**
  * Random teams, run against strict providers: agents with tools and typed output, supervisors, transfers, fixed orders,
- * plans, round tables, judges, compaction, approvals that are edited, sessions.
+ * plans, round tables, judges, compaction, approvals that are edited, sessions, background work, takeovers, forks, chains
+ * of models of two providers, answers that are cut, refused or paused, and failures of the provider.
  *
  * Owns: the generator (the same for the same seed), a brain that answers on every wire, playing one team.
  * Does not own: conversations at the level of messages (conversations.ts), what a provider refuses.
  */
-import { isObject, ReeveError, type Failure, type Json, type JsonObject } from '../../../src/core/index.ts'
+import { failure, isObject, ReeveError, type Failure, type Json, type JsonObject } from '../../../src/core/index.ts'
 import {
   agent,
   createRuntime,
@@ -16,13 +17,21 @@ import {
   team,
   tool,
   type Agent,
+  type Run,
   type Runtime,
   type SchemaLike,
   type Tool,
 } from '../../../src/index.ts'
 import { judge, reflect, roundtable } from '../../../src/public/team.ts'
-import type { Model } from '../../../src/model/index.ts'
-import type { ProviderAnswer, ProviderRequest } from '../../../src/testing/providers/index.ts'
+import { resolveModel, type Model } from '../../../src/model/index.ts'
+import {
+  strictProvider,
+  strictProviderNames,
+  type ProviderAnswer,
+  type ProviderName,
+  type ProviderReply,
+  type ProviderRequest,
+} from '../../../src/testing/providers/index.ts'
 import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
@@ -113,9 +122,10 @@ function valueFor(schema: Json | undefined, chance: Chance, root: Json | undefin
 }
 
 /** Answers as a model would: calls what it is offered, and comes to an end. */
-function brain(chance: Chance): (request: ProviderRequest) => ProviderAnswer {
+function brain(chance: Chance, hasFaults: boolean): (request: ProviderRequest) => ProviderReply {
   let asked = 0
   return (request) => {
+    if (hasFaults && chance.is(0.15)) return faultFrom(chance, request.provider)
     const { tools, output } = offerOf(request)
     const calls = asked++ < 10 && tools.length > 0 && chance.is(0.6) ? chance.of([1, 1, 2]) : 0
     const reasoning = chance.maybe(0.2, () => chance.of(['hm', 'half \ud83d', '\n\n']))
@@ -133,6 +143,47 @@ function brain(chance: Chance): (request: ProviderRequest) => ProviderAnswer {
       ...thoughts,
       text: chance.of(['Done.', 'It is 😀.', 'half \ud83d', 'APPROVED', '{"score":1,"reason":""}']),
     }
+  }
+}
+
+/** How the answers of each wire are cut, refused and paused, in its own words. */
+const ends: { readonly [preset in ProviderName]?: readonly ProviderAnswer[] } = {
+  openai: [
+    { text: 'half of', finish: 'max_output_tokens' },
+    { finish: 'content_filter', text: 'no' },
+    { refusal: 'I cannot.' },
+  ],
+  anthropic: [
+    { text: 'half of', finish: 'max_tokens' },
+    { text: 'no', finish: 'refusal' },
+    { text: 'a part', finish: 'pause_turn' },
+    { text: 'long', finish: 'model_context_window_exceeded' },
+  ],
+  google: [
+    { text: 'half of', finish: 'MAX_TOKENS' },
+    { text: '', finish: 'SAFETY' },
+    { blocked: 'PROHIBITED_CONTENT' },
+    { text: '', finish: 'MALFORMED_FUNCTION_CALL' },
+  ],
+}
+const chatEnds: readonly ProviderAnswer[] = [
+  { text: 'half of', finish: 'length' },
+  { text: '', finish: 'content_filter' },
+  { text: '', finish: 'stop' },
+  { text: 'calls', finish: 'tool_calls' },
+]
+
+/** What goes wrong between a team and its provider. */
+function faultFrom(chance: Chance, preset: ProviderName): ProviderReply {
+  if (chance.is(0.4)) return chance.of(ends[preset] ?? chatEnds)
+  if (chance.is(0.4))
+    return {
+      text: ['one ', 'two ', 'three'],
+      breaks: { with: chance.of(['error', 'reset', 'end']), after: chance.of([0, 1, 2]) },
+    }
+  return {
+    failure: chance.of(['rate-limit', 'overloaded', 'unavailable', 'context-full', 'prompt-blocked', 'html', 'empty']),
+    retryAfter: 0.001,
   }
 }
 
@@ -168,6 +219,7 @@ function toolFrom(chance: Chance, n: number): Tool {
     input: inputOf(chance),
     effect: 'read',
     ...(chance.is(0.15) && { sensitive: true as const }),
+    ...(chance.is(0.1) && { background: true }),
     execute: () => {
       if (chance.is(0.1)) throw new Error('it failed \ud83d')
       return chance.of(results)
@@ -191,9 +243,15 @@ function workerFrom(chance: Chance, name: string, model: Model, typed = false): 
     ...(chance.is(0.2) && { settings: { temperature: 0.2, maxOutputTokens: chance.of([50, 1000]) } }),
     ...(chance.is(0.2) && { limits: { tokens: 50_000 } }),
     ...(chance.is(0.5) && { limits: { ownTurns: 4 } }),
-    retry: { attempts: 1 },
+    retry: quick(chance),
   })
 }
+
+/** Attempts that follow at once. */
+const quick = (chance: Chance): { readonly attempts: number; readonly backoffMs: number } => ({
+  attempts: chance.of([1, 2, 3]),
+  backoffMs: 1,
+})
 
 /** The forms of teams, by name. */
 const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent } = {
@@ -204,7 +262,10 @@ const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent
       model,
       workers: Array.from({ length: chance.of([1, 2, 3]) }, (_, n) => workerFrom(chance, `worker_${n}`, model, true)),
       limits: { turns: 16 },
-      retry: { attempts: 1 },
+      retry: quick(chance),
+      ...(chance.is(0.3) && {
+        delegation: { background: { workers: 'all' as const, react: chance.of(['all', 'each'] as const) } },
+      }),
       ...(chance.is(0.3) && { output: chance.of(outputs) }),
     }),
   transfer: (chance, model) =>
@@ -251,21 +312,64 @@ const shapes: { readonly [name: string]: (chance: Chance, model: Model) => Agent
     }),
 }
 
+/** The arguments as a person changes them: every text is another one. */
+const edited = (input: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [name, typeof value === 'string' ? 'half \ud83d' : value]),
+  )
+
 /** Answers what a run waits for, as a person would: yes, no, or something else. */
 async function answerAll(runtime: Runtime, chance: Chance): Promise<number> {
   const open = await runtime.questions()
   for (const question of open) {
     if (question.kind === 'approval')
-      await runtime.decide({
-        approvalId: question.id,
-        decision: chance.of(['approve', 'reject']),
-        comment: chance.of(['fine', 'half \ud83d']),
-      })
+      await runtime
+        .decide({
+          approvalId: question.id,
+          ...(isObject(question.body) && isObject(question.body['input']) && chance.is(0.4)
+            ? { decision: 'edit' as const, input: edited(question.body['input']) }
+            : { decision: chance.of(['approve', 'approve', 'reject'] as const) }),
+          comment: chance.of(['fine', 'half \ud83d']),
+        })
+        .catch(unlessItEnded)
     else if (question.kind === 'interrupt') await runtime.answer({ interruptId: question.id, value: 'go on' })
     else if (question.kind === 'in-doubt') await runtime.settleDoubt({ id: question.id, happened: true, value: 'done' })
   }
   return open.length
 }
+
+/** What people do may come too late; anything else that they are told is a defect. */
+function unlessItEnded(thrown: unknown): void {
+  if (!ReeveError.is(thrown) || !tooLate.has(thrown.code)) throw thrown
+}
+
+const tooLate: ReadonlySet<string> = new Set([
+  'run.ended',
+  'run.taken-over',
+  'run.not-taken-over',
+  'approval.already-decided',
+  'approval.unknown',
+  'approval.invalid',
+  'interrupt.already-answered',
+  'interrupt.unknown',
+  'run.conflict',
+])
+
+/** Answers what the run waits for until it ends. The failure that it ended with, if it did. */
+async function lived(runtime: Runtime, run: Run<unknown>, chance: Chance): Promise<Failure | undefined> {
+  for (let round = 0; round < 30; round++) {
+    const state = await run.until('waiting')
+    if (!('waiting' in state)) return state.status === 'failed' ? state.failure : undefined
+    if ((await answerAll(runtime, chance)) === 0 && state.questions.length === 0)
+      return failure('engine.closed', `run ${run.id} waits for nothing`, 'internal')
+  }
+  await run.control.cancel().catch(unlessItEnded)
+  const outcome = await run.outcome()
+  return outcome.status === 'failed' ? outcome.failure : undefined
+}
+
+/** A failure that says how the team's work went; others are defects of Reeve. */
+const isExpected = ({ class: kind }: Failure): boolean => kind !== 'internal' && kind !== 'unknown'
 
 /** Builds one team and runs it once or twice in a session. Two with one seed are the same. */
 export async function playTeam(stage: Stage, seed: number): Promise<PlayedConversation & { readonly shape: string }> {
@@ -274,41 +378,58 @@ export async function playTeam(stage: Stage, seed: number): Promise<PlayedConver
   const requests = provider.requests.length
   const refused = provider.refused.length
   const shape = chance.of(Object.keys(shapes))
+  const hasFaults = chance.is(0.5)
   const failed: Failure[] = []
   const said: Failure[] = []
-  const answers = brain(chance)
+  const answers = brain(chance, hasFaults)
   stage.reply = answers
+  await using other = await strictProvider({ preset: chance.of(strictProviderNames), answer: answers })
+  const isChain = chance.is(0.25)
   const came = (): PlayedConversation & { readonly shape: string } => ({
     seed,
-    shape,
+    shape: isChain ? `${shape} with a chain` : shape,
     preset: provider.preset,
-    requests: provider.requests.length - requests,
-    refused: provider.refused.slice(refused),
+    requests: provider.requests.length - requests + other.requests.length,
+    refused: [...provider.refused.slice(refused), ...other.refused],
     said,
     failed,
   })
   let made: Agent
+  let opened: Runtime
   try {
     const make = shapes[shape]
     if (make === undefined) return came()
-    made = make(chance, provider.resolve())
+    const one = provider.resolve()
+    made = make(chance, isChain ? resolveModel([one, other.resolve()]) : one)
+    opened = await createRuntime({ store: ':memory:', agents: [made] })
   } catch (thrown) {
     if (!ReeveError.is(thrown)) throw thrown
     said.push({ code: thrown.code, message: thrown.message, class: 'validation' } as Failure)
     return came()
   }
-  await using runtime = await createRuntime({ store: ':memory:', agents: [made] })
+  await using runtime = opened
   const input: Json = chance.is(0.2) ? 'half \ud83d of it' : 'What do ravens do?'
   for (const text of chance.is(0.3) ? [input, 'And then?'] : [input]) {
     const run = await runtime.start(made, text, { session: 's' })
-    for (let round = 0; round < 20; round++) {
-      const state = await run.until('waiting')
-      if (!('waiting' in state)) break
-      if ((await answerAll(runtime, chance)) === 0) break
+    if (chance.is(0.15)) {
+      await run.control.takeOver({ by: 'ann' }).catch(unlessItEnded)
+      await run.control.handBack({ by: 'ann' }).catch(unlessItEnded)
     }
-    const outcome = await run.until('waiting')
-    const wasRefused = provider.refused.length > refused
-    if (!('waiting' in outcome) && outcome.status === 'failed' && !wasRefused) failed.push(outcome.failure)
+    const first = await lived(runtime, run, chance)
+    if (first !== undefined && !isExpected(first)) failed.push(first)
+    if (!chance.is(0.2)) continue
+    // a position may be none to begin at
+    const fork = await runtime
+      .fork({
+        run: run.id,
+        ...(chance.is(0.3) ? { edit: { type: 'input' as const, input: 'And crows?' } } : { at: chance.from(2, 40) }),
+      })
+      .catch((thrown: unknown) => {
+        if (!ReeveError.is(thrown, 'fork.invalid')) throw thrown
+      })
+    if (fork === undefined) continue
+    const second = await lived(runtime, fork, chance)
+    if (second !== undefined && !isExpected(second)) failed.push(second)
   }
   return came()
 }
