@@ -5,7 +5,7 @@
  * own, whole.
  * Holds: what is not shown is named with its size: nothing disappears in silence.
  */
-import { asText, cut, isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import { asText, cut, inexactPlace, isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
 import type { Schema } from '../../edge/index.ts'
 
 /** The blocks of a result, by what becomes of them. */
@@ -22,11 +22,21 @@ interface Blocks {
 export function shownResult(result: JsonObject, problem?: string): Json {
   const { texts, files } = blocksOf(result)
   const structured = own(result, 'structuredContent')
+  // the protocol's library has read the numbers; the same stands in the text as the server wrote it
+  const rounded = structured === undefined ? undefined : inexactPlace(structured, 'structuredContent')
+  if (rounded !== undefined && problem === undefined) return roundedResult(rounded, structured!, texts, files)
   const said = structured ?? texts.join('\n')
   const shown: Json = files.length === 0 ? said : { result: said, files: [...files] }
   if (problem === undefined) return shown
   const why = cut(visibleLine(problem), 500)
   return `[the tool is done. Its result is not what its output schema promises: ${why}. It returned:]\n${asText(shown)}`
+}
+
+/** A result with a number that cannot be trusted: its text is shown, where it has one. */
+function roundedResult(place: string, structured: Json, texts: readonly string[], files: readonly string[]): Json {
+  const told = texts.length > 0 ? texts.join('\n') : asText(structured)
+  const note = `[the tool is done. ${cut(visibleLine(place), 200)} of its result is a whole number from 2^53 on, and may have been rounded on its way: do not use it as it stands. It returned:]`
+  return [note, told, ...files].join('\n')
 }
 
 /** The text of a result that is an error. */

@@ -437,7 +437,7 @@ function decisiveCall(results: readonly CallResult[]): number {
 
 /** The answer as output; undefined if the model must correct it. */
 function outputAnswer(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
-  const output = outputOf(text, setup.outputSchema, state.quotable())
+  const output = outputOf(text, setup.outputSchema, setup.outputSchema === undefined ? [] : state.quotable())
   if (output.ok) {
     state.answer = state.messages.at(-1)
     return completed(output.value)
