@@ -69,6 +69,7 @@ export {
   isEmpty,
   labelled,
   thrownText,
+  withDeeds,
   withNote,
   type FormattedResult,
 } from './formatted-result.ts'
