@@ -183,7 +183,7 @@ export function inexactPlace(value: Json, path = 'value'): string | undefined {
     if (typeof each !== 'object' || each === null) continue
     const isList = Array.isArray(each)
     for (const [name, inner] of Object.entries(each))
-      open.push([inner as Json, place.length > 200 ? place : isList ? `${place}[${name}]` : `${place}.${name}`])
+      open.push([inner, place.length > 200 ? place : isList ? `${place}[${name}]` : `${place}.${name}`])
   }
   return undefined
 }
@@ -266,8 +266,7 @@ function textsShown(text: string): readonly string[] {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (typeof next === 'string') {
       if (/[[{]/.test(next) && !isJson(next)) texts.push(next)
-    } else if (typeof next === 'object' && next !== null)
-      for (const each of Object.values(next)) open.push(each as Json)
+    } else if (typeof next === 'object' && next !== null) for (const each of Object.values(next)) open.push(each)
   }
   return texts
 }

@@ -16,7 +16,7 @@ import {
   toolName,
   type McpDefinition,
 } from '../../src/adapters/mcp/tool-definition.ts'
-import { isObject, jsonProblem } from '../../src/core/index.ts'
+import { asText, isObject, jsonProblem } from '../../src/core/index.ts'
 import { compileSchema } from '../../src/edge/index.ts'
 import {
   agent,
@@ -169,7 +169,7 @@ test('a call whose result is not what its output schema promises is done, and is
 test('a call that is answered in no form of the protocol is done, and is not told as failed', async () => {
   const tools = await toolsOf({ command: process.execPath, args: ['-e', careless], name: 'careless' })
   for (const name of ['words', 'kinds']) {
-    const said = String(await resultOf(tools, name))
+    const said = asText(await resultOf(tools, name))
     expect(said).toMatch(/^\[MCP server "careless" was called and has answered: the tool is done\./)
     expect(said).not.toContain('failed')
   }
@@ -177,9 +177,11 @@ test('a call that is answered in no form of the protocol is done, and is not tol
 
 test('a whole number beyond 2^53 in a result is named, and the text of the server stands for it', async () => {
   const tools = await toolsOf({ command: process.execPath, args: ['-e', careless], name: 'careless' })
-  const round = String(await resultOf(tools, 'round'))
-  expect(round).toMatch(/^\[the tool is done\. structuredContent\.ids\[0\] of its result is a whole number from 2\^53 on/)
-  expect(String(await resultOf(tools, 'twice'))).toMatch(/It returned:\]\n\{"id":"the text"\}$/)
+  const round = asText(await resultOf(tools, 'round'))
+  expect(round).toMatch(
+    /^\[the tool is done\. structuredContent\.ids\[0\] of its result is a whole number from 2\^53 on/,
+  )
+  expect(asText(await resultOf(tools, 'twice'))).toMatch(/It returned:\]\n\{"id":"the text"\}$/)
 })
 
 test('what a person has changed of a call with a changed definition is told; arguments that are no object do not run', async () => {
@@ -194,7 +196,7 @@ test('what a person has changed of a call with a changed definition is told; arg
     await run.until('waiting')
     const [approval] = await runtime.approvals()
     await runtime.decide({ approvalId: approval!.id, decision: 'edit', input, comment: 'too much', approver: 'ann' })
-    return String(await told(run))
+    return asText(await told(run))
   }
   const said = await edited({ q: 5 })
   expect(said).toContain('a person ("ann") changed this call before it ran, with the comment "too much"')

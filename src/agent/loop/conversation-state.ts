@@ -124,7 +124,7 @@ export class ConversationState {
     return this.whole.flatMap(({ role, content }) => {
       if (role !== 'user' && role !== 'tool') return []
       if (typeof content === 'string') return [content]
-      if (role === 'tool') return [asText(content as Json)]
+      if (role === 'tool') return [asText(content)]
       const parts = Array.isArray(content) ? (content as readonly ContentPart[]) : []
       return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     })
