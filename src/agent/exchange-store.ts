@@ -6,7 +6,7 @@
  * when an exchange is kept (sessions: runtime; threads of workers: ../supervisor). Each exchange is stored once, so
  * storage grows by one exchange at a time. A FIFO lock lets only one writer count at a time (fifo-lock.ts).
  */
-import { asText, isObject, type Json, type Outcome } from '../core/index.ts'
+import { asText, isObject, withDeeds, type Json, type Outcome, type WorkDone } from '../core/index.ts'
 import { edgeMessagesProblem, type EdgeMessage } from '../edge/index.ts'
 import type { SessionValues } from '../engine/index.ts'
 
@@ -19,6 +19,10 @@ export interface Exchange {
   readonly answer: string
   /** How the work ended that gave no answer. */
   readonly ended?: UnansweredEnd
+  /** What work that gave no answer had done: effects that happened, or may have. The last 20. */
+  readonly done?: readonly WorkDone[]
+  /** How many there are. Absent: all are in `done`. */
+  readonly doneCount?: number
   /** Feedback of code to the agent while it worked. */
   readonly feedback?: readonly string[]
   /** The agent that received the feedback, if it is not the one that answered. */
@@ -120,11 +124,15 @@ export async function addExchange(
 
 /** The exchanges as messages for an edge, in order. What has no answer is told as such, and not as the agent's word. */
 export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeMessage[] =>
-  exchanges.flatMap(({ input, feedback = [], answer, ended, agent, told = agent }): EdgeMessage[] => [
-    { role: 'user', text: input },
-    ...feedback.map((text): EdgeMessage => ({ role: 'user', text, for: told })),
-    ended === undefined ? { role: 'assistant', text: answer, agent } : { role: 'user', text: endNotice(ended) },
-  ])
+  exchanges.flatMap(
+    ({ input, feedback = [], answer, ended, done = [], doneCount = 0, agent, told = agent }): EdgeMessage[] => [
+      { role: 'user', text: input },
+      ...feedback.map((text): EdgeMessage => ({ role: 'user', text, for: told })),
+      ended === undefined
+        ? { role: 'assistant', text: answer, agent }
+        : { role: 'user', text: withDeeds(endNotice(ended), done, Math.max(0, doneCount - done.length)) },
+    ],
+  )
 
 /** What an external memory may answer: messages, a text (shown as a user message), or nothing. */
 export type RecalledMemory = readonly EdgeMessage[] | string | undefined | void

@@ -8,7 +8,7 @@
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, own, type Json } from './json.ts'
 import type { KeptResult } from './kept-result.ts'
-import { doneBefore, withoutOwnWork, type Outcome, type PlanResults } from './outcome.ts'
+import { doneBefore, withoutOwnWork, type Outcome, type PlanResults, type WorkDone } from './outcome.ts'
 import { contentShown } from './shown-result.ts'
 import { cut } from './visible.ts'
 
@@ -52,6 +52,11 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
  */
 function withDone(told: string, outcome: Outcome): string {
   const { done, more } = doneBefore(outcome)
+  return withDeeds(told, done, more)
+}
+
+/** A text that says how work ended, and what it had done before that; `more`: how many deeds are not listed. */
+export function withDeeds(told: string, done: readonly WorkDone[], more = 0): string {
   if (done.length === 0) return told
   const lines = done.map(({ name, agent, state, input, result }) => {
     const call = `- ${state === 'in-doubt' ? 'perhaps, or undone since: ' : ''}${name}${input === undefined ? '' : ` ${inputLine(input)}`} (by "${agent}")`

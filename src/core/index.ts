@@ -19,7 +19,16 @@ export {
 export { contentShown, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
-export { jsonIn, jsonOf, readJson, saysValue, valueTyped, type JsonReading, type JsonSearch } from './json-text.ts'
+export {
+  inexactPlace,
+  jsonIn,
+  jsonOf,
+  readJson,
+  saysValue,
+  valueTyped,
+  type JsonReading,
+  type JsonSearch,
+} from './json-text.ts'
 export {
   childActivation,
   derivedId,
@@ -60,6 +69,7 @@ export {
   isEmpty,
   labelled,
   thrownText,
+  withDeeds,
   withNote,
   type FormattedResult,
 } from './formatted-result.ts'

@@ -171,6 +171,23 @@ function decimal(written: string): string {
 }
 const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/
 
+/**
+ * Where a value that other programs have read holds a whole number from 2^53 on, which may have been rounded. Undefined:
+ * nowhere. Pure.
+ */
+export function inexactPlace(value: Json, path = 'value'): string | undefined {
+  const open: [value: Json, path: string][] = [[value, path]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [each, place] = next
+    if (typeof each === 'number' && Number.isInteger(each) && Math.abs(each) >= exactBelow) return cut(place, 200)
+    if (typeof each !== 'object' || each === null) continue
+    const isList = Array.isArray(each)
+    for (const [name, inner] of Object.entries(each))
+      open.push([inner, place.length > 200 ? place : isList ? `${place}[${name}]` : `${place}.${name}`])
+  }
+  return undefined
+}
+
 /** How a value is found in a text that may hold more than JSON. */
 export interface JsonSearch extends JsonReadingOptions {
   /**
@@ -193,8 +210,10 @@ export function jsonOf(text: string, search: JsonSearch = {}): JsonReading {
   if (blocks.length === 1 && rest.trim() === '') return readJson(blocks[0]!, search)
   const fenced = distinct(blocks.filter(isJson))
   const found = distinct([...fenced, ...bareValues(rest)])
-  const given = (search.quotable ?? []).map(valuesIn)
-  const own = [...found].filter(([value]) => !/^[[{]/.test(value) || !given.some((each) => each.has(value)))
+  const given = (search.quotable ?? []).map((each) => new Quotable(each))
+  const own = [...found].filter(
+    ([value, written]) => !/^[[{]/.test(value) || !given.some((each) => each.shows(value, written)),
+  )
   if (own.length > 1)
     return { ok: false, problem: `the text holds ${own.length} JSON values that differ, and only one may count` }
   const [only] = own
@@ -205,11 +224,59 @@ export function jsonOf(text: string, search: JsonSearch = {}): JsonReading {
   return readJson(only[1], search)
 }
 
-/** The values that a text shows among other words, by what they say: a text that is JSON is data, and quotes nothing. */
-function valuesIn(text: string): ReadonlyMap<string, string> {
-  if (isJson(text)) return new Map()
+/** A text that a writer had read, as what it may quote of it. */
+class Quotable {
+  readonly #texts: readonly string[]
+  readonly #values: ReadonlyMap<string, string>
+  #bare: readonly string[] | undefined
+
+  constructor(text: string) {
+    this.#texts = textsShown(text)
+    this.#values = distinct(this.#texts.flatMap(valuesIn))
+  }
+
+  /** Whether a value stands in it: as a value of its own, or letter by letter. */
+  shows(value: string, written: string): boolean {
+    if (this.#values.has(value)) return true
+    const said = bare(written)
+    if (said.length < 3) return false // an empty list or object
+    this.#bare ??= this.#texts.map(bare)
+    return this.#bare.some((each) => each.includes(said))
+  }
+}
+
+/** A text without white space, and without what lines of diffs, quotations and comments begin with. */
+const bare = (text: string): string => text.replaceAll(/^[ \t]*[-+>|#*/]+|\s+/gm, '')
+
+/** The values that a text shows among other words. */
+function valuesIn(text: string): readonly string[] {
   const { blocks, rest } = fencedBlocks(text)
-  return distinct([...blocks.filter(isJson), ...bareValues(rest)])
+  return [...blocks.filter(isJson), ...bareValues(rest)]
+}
+
+/**
+ * A text as what is read in it. One that is JSON is data, and quotes nothing itself; the texts in it may: a file or a
+ * page that a tool has read.
+ */
+function textsShown(text: string): readonly string[] {
+  const data = parsed(text)
+  if (data === undefined) return [text]
+  const texts: string[] = []
+  const open: Json[] = [data]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') {
+      if (/[[{]/.test(next) && !isJson(next)) texts.push(next)
+    } else if (typeof next === 'object' && next !== null) for (const each of Object.values(next)) open.push(each)
+  }
+  return texts
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 /** The JSON in a text: see `jsonOf`. Undefined if there is none, or which one counts is not clear. Pure. */

@@ -7,7 +7,7 @@
  * The packages of the AI SDK map stop reasons onto fewer words than providers have (a pause of Anthropic is "stop", its
  * full context is "length"), so the provider's own word counts first where the package passes it on.
  */
-import { failure, FailureError, isObject, own, type CallUsage, type Failure } from '../core/index.ts'
+import { cut, failure, FailureError, isObject, own, type CallUsage, type Failure } from '../core/index.ts'
 import { cutOff } from './faults.ts'
 import type { FinishReason, ModelAnswer } from './model.ts'
 import type { SpecVersion } from './spec.ts'
@@ -59,9 +59,15 @@ const words: { readonly [word: string]: Stop } = {
   content_filtered: 'content-filter',
   malformed_model_output: 'malformed',
   malformed_tool_use: 'malformed',
-  // https://docs.cohere.com/reference/chat
+  // https://docs.cohere.com/reference/chat (v2: TIMEOUT, USER_CANCEL)
   error_toxic: 'content-filter',
   error_limit: 'context-full',
+  timeout: 'broken',
+  user_cancel: 'broken',
+  // https://cloud.ibm.com/apidocs/watsonx-ai#text-chat (time_limit, cancelled), …#text-generation (token_limit)
+  time_limit: 'broken',
+  cancelled: 'broken',
+  token_limit: 'length',
 }
 
 /** The words of the specification of the AI SDK, and Reeve's own. */
@@ -125,10 +131,12 @@ export function readFinish(reason: unknown, context: FinishContext, content: Ans
  */
 export function mustAnswer(answer: ModelAnswer, isRule: boolean): void {
   const { finish, calls, text, files = [], reasoning, model, usage } = answer
-  if (!isWhole(finish) || calls.length > 0 || files.length > 0 || text.trim() !== '') return
+  if (!isWhole(finish) || calls.length > 0) return
   // what the provider did by itself was done
   if (reasoning?.parts.some(({ type }) => type === 'opaque') === true) return
-  if (finish === 'tool-calls') throw withUsage(callsMissing(model), usage)
+  // words before calls that did not come are no answer: "Let me look that up."
+  if (finish === 'tool-calls') throw withUsage(withPartial(callsMissing(model), text), usage)
+  if (files.length > 0 || text.trim() !== '') return
   if (!isRule) throw withUsage(nothingSaid(model), usage)
 }
 
@@ -192,6 +200,12 @@ const callsMissing = (model: string, raw?: string): Failure =>
 
 const nothingSaid = (model: string): Failure =>
   failure('model.empty', `${model} ended its answer without a word, a call or a file`, 'transport')
+
+/** How much is kept of words that are no answer, in characters. */
+const keptText = 8_000
+
+const withPartial = (what: Failure, text: string): Failure =>
+  text.trim() === '' ? what : { ...what, details: { ...what.details, partial: cut(text, keptText) } }
 
 /** What it used was used: it stands in the details, for the account of the step. */
 const withUsage = (what: Failure, usage: CallUsage | undefined): FailureError =>

@@ -8,13 +8,13 @@
 import { failure, systemClock, type Failure } from '../core/index.ts'
 
 /** How long a model may be silent after the first part of its answer. Milliseconds: two minutes. */
-export const defaultSilenceMs = 120_000
+const defaultSilenceMs = 120_000
 
 /**
  * Before the first part it may be silent so many times as long: a model that thinks, or a queue in front of it, shows
  * nothing for a while.
  */
-export const beforeFirstPart = 5
+const beforeFirstPart = 5
 
 /** The watch over one call. */
 export class SilenceWatch {

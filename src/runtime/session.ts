@@ -45,6 +45,7 @@ import {
   type ActivationId,
   type Json,
   type Outcome,
+  type WorkDone,
   type RunId,
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '../edge/index.ts'
@@ -97,7 +98,7 @@ const shelf: ExchangeKeys = { count: '$turns', slot: (nth) => `$turn.${nth % exc
 const owedKey = '$turns.owed'
 const turnsIn = (value: Json | undefined): readonly Exchange[] =>
   Array.isArray(value) ? (value as readonly unknown[] as readonly Exchange[]) : []
-const turnShape = { run: 'kept', agent: 'kept', ended: 'kept' } as const
+const turnShape = { run: 'kept', agent: 'kept', ended: 'kept', doneCount: 'kept' } as const
 
 /** A run that has ended: with its turn, if it began and its journal is there. Undefined: it has not ended. */
 export type EndOf = (run: RunId) => Promise<{ readonly turn?: Exchange } | undefined>
@@ -174,7 +175,7 @@ async function orchestrateRoot(
     'session',
     async (undo, ended) => {
       const scope = undo.scope('session')
-      await endTurn(scope, mine, turnOf(ctx.place, query.prompt, ended), memory, query)
+      await endTurn(scope, mine, await turnWithDeeds(scope, query.prompt, ended), memory, query)
       await (mine.place === 'queued' ? removeFromLock : releaseLock)(scope, line, me, me)
     },
     { always: true },
@@ -195,7 +196,7 @@ async function orchestrateRoot(
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
   const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : withHistory(edge, turns)))
   const ended = 'thrown' in outcome ? thrownOutcome(outcome.thrown) : outcome
-  await endTurn(inSession, mine, turnOf(ctx.place, query.prompt, ended), memory, query)
+  await endTurn(inSession, mine, await turnWithDeeds(inSession, query.prompt, ended), memory, query)
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await releaseLock(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
@@ -353,6 +354,27 @@ export function turnOf({ run, agent: root }: Pick<Place, 'run' | 'agent'>, input
   // after a transfer another agent may have answered: a later run sees its text as its own
   const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }
   return { run, agent, input, answer, ...noted }
+}
+
+/** How many deeds a turn keeps. */
+const mostDeeds = 20
+
+/**
+ * The turn with what work that gave no answer had done: the next run of the session must not do it again for want of
+ * knowing.
+ */
+async function turnWithDeeds(ctx: Context, input: string, outcome: Outcome): Promise<Exchange> {
+  const turn = turnOf(ctx.place, input, outcome)
+  if (turn.ended === undefined) return turn
+  const all = await ctx.scope('done').doneBy()
+  if (all.length === 0) return turn
+  const done = all.slice(-mostDeeds).map(({ name, agent, state, input: given }): WorkDone => ({
+    name,
+    agent,
+    state,
+    ...(given === undefined ? undefined : { input: given }),
+  }))
+  return { ...turn, done, ...(all.length > done.length ? { doneCount: all.length } : undefined) }
 }
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {

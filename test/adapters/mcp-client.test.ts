@@ -17,7 +17,7 @@ import {
   toolNames,
   type McpDefinition,
 } from '../../src/adapters/mcp/tool-definition.ts'
-import { isObject, jsonProblem } from '../../src/core/index.ts'
+import { asText, isObject, jsonProblem } from '../../src/core/index.ts'
 import { compileSchema } from '../../src/edge/index.ts'
 import {
   agent,
@@ -129,8 +129,14 @@ test('structured content is the result; files are named and recorded; an error i
 /** A server that does not keep to its own output schema. */
 const careless = `
 const outputSchema = { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] }
-const tools = ['pay', 'say'].map((name) => ({ name, description: name, inputSchema: { type: 'object' }, outputSchema }))
+const tools = ['pay', 'say', 'words', 'kinds', 'round', 'twice'].map((name) => (
+  { name, description: name, inputSchema: { type: 'object' }, ...(name.length === 3 && { outputSchema }) }
+))
 const results = {
+  words: { content: 'paid: A-17' },
+  kinds: { content: [{ type: 'receipt', id: 'A-17' }] },
+  round: { content: [], structuredContent: { ids: [-7] } },
+  twice: { content: [{ type: 'text', text: '{"id":"the text"}' }], structuredContent: { id: -7 } },
   pay: { content: [], structuredContent: { id: 'A-17' } },
   say: { content: [{ type: 'text', text: 'paid: A-17' }] },
 }
@@ -146,7 +152,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   if (id === undefined) return
   const result = answers[method]?.(params)
   const reply = result === undefined ? { error: { code: -32601, message: 'no' } } : { result }
-  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...reply }) + '\\n')
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...reply }).replace('-7', '2512292042121000001') + '\\n')
 })`
 
 test('a call whose result is not what its output schema promises is done, and is told so', async () => {
@@ -159,6 +165,45 @@ test('a call whose result is not what its output schema promises is done, and is
   const unstructured = await resultOf(tools, 'say')
   expect(unstructured).toMatch(open)
   expect(unstructured).toMatch(/no structured content\. It returned:\]\npaid: A-17$/)
+})
+
+test('a call that is answered in no form of the protocol is done, and is not told as failed', async () => {
+  const tools = await toolsOf({ command: process.execPath, args: ['-e', careless], name: 'careless' })
+  for (const name of ['words', 'kinds']) {
+    const said = asText(await resultOf(tools, name))
+    expect(said).toMatch(/^\[MCP server "careless" was called and has answered: the tool is done\./)
+    expect(said).not.toContain('failed')
+  }
+})
+
+test('a whole number beyond 2^53 in a result is named, or the text of the server stands for it', async () => {
+  const tools = await toolsOf({ command: process.execPath, args: ['-e', careless], name: 'careless' })
+  const round = asText(await resultOf(tools, 'round'))
+  expect(round).toMatch(
+    /^\[the tool is done\. structuredContent\.ids\[0\] of its result is a whole number from 2\^53 on/,
+  )
+  expect(asText(await resultOf(tools, 'twice'))).toBe('{"id":"the text"}')
+})
+
+test('what a person has changed of a call with a changed definition is told; arguments that are no object do not run', async () => {
+  const calls: unknown[] = []
+  const server = await mcpFixture({ search: { call: (given) => (calls.push(given), text('found')) } })
+  const pins = join(folder, 'pins.json')
+  await toolsOf({ url: server.url, name: 'web', pins })
+  server.tools['search'] = { ...server.tools['search']!, description: 'Searches more.' }
+  const tools = await toolsOf({ url: server.url, name: 'web', pins })
+  const edited = async (input: Json): Promise<string> => {
+    const { run, runtime } = await started(tools, 'search', { q: 50 })
+    await run.until('waiting')
+    const [approval] = await runtime.approvals()
+    await runtime.decide({ approvalId: approval!.id, decision: 'edit', input, comment: 'too much', approver: 'ann' })
+    return asText(await told(run))
+  }
+  const said = await edited({ q: 5 })
+  expect(said).toContain('a person ("ann") changed this call before it ran, with the comment "too much"')
+  expect(said).toMatch(/\{"q":5\}\]\nfound$/)
+  expect(await edited('nothing')).toContain('was not called')
+  expect(calls).toEqual([{ q: 5 }])
 })
 
 test('hints make oversight stricter; only the user makes it looser', async () => {

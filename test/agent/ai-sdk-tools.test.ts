@@ -61,6 +61,11 @@ describe('toModelOutput', () => {
       { type: 'error-text', value: 'no' },
       { content: 'no', isError: true },
     ],
+    // it has run: only its result can be denied
+    [
+      { type: 'execution-denied', reason: 'a policy' },
+      { content: '[tool "people" is done; its result is withheld: a policy]' },
+    ],
     [
       {
         type: 'content',

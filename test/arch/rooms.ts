@@ -230,7 +230,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
     doors: ['index.ts', 'worker.ts'],
   },
   mcp: {
-    imports: ['engine', 'edge', 'agent', 'runtime', 'server'],
+    imports: ['engine', 'edge', 'oversight', 'agent', 'runtime', 'server'],
     packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server'],
   },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },

@@ -53,6 +53,8 @@ describe('the reasons of providers', () => {
     ['error', 'error', 'model.cut-off'],
     ['other', 'abort', 'model.cut-off'],
     ['other', 'insufficient_system_resource', 'model.cut-off'],
+    ['other', 'time_limit', 'model.cut-off'],
+    ['other', 'TIMEOUT', 'model.cut-off'],
     ['interrupted', undefined, 'model.cut-off'],
     ['error', 'MALFORMED_FUNCTION_CALL', 'model.calls-missing'],
     ['other', 'UNEXPECTED_TOOL_CALL', 'model.calls-missing'],
@@ -85,6 +87,11 @@ describe('what is no answer', () => {
       expect(thrownBy(() => mustAnswer(answer({ finish: 'tool-calls' }), isRule))).toMatchObject({
         code: 'model.calls-missing',
       })
+    const before = { finish: 'tool-calls', text: 'Let me look that up.' } as const
+    expect(thrownBy(() => mustAnswer(answer(before), false))).toMatchObject({
+      code: 'model.calls-missing',
+      details: { partial: 'Let me look that up.' },
+    })
   })
   test('a rule means it if it says nothing; a file, a call or work of the provider is an answer', () => {
     const opaque = { model: 'p:m', parts: [{ type: 'opaque', part: { type: 'custom' } }] } as const

@@ -1,6 +1,6 @@
 /** The one reading of JSON that others wrote: exact numbers, one value, nothing that is quoted. */
 import { describe, expect, test } from 'vitest'
-import { jsonIn, jsonOf, readJson, valueTyped, type Json } from '../../src/core/index.ts'
+import { inexactPlace, jsonIn, jsonOf, readJson, valueTyped, type Json } from '../../src/core/index.ts'
 import { dice } from '../dice.ts'
 
 const problemOf = (text: string, reread = false): string | undefined => {
@@ -136,6 +136,26 @@ describe('the value of a text', () => {
     expect(jsonOf(fenced(yes), { quotable })).toEqual({ ok: true, value: yes })
     // data is no quotation
     expect(jsonOf(`So:\n${fenced(yes)}`, { quotable: [JSON.stringify(yes)] })).toEqual({ ok: true, value: yes })
+  })
+
+  test('texts in data may be quoted, and a value is found behind any number of brackets', () => {
+    const code = '+ if (a) { b }\n'.repeat(300)
+    const quoted = `It says:\n${fenced(yes)}\nand I do not.`
+    for (const given of [
+      JSON.stringify({ path: 'a.md', diff: `x\n${fenced(yes)}\ny` }),
+      `${code}+ ${JSON.stringify(yes, undefined, 1).replaceAll('\n', '\n+ ')}\n${code}`,
+    ])
+      expect(jsonOf(quoted, { quotable: [given] })).toMatchObject({
+        ok: false,
+        problem: expect.stringContaining('quoted') as string,
+      })
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    expect(jsonOf(quoted, { quotable: [deep] })).toEqual({ ok: true, value: yes })
+  })
+
+  test('a whole number that another program may have rounded is found by its place', () => {
+    expect(inexactPlace({ a: [{ id: 2 ** 53 }] }, 'x')).toBe('x.a[0].id')
+    expect(inexactPlace({ a: [2 ** 53 - 1, 0.1, '9007199254740993', null] })).toBeUndefined()
   })
 
   test('a plan may stand in prose, if it is the only one', () => {

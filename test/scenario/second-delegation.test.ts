@@ -178,3 +178,52 @@ describe('a worker that is code', () => {
     expect(paid).toHaveLength(2)
   })
 })
+
+test('the next run of a session is told what the failed one had done', async () => {
+  const { paid, worker } = payer()
+  const lead = supervisor({
+    name: 'lead',
+    workers: [worker],
+    model: ({ messages }) => {
+      if (messages.at(-1)!.role === 'tool') throw fatal('503')
+      return JSON.stringify(messages).includes('Is it done?')
+        ? asText(messages.at(-2)!.content)
+        : delegates(['payer', 'Pay A-17.'])
+    },
+  })
+  const runtime = await runtimeOf([lead])
+  const first = await runtime.start(lead, 'Pay A-17.', { session: 'ann' })
+  expect(await first.outcome()).toMatchObject({ status: 'failed' })
+  const next = await runtime.start(lead, 'Is it done?', { session: 'ann' })
+  expect(await next.outcome()).toMatchObject({
+    output:
+      '[not answered: the run failed (model.bad-request)]\nWhat it had done before that:\n- pay {"invoice":"A-17"} (by "payer")',
+  })
+  expect(paid).toEqual(['A-17'])
+  for (const run of [first, next]) expect(await replayProblems(run, lead)).toEqual([])
+})
+
+test('of several workers, one that was stopped after it had paid says so', async () => {
+  const paying = Promise.withResolvers<void>()
+  const pay = tool({ name: 'pay', effect: 'once', execute: () => 'receipt 1' })
+  const slow = agent({
+    name: 'slow',
+    description: 'Pays.',
+    tools: [pay],
+    model: ({ messages, signal }) => {
+      if (messages.at(-1)!.role !== 'tool') return { calls: [{ name: 'pay', input: {} }] }
+      paying.resolve()
+      return new Promise<string>((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+      )
+    },
+  })
+  const quick = agent({ name: 'quick', description: 'Answers.', model: () => paying.promise.then(() => 'It is paid.') })
+  const model = scripted(
+    calls(['delegate_to_several', { workers: ['slow', 'quick'], instructions: 'Pay A-17.' }]),
+    'Done.',
+  )
+  const lead = supervisor({ name: 'lead', workers: [slow, quick], delegation: { several: true }, model })
+  await (await runtimeOf([lead])).run(lead, 'Go.')
+  expect(JSON.stringify(told(model.prompts[1]))).toContain('cancelled\\nWhat it had done before that:\\n- pay')
+})

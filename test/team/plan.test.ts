@@ -483,13 +483,13 @@ describe('the fields of a plan', () => {
 describe('the plan in an answer', () => {
   test('team 1.2: an object, JSON, a fence, JSON among words; else the answer as it is', () => {
     const plan = { subtasks: [] }
-    expect(planIn(plan)).toBe(plan)
-    expect(planIn('{"subtasks":[]}')).toEqual(plan)
-    expect(planIn('```json\n{"subtasks":[]}\n```')).toEqual(plan)
-    expect(planIn('Here is my plan: {"subtasks":[]}. Good luck!')).toEqual(plan)
-    expect(planIn('I have no plan')).toBe('I have no plan')
-    expect(planIn('} no {')).toBe('} no {')
-    expect(planIn('')).toBe('')
+    expect(planIn(plan, 'Ask.')).toBe(plan)
+    expect(planIn('{"subtasks":[]}', 'Ask.')).toEqual(plan)
+    expect(planIn('```json\n{"subtasks":[]}\n```', 'Ask.')).toEqual(plan)
+    expect(planIn('Here is my plan: {"subtasks":[]}. Good luck!', 'Ask.')).toEqual(plan)
+    expect(planIn('I have no plan', 'Ask.')).toBe('I have no plan')
+    expect(planIn('} no {', 'Ask.')).toBe('} no {')
+    expect(planIn('', 'Ask.')).toBe('')
   })
 })
 

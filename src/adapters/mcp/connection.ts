@@ -75,6 +75,8 @@ export type ServerReply =
   | { readonly kind: 'result'; readonly result: JsonObject }
   /** The server has answered with an error. */
   | { readonly kind: 'error'; readonly message: string }
+  /** The server has answered, and not in the form of the protocol: what it did is done. */
+  | { readonly kind: 'unreadable'; readonly why: string }
   /** It was not called: the server defines the tool in another way now. */
   | { readonly kind: 'changed' }
   /** People are asked. `state`, `keys`: of a server that keeps nothing meanwhile. */
@@ -216,7 +218,7 @@ export class McpConnection {
 
   async #sendOn(
     { client, definitions }: OpenClient,
-    { definition, args, state, keys, answers }: ServerCall,
+    { definition, args, once, state, keys, answers }: ServerCall,
     signal: AbortSignal,
     emit: (part: Json) => void,
   ): Promise<ServerReply> {
@@ -229,7 +231,7 @@ export class McpConnection {
       ...(given === undefined ? undefined : { inputResponses: Object.fromEntries(given) }),
       ...(state === undefined ? undefined : { requestState: state }),
     }
-    const { ProtocolError } = await clientPackage()
+    const { ProtocolError, SdkError, SdkErrorCode } = await clientPackage()
     try {
       const result: unknown = await client.callTool(params, {
         signal,
@@ -248,6 +250,9 @@ export class McpConnection {
       })
       return replyIn(JSON.parse(JSON.stringify(result)) as Json)
     } catch (thrown) {
+      const code = SdkError.isInstance(thrown) ? thrown.code : undefined
+      if (once && (code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType))
+        return { kind: 'unreadable', why: beginning(visibleLine(messageOf(thrown)), longestWhy) }
       if (!ProtocolError.isInstance(thrown)) throw thrown
       return { kind: 'error', message: beginning(visibleLine(messageOf(thrown)), longestError) }
     }
@@ -277,7 +282,7 @@ export class McpConnection {
         'validation',
       )
     const status = SdkHttpError.isInstance(thrown) ? thrown.status : 0
-    if (status >= 400 && status < 500)
+    if (status >= 400 && status < 500 && !isAtWork.has(status))
       return failed(
         `MCP server "${server}" refuses the call of "${name}": ${why}. Nothing was done.`,
         status === 429 ? 'rate-limit' : 'validation',
@@ -457,6 +462,12 @@ function replyIn(result: Json): ServerReply {
     ...(typeof state === 'string' ? { state } : undefined),
   }
 }
+
+/** What gateways say while the server is at work: it took too long (408), or they stopped waiting (499 of nginx). */
+const isAtWork: ReadonlySet<number> = new Set([408, 499])
+
+/** How much is told of what a library finds wrong with a result. Characters. */
+const longestWhy = 500
 
 const failed = (message: string, of: Failure['class'], hint?: string): FailureError =>
   new FailureError(failure('tool.failed', message, of, hint === undefined ? {} : { hint }))

@@ -5,7 +5,7 @@
  * own, whole.
  * Holds: what is not shown is named with its size: nothing disappears in silence.
  */
-import { asText, cut, isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
+import { asText, cut, inexactPlace, isObject, own, visibleLine, type Json, type JsonObject } from '../../core/index.ts'
 import type { Schema } from '../../edge/index.ts'
 
 /** The blocks of a result, by what becomes of them. */
@@ -17,29 +17,27 @@ interface Blocks {
 
 /**
  * What is shown: structured content as it is, else the text; where there are files besides, an object that names them.
- * Integers beyond 2^53 are shown as the text has them, if there is one. `problem`: why it is not what the tool promises.
+ * Whole numbers from 2^53 on are shown as the text has them, or are named where there is none. `problem`: why it is not what the tool promises.
  * It is done all the same, and that comes first.
  */
 export function shownResult(result: JsonObject, problem?: string): Json {
   const { texts, files } = blocksOf(result)
   const structured = own(result, 'structuredContent')
   const text = texts.join('\n')
-  // whoever read the message has rounded such a number already; in the server's text its digits are still there
-  const said = text.trim() !== '' && hasLargeInteger(structured) ? text : (structured ?? text)
+  // the protocol's library has read the numbers; in the server's text its digits are still there
+  const rounded = structured === undefined ? undefined : inexactPlace(structured, 'structuredContent')
+  const said =
+    rounded === undefined ? (structured ?? text) : text.trim() === '' ? roundedResult(rounded, structured!) : text
   const shown: Json = files.length === 0 ? said : { result: said, files: [...files] }
   if (problem === undefined) return shown
   const why = cut(visibleLine(problem), 500)
   return `[the tool is done. Its result is not what its output schema promises: ${why}. It returned:]\n${asText(shown)}`
 }
 
-function hasLargeInteger(value: Json | undefined): boolean {
-  const open = [value]
-  for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    if (typeof each === 'number' && Number.isInteger(each) && !Number.isSafeInteger(each)) return true
-    if (typeof each === 'object' && each !== null)
-      for (const inner of Object.values(each)) if (inner !== undefined) open.push(inner)
-  }
-  return false
+/** A result with a number that cannot be trusted, and no text that has it as the server wrote it. */
+function roundedResult(place: string, structured: Json): Json {
+  const note = `[the tool is done. ${cut(visibleLine(place), 200)} of its result is a whole number from 2^53 on, and may have been rounded on its way: do not use it as it stands. It returned:]`
+  return `${note}\n${asText(structured)}`
 }
 
 /** The text of a result that is an error. */

@@ -9,6 +9,7 @@
 import {
   cut,
   derivedId,
+  inexactPlace,
   isObject,
   present,
   ReeveError,
@@ -99,6 +100,14 @@ function isAllowed(context: ProtocolContext, role: Role): boolean {
 export async function callTool(tool: RunTool, given: unknown, place: CallPlace): Promise<ToldResult> {
   try {
     place.context.mustAllow(tool.role)
+    // over standard input the protocol's library has read the numbers
+    const rounded = inexactPlace((given ?? null) as Json, 'arguments')
+    if (rounded !== undefined)
+      throw new ReeveError(
+        'input.invalid',
+        `${cut(rounded, 200)} is a whole number from 2^53 on, and may have been rounded: send it as a text`,
+        { hint: 'Nothing was done.' },
+      )
     return told(await tool.call(isObject(given) ? given : {}, place))
   } catch (thrown) {
     const { code, message, hint, retryable } = place.context.shown(thrown)

@@ -8,6 +8,7 @@
  */
 import type { AgentContext } from '../../agent/index.ts'
 import {
+  asText,
   beginning,
   failure,
   FailureError,
@@ -17,6 +18,7 @@ import {
   type JsonObject,
 } from '../../core/index.ts'
 import type { Schema } from '../../edge/index.ts'
+import { reviewNote } from '../../oversight/index.ts'
 import type { AnsweredElicitation, McpConnection, ServerReply } from './connection.ts'
 import { answerFrom, answerSchema, elicitationDigest, questionFor } from './elicitation.ts'
 import { errorText, resultProblem, shownResult } from './result-content.ts'
@@ -44,7 +46,8 @@ const longestError = 20_000
 /** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
 export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json> {
   const { connection, timeoutMs } = tool
-  let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool)
+  const notes: string[] = []
+  let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool, notes)
   const id = ctx.place.activation
   const answers: AnsweredElicitation[] = []
   let reply: ServerReply | undefined
@@ -72,10 +75,11 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
           ),
         { effect, timeoutMs },
       )
-      if (reply.kind === 'result') return resultOf(reply.result, tool)
+      if (reply.kind === 'result') return noted(notes, resultOf(reply.result, tool))
+      if (reply.kind === 'unreadable') return noted(notes, unreadable(tool, reply.why))
       if (reply.kind === 'error') throw refused(tool, reply.message)
       if (reply.kind === 'changed') {
-        ;({ args, definition } = await unchanged(ctx, { args, definition }, tool))
+        ;({ args, definition } = await unchanged(ctx, { args, definition }, tool, notes))
         continue
       }
       if (reply.questions.length === 0) await ctx.sleep(pauseMs)
@@ -104,6 +108,7 @@ async function unchanged(
   ctx: AgentContext,
   given: AcceptedCall,
   { connection, name }: McpToolParts,
+  notes: string[],
 ): Promise<AcceptedCall> {
   let { args, definition: holds } = given
   for (;;) {
@@ -132,7 +137,13 @@ async function unchanged(
     })
     if (!answer.approved)
       throw new FailureError(failure('tool.failed', `"${name}" was not called: ${answer.feedback}`, 'rejected'))
-    args = isObject(answer.input) ? answer.input : args
+    if (!isObject(answer.input))
+      throw new FailureError(
+        failure('tool.failed', `"${name}" was not called: a person has changed its arguments to no object`, 'rejected'),
+      )
+    args = answer.input
+    const note = reviewNote({ what: 'this call', ran: args }, answer)
+    if (note !== undefined) notes.push(note)
     holds = changed
   }
 }
@@ -142,6 +153,13 @@ function resultOf(result: JsonObject, tool: McpToolParts): Json {
   // the server has done its work, whatever it promised to say of it
   return shownResult(result, resultProblem(result, tool.output))
 }
+
+/** A result after what people have changed of the call, or said of it. */
+const noted = (notes: readonly string[], result: Json): Json =>
+  notes.length === 0 ? result : `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
+
+const unreadable = ({ connection }: McpToolParts, why: string): string =>
+  `[MCP server "${connection.server}" was called and has answered: the tool is done. Its result is not in the form of the protocol, and cannot be shown (${why}). Find out what it did before you call it again.]`
 
 /** The server has answered, and it was no success. */
 const refused = ({ connection }: McpToolParts, message: string): FailureError =>

@@ -17,11 +17,11 @@ import type { OutputCap } from './output-cap.ts'
 export type OnCut = 'continue' | 'fail'
 
 /** How often a text that was cut off is continued. */
-export const mostContinued = 2
+const mostContinued = 2
 /** How often in a row calls that were cut off are asked for again. */
-export const mostCutCalls = 2
+const mostCutCalls = 2
 /** How often a pause of the provider is followed by another request. */
-export const mostPauses = 10
+const mostPauses = 10
 
 /** The parts of one answer so far. */
 export interface AnswerParts {

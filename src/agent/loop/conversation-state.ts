@@ -133,7 +133,8 @@ export class ConversationState {
     return this.whole.flatMap(({ role, content }) => {
       if (role !== 'user' && role !== 'tool') return []
       if (typeof content === 'string') return [content]
-      const parts = role === 'user' && Array.isArray(content) ? (content as readonly ContentPart[]) : []
+      if (role === 'tool') return [asText(content)]
+      const parts = Array.isArray(content) ? (content as readonly ContentPart[]) : []
       return parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     })
   }

@@ -22,13 +22,13 @@ export async function withModelOutput(
   given: ModelOutputInput,
 ): Promise<Json> {
   const { output } = given
-  const made = await (async () => shownIn(await toModelOutput(given)))().catch(() => undefined)
+  const made = await (async () => shownIn(tool, await toModelOutput(given)))().catch(() => undefined)
   const content = `[tool "${tool}" is done; what it shows of its result (toModelOutput) could not be made]`
   return shownResult((output ?? null) as Json, made ?? { content })
 }
 
 /** What the forms of the AI SDK say; undefined for anything else. */
-function shownIn(made: unknown): ShownContent | undefined {
+function shownIn(tool: string, made: unknown): ShownContent | undefined {
   if (!isObject(made)) return undefined
   const { type, value, reason } = made as { readonly [name: string]: unknown }
   switch (type) {
@@ -41,13 +41,17 @@ function shownIn(made: unknown): ShownContent | undefined {
     case 'error-json':
       return jsonProblem(value) === undefined ? { content: value as Json, isError: true } : undefined
     case 'execution-denied':
-      return { content: `[not done${typeof reason === 'string' ? `: ${reason}` : ''}]`, isError: true }
+      return { content: withheld(tool, reason) }
     case 'content':
       return Array.isArray(value) ? { content: value.map(partText).join('\n') } : undefined
     default:
       return undefined
   }
 }
+
+/** A denial comes too late for what has run: then it is of the result alone. */
+const withheld = (tool: string, reason: unknown): string =>
+  `[tool "${tool}" is done; its result is withheld${typeof reason === 'string' && reason.trim() !== '' ? `: ${reason}` : ''}]`
 
 /** A part of a content as text: a model is shown no file of a tool. */
 function partText(part: unknown): string {

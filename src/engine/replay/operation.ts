@@ -212,7 +212,7 @@ export const reserveOf = (event: CommandEvent): Charge | undefined =>
   (event.op === 'step' || event.op === 'worker') && event.refused === undefined ? event.reserve : undefined
 
 /** Certainly not let out, by this process or by one before it. */
-export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op.held)
+const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op.held)
 
 /** What an effect used that was never let out: of a `once` effect and of a paid one alike, nothing. */
 export const nothingUsed: Charge = { turns: 0, tokens: 0, usd: 0 }

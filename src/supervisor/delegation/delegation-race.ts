@@ -5,7 +5,7 @@
  * Owns: their labels, the result for the leader's model. Does not own: how it is decided (../worker/race.ts), one
  * delegation (delegations.ts).
  */
-import type { Json } from '../../core/index.ts'
+import { asText, doneBefore, withDeeds, type Json } from '../../core/index.ts'
 import type { CallResult } from '../../agent/index.ts'
 import type { Brief } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -83,7 +83,7 @@ export class DelegationRace {
     const { decided, kept, all } = await this.#race(given, { keep, callId: shared.call.id })
     const others = all
       .filter((each) => !kept.includes(each))
-      .map(({ entry }) => ({ ...rowOf(entry), ended: entry.outcome?.status ?? 'never begun' }))
+      .map(({ entry }) => ({ ...rowOf(entry), ended: endOf(entry) }))
     const told: CallResult = decided
       ? { content: { decided, kept: rowsOf(kept), others } }
       : { content: { decided, ended: rowsOf(all) }, isError: true }
@@ -106,8 +106,13 @@ export class DelegationRace {
     } as const
     const { kept, all } = await this.#race(both, rule)
     const counts = kept[0] ?? all[0]!
+    const deeds = all.flatMap(({ entry: each }) =>
+      each === counts.entry || !hasDone(each) ? [] : [`["${each.worker}" worked at it, too: ${endOf(each)}]`],
+    )
     if (counts.entry === second) Object.assign(entry, { id: second.id, outcome: second.outcome, output: second.output })
-    return { ...counts.result, ...finishOf(all) }
+    const { result } = counts
+    const told = deeds.length === 0 ? {} : { content: [asText(result.content), ...deeds].join('\n') }
+    return { ...result, ...told, ...finishOf(all) }
   }
 
   #race(
@@ -139,6 +144,16 @@ const rowOf = ({ worker, label }: DelegationEntry): { readonly worker: string; r
   worker,
   delegation: label,
 })
+
+/** How one has ended whose answer is not kept, with what it had done: it happened all the same. */
+function endOf({ outcome }: DelegationEntry): string {
+  if (outcome === undefined) return 'never begun'
+  const { done, more } = doneBefore(outcome)
+  return withDeeds(outcome.status, done, more)
+}
+
+const hasDone = ({ outcome }: DelegationEntry): boolean => outcome !== undefined && doneBefore(outcome).done.length > 0
+
 const rowsOf = (list: readonly RaceResult[]): Json =>
   list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
 

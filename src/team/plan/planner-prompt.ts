@@ -95,10 +95,10 @@ export const toldProblems = (problems: readonly string[]): string =>
 
 /**
  * The plan in what was answered: an object, or a text with one in it, whatever stands around it. Else the answer as it
- * is.
+ * is. A plan that stands in the question may be quoted, and counts only where nothing is beside it.
  */
-export function planIn(answer: Json): Json {
+export function planIn(answer: Json, question: Json): Json {
   if (typeof answer !== 'string') return answer
-  const found = jsonOf(answer, { path: 'the plan', inProse: true })
+  const found = jsonOf(answer, { path: 'the plan', inProse: true, quotable: [asText(question)] })
   return found.ok ? found.value : answer
 }

@@ -105,7 +105,7 @@ const askAgent =
     const brief = planner.inputSchema === undefined ? told : copy(question as unknown as Json)
     const context = edge.work.history ?? edge.work.context
     const outcome = await delegate(ctx.scope('plan'), planner, brief, context === undefined ? undefined : { context })
-    return drafted(endOfAttempt(outcome as Outcome))
+    return drafted(endOfAttempt(outcome as Outcome), question)
   }
 
 const formFor = ({ oversight }: Edge): typeof planSchema => (oversight === undefined ? planSchema : overseenPlanSchema)
@@ -127,7 +127,7 @@ const askModel =
       output: formFor(edge),
       purpose: 'choice',
     })
-    return drafted(endOfAttempt(outcome))
+    return drafted(endOfAttempt(outcome), question)
   }
 
 /** The conversation without the question, which is put in other words. */
@@ -137,8 +137,8 @@ function saidBefore(edge: Edge): readonly HistoryEntry[] {
   return briefText(edge.work.brief) === '' && all.length > 1 ? all : all.slice(0, -1)
 }
 
-const drafted = (end: ReturnType<typeof endOfAttempt>): Drafted =>
-  end.type === 'done' ? { ok: true, plan: planIn(end.output) } : { ok: false, failure: end.failure }
+const drafted = (end: ReturnType<typeof endOfAttempt>, { question }: PlanQuestion): Drafted =>
+  end.type === 'done' ? { ok: true, plan: planIn(end.output, question) } : { ok: false, failure: end.failure }
 
 /** Planning failed for this reason. Retryable if the cause is. */
 export const planFailed = ({ code, message, class: of, retryable, retryAfterMs, hint, details }: Failure): Failure =>

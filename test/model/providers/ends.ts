@@ -442,7 +442,7 @@ const reader = tool({
 })
 
 /** Starts a provider to play ends on. */
-export async function endStage(preset: ProviderName): Promise<EndStage> {
+async function endStage(preset: ProviderName): Promise<EndStage> {
   let answers: (number: number) => ProviderAnswer | ProviderFailure = () => good
   let asked = 0
   const provider = await strictProvider({ preset, answer: () => answers(asked++) })
@@ -500,7 +500,7 @@ function followed({ outcome, events, requests }: PlayedEnd, reply: EndWord['repl
 }
 
 /** Plays one end both ways. */
-export async function seeEnd(stage: EndStage, end: ModelEnd, { word, reply }: EndWord): Promise<SeenEnd> {
+async function seeEnd(stage: EndStage, end: ModelEnd, { word, reply }: EndWord): Promise<SeenEnd> {
   const { provider } = stage
   const refusedBefore = provider.refused.length
   const once = await stage.play(reply, false, end.agent)
