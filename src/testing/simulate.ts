@@ -275,9 +275,20 @@ function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string,
 const untimed = (told: unknown): Json =>
   JSON.parse(JSON.stringify(told, (name, value: unknown) => (name === 'at' ? undefined : value))) as Json
 
-/** Usage is a sum: its rows come in the order in which those worked who used something. */
+/**
+ * Usage is a sum: its rows come in the order in which those worked who used something. Without the calls of which it is
+ * not known what they used: those that were under way at a death are among them.
+ */
 const inOrder = (usage: Usage): Usage =>
-  usage.toSorted((a, b) => (canonical(a as unknown as Json) < canonical(b as unknown as Json) ? -1 : 1))
+  usage
+    .map((row) => ({
+      ...row,
+      calls: row.calls - row.unknown,
+      unknown: 0,
+      unpriced: Math.max(0, row.unpriced - row.unknown),
+    }))
+    .filter(({ calls }) => calls > 0)
+    .toSorted((a, b) => (canonical(a as unknown as Json) < canonical(b as unknown as Json) ? -1 : 1))
 
 function compare(want: ReadonlyMap<string, string>, have: ReadonlyMap<string, string>): string[] {
   const differences: string[] = []

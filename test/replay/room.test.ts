@@ -45,6 +45,8 @@ describe('calls at once', () => {
       status: 'completed',
       output: 'all in',
     },
+    10,
+    'costs',
   )
   diesEverywhere(
     teamScenario({ name: 'one of them cannot fit any more', agents: [crew(3_000)], input: 'go', outside }),
@@ -52,6 +54,8 @@ describe('calls at once', () => {
       status: 'completed',
       output: 'all in',
     },
+    10,
+    'costs',
   )
 })
 

@@ -42,6 +42,8 @@ const model: StepOptions = {
   effect: 'model',
   as: { type: 'model.requested', model: 'scripted/one', prompt: '0', renderer: 1, messages: 1 },
   reserve: { turns: 1, tokens: 100 },
+  // one that died has cost nothing, so a death changes no end
+  isFree: true,
   settle: () => ({
     charge: { turns: 1, tokens: 40 },
     usage: { agent: 'x', model: 'scripted/one', used: { input: 30, output: 10 } },
@@ -300,7 +302,7 @@ const mailbox = scenario(
   },
 )
 
-/** A limit on the tree: some steps do not fit. A call that died cost nothing, so a death changes no end. */
+/** A limit on the tree: some steps do not fit. */
 const budget = scenario(
   'budget',
   [
@@ -310,7 +312,7 @@ const budget = scenario(
         (
           await end(
             ctx,
-            ctx.begin('model', () => 'x', { ...model, isFree: true }),
+            ctx.begin('model', () => 'x', model),
           )
         ).status,
     ),
