@@ -71,7 +71,9 @@ test('a team: parallel workers as subagents, text as it is written, an approval 
   expect(texts).toEqual([
     'I delegate.',
     'Ravens can plan ahead.',
-    'The tool said: {"published":"Ravens!"}',
+    expect.stringMatching(
+      /^The tool said: "\[a person \(.*ann.*\) changed this call before it ran.*\\n\{\\"published\\":\\"Ravens!\\"\}"$/,
+    ),
     'All is done.',
   ])
   const results = client.messages.filter(({ role }) => role === 'tool')

@@ -315,6 +315,6 @@ function mustAnswerAtOnce(given: AiSdkSchema, where: string): void {
 function asynchronous(where: string, pending: PromiseLike<unknown>): ReeveError {
   pending.then(undefined, () => {}) // it is not awaited
   return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, {
-    hint: 'Checks run inside orchestration and must be synchronous. Pass a zod schema itself, not zodSchema() of it; move what needs waiting into the tool.',
+    hint: 'Checks run inside orchestration and must be synchronous. Pass a schema of zod itself, not as the AI SDK wraps it; move what needs waiting into the tool.',
   })
 }

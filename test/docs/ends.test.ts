@@ -29,6 +29,9 @@ describe.each(modelEnds)('$title', (end) => {
 
 test('a call whose answer did not arrive whole counts as unknown; one that was refused is not counted', () => {
   const byId = (...ids: readonly string[]): readonly SeenEnd[] => ids.flatMap((id) => seen.get(id)!)
+  // Google says with every piece what was used so far, and its package hands that on with an error
+  const toldWithError = byId('stream-error', 'stream-limited', 'stream-full')
+  const saidBefore = (one: SeenEnd): boolean => one.provider === 'google' && toldWithError.includes(one)
   for (const one of byId(
     'stream-error',
     'stream-limited',
@@ -38,7 +41,7 @@ test('a call whose answer did not arrive whole counts as unknown; one that was r
     'filtered-error',
     'no-answer',
   ))
-    expect(one).toMatchObject({ calls: one.requests, unknown: one.requests })
+    expect(one).toMatchObject({ calls: one.requests, unknown: saidBefore(one) ? 0 : one.requests })
   for (const one of byId('limited', 'credit', 'key', 'model', 'wrong'))
     expect(one).toMatchObject({ calls: 0, unknown: 0 })
   for (const one of byId(

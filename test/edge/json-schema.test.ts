@@ -160,6 +160,8 @@ describe('patterns', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '1', ' ', '-', '\n', '😀'), maxLength: 8 })
     fc.assert(
       fc.property(pattern, text, (source, given) => {
+        // V8 looks for an empty match between the halves of a surrogate pair, too, where no position is under this flag
+        fc.pre(!source.includes(String.raw`\B`) || !given.includes('😀'))
         expect([source, given, matches(source, given)]).toEqual([source, given, new RegExp(source, 'u').test(given)])
       }),
       { numRuns: 4_000 },

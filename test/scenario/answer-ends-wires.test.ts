@@ -187,9 +187,12 @@ describe('ends that only some have', () => {
   ])('%s: %j is asked for again by the step', async (wire, answer) => {
     expect(await play(wire, answer, { text: 'Now.' })).toMatchObject({ told: 'Now.', requests: 2 })
   })
-  test('anthropic: a pause is sent back as it is, and goes on', async () => {
+  test('anthropic: a pause is sent back as it is, behind which a user speaks where a model takes no prefill', async () => {
     const end = await play('anthropic', { text: 'Looking.', stop: 'pause_turn' }, { text: ' Found.' })
     expect(end).toEqual({ told: 'Looking. Found.', requests: 2, calls: 2 })
-    expect((asked[1]!['messages'] as unknown[]).at(-1)).toMatchObject({ role: 'assistant' })
+    expect((asked[1]!['messages'] as unknown[]).slice(-2)).toMatchObject([
+      { role: 'assistant', content: [{ text: 'Looking.' }] },
+      { role: 'user', content: [{ text: '[Go on where you stopped.]' }] },
+    ])
   })
 })
