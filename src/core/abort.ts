@@ -73,7 +73,7 @@ const lazySignal = {
 
 /** Gives an object the `signal` of this controller, without making it. */
 export function setController<T extends object>(to: T, controller: LazyAbortController): T & HasSignal {
-  Object.defineProperty(to, controllerOf, { configurable: true, value: controller })
+  ;(to as { [controllerOf]?: LazyAbortController })[controllerOf] = controller
   Object.defineProperty(to, 'signal', lazySignal)
   controllers.set(to as T & HasSignal, controller)
   return to as T & HasSignal

@@ -63,6 +63,8 @@ function addRows(a: UsageRow, b: UsageRow): UsageRow {
   }
 }
 
+const counts = ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const
+
 /** A count of tokens or dollars that can be one. */
 const isCount = (count: unknown): boolean => typeof count === 'number' && Number.isFinite(count) && count >= 0
 
@@ -72,14 +74,12 @@ const isCount = (count: unknown): boolean => typeof count === 'number' && Number
  */
 export function soundUsage(used: CallUsage): CallUsage | undefined {
   if (typeof used !== 'object' || used === null) return undefined
+  if (counts.every((member) => used[member] === undefined || isCount(used[member]))) return used
   const sound: { -readonly [Member in keyof CallUsage]: CallUsage[Member] } = {}
-  let isSound = true
-  for (const member of ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const) {
+  for (const member of counts) {
     const count = Object.hasOwn(used, member) ? used[member] : undefined
     if (isCount(count)) sound[member] = count!
-    else if (count !== undefined) isSound = false
   }
-  if (isSound) return used
   return sound.input === undefined && sound.output === undefined ? undefined : sound
 }
 

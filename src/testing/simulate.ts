@@ -288,7 +288,7 @@ const inOrder = (usage: Usage): Usage =>
       unpriced: Math.max(0, row.unpriced - row.unknown),
     }))
     .filter(({ calls }) => calls > 0)
-    .toSorted((a, b) => (canonical(a as unknown as Json) < canonical(b as unknown as Json) ? -1 : 1))
+    .toSorted((a, b) => (canonical(a) < canonical(b) ? -1 : 1))
 
 function compare(want: ReadonlyMap<string, string>, have: ReadonlyMap<string, string>): string[] {
   const differences: string[] = []

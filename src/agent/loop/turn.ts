@@ -272,9 +272,9 @@ const unpriced = (agent: string, { id }: Model): Failure =>
 /** The answer without counts that are none: a model object of a user's may report anything. */
 function withSoundUsage(answer: ModelAnswer): ModelAnswer {
   if (answer.usage === undefined) return answer
-  const { usage, ...rest } = answer
-  const sound = soundUsage(usage)
-  if (sound === usage) return answer
+  const sound = soundUsage(answer.usage)
+  if (sound === answer.usage) return answer
+  const { usage: _usage, ...rest } = answer
   return sound === undefined ? rest : { ...rest, usage: sound }
 }
 
