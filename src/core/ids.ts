@@ -6,6 +6,7 @@
 import { toBase64url } from './base64url.ts'
 import { digest } from './hash.ts'
 import { ReeveError } from './errors.ts'
+import { described, hasNames } from './names.ts'
 
 declare const brand: unique symbol
 type Id<Kind extends string> = string & { readonly [brand]: Kind }
@@ -81,6 +82,18 @@ export function runId(text: string): RunId {
     })
   }
   return text as RunId
+}
+
+/**
+ * Refuses what cannot be the id of anything, before it is looked for. `where`: the call and its argument. Throws
+ * `input.invalid`.
+ */
+export function mustBeId(given: unknown, where: string): asserts given is string {
+  if (typeof given === 'string' && given !== '') return
+  const hasRun = hasNames(given) && typeof (given as { readonly run?: unknown }).run === 'string'
+  throw new ReeveError('input.invalid', `${where} is ${given === '' ? 'empty' : described(given)}, expected an id`, {
+    hint: `${hasRun ? 'Pass the `run` of it: the id of a run is the `run` of its summary and outcome' : 'The id of a run is `run.id`, or the `run` of its summary and outcome'}. Nothing was done.`,
+  })
 }
 
 /** The id of a run's root activation. */

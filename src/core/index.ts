@@ -40,6 +40,7 @@ export {
   rootActivation,
   runId,
   runOf,
+  mustBeId,
   rootRun,
 } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'

@@ -39,6 +39,13 @@ import type {
 export const isLost = ({ code }: ReeveError): boolean => code === 'store.replaced' || code === 'store.unsynced'
 
 /**
+ * Whether it was thrown by a mistake in code, Reeve's or its caller's, and not by a store: nothing is wrong with the
+ * store then, and to wait for it would be to wait for ever.
+ */
+export const isMistake = (thrown: unknown): boolean =>
+  (thrown instanceof TypeError || thrown instanceof ReferenceError) && !('errcode' in thrown)
+
+/**
  * Asks the store whether everything is on disk. Whatever the store throws, it is not known then (decision 0015): throws
  * or rejects with an error that `isLost`.
  */

@@ -6,6 +6,8 @@
  * processes, are the same. K9: dropping one changes nothing.
  */
 import {
+  mustBeId,
+  mustBeOptions,
   newId,
   present,
   ReeveError,
@@ -196,18 +198,19 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
   return {
     id,
     outcome,
-    events: (options) => follow(engine, id, options),
-    journal: async ({ from = 0, limit } = {}) => {
+    events: (options) => follow(engine, id, optionsOf(options, 'events')),
+    journal: async (page) => {
+      const { from = 0, limit } = optionsOf(page, 'journal') ?? {}
       const events = await engine.read(id, from, limit)
       if (events.length === 0 && (await engine.summary(id)) === undefined) throw unknownRun(id)
       return events
     },
-    messages: (options) => followMessages(engine, id, options),
-    parts: (options) => liveParts(engine, id, options),
+    messages: (options) => followMessages(engine, id, optionsOf(options, 'messages')),
+    parts: (options) => liveParts(engine, id, optionsOf(options, 'parts')),
     onPart: (hear, options) => hearParts(engine, id, hear, options),
-    feed: (options) => readerFeed(engine, id, options),
-    text: (options) => textOf(engine, id, options),
-    textChanges: (options) => textChangesOf(engine, id, options),
+    feed: (options) => readerFeed(engine, id, optionsOf(options, 'feed')),
+    text: (options) => textOf(engine, id, optionsOf(options, 'text')),
+    textChanges: (options) => textChangesOf(engine, id, optionsOf(options, 'textChanges')),
     until: async (_state, { signal } = {}) => (await untilWaiting({ ...access, signal })) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),
@@ -232,6 +235,12 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
   }
 }
 
+/** The options of a call, which may be left out. Throws `input.invalid` for what are none. */
+function optionsOf<T extends object>(given: T | undefined, call: string): T | undefined {
+  if (given !== undefined) mustBeOptions(given, `run.${call}`, 'input.invalid')
+  return given
+}
+
 /** How a run ended; waits for the end. */
 export async function outcomeOf<O>(engine: Engine, run: RunId): Promise<RunOutcome<O>> {
   const { outcome, usage } = await engine.outcome(run)
@@ -245,6 +254,7 @@ async function postMessage(
   message: Json,
   { id }: { readonly id?: string } = {},
 ): Promise<'accepted' | 'closed' | 'unknown'> {
+  mustBeId(to, 'run.post(): to')
   if (isStopMessage(message) || isTeamMessage(message))
     throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
       hint: "run.control.stop() stops a delegation; run.team.post({ to: '…', content: '…' }) writes to a team.",

@@ -7,6 +7,7 @@
  */
 import type { Agent, InputOf, ModelRules, OutputOf } from '../agent/index.ts'
 import {
+  mustBeId,
   mustBeOptions,
   newId,
   ReeveError,
@@ -103,7 +104,10 @@ export interface Runtime extends AsyncDisposable {
   stream(agent: string, input: Json, options?: StartOptions): RunStream
   /** The agents that may be started here, with everything that they can reach. By name. */
   agents(): readonly RegisteredAgent[]
-  /** The handle of a run. Nothing is read; an unknown id shows when the handle is used. */
+  /**
+   * The handle of a run. Nothing is read; an unknown id shows when the handle is used. Throws `input.invalid` for what
+   * cannot be an id, such as `undefined`.
+   */
   handle<O = Json>(id: string): Run<O>
   /** Runs that fit the filter, newest first; by an index, so that a page is fast in a large store. Throws `input.invalid`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
@@ -384,7 +388,8 @@ class EngineRuntime implements Runtime {
     return registeredAgents(this.#parts.registry)
   }
 
-  audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
+  async audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
+    mustBeId(run, 'audit(): run')
     return auditRun(this.#parts.engine, run as RunId, options)
   }
 
@@ -401,6 +406,7 @@ class EngineRuntime implements Runtime {
   }
 
   handle<O>(id: string): Run<O> {
+    mustBeId(id, 'handle(): id')
     return runHandle<O>(id as RunId, {
       ...this.#access,
       find: (name, version) => this.#parts.registry.named(name, version),
@@ -412,6 +418,7 @@ class EngineRuntime implements Runtime {
   }
 
   feed(options: FeedOptions = {}): AsyncIterableIterator<FeedEvent, undefined> {
+    mustBeOptions(options, 'feed', 'input.invalid')
     return followAll(this.#parts.engine, options)
   }
 
@@ -447,11 +454,13 @@ class EngineRuntime implements Runtime {
   }
 
   async retry(run: string, options: RetryOptions = {}): Promise<Run & RetryScope> {
+    mustBeId(run, 'retry(): run')
     const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, options)
     return { ...this.handle(to), ...retried }
   }
 
-  retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
+  async retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
+    mustBeOptions(filter, 'retryAll', 'input.invalid')
     return retryAll(this.#parts.engine, filter, options)
   }
 
@@ -459,7 +468,8 @@ class EngineRuntime implements Runtime {
     return systemView(this.#parts.engine, options)
   }
 
-  remove(run: string): Promise<void> {
+  async remove(run: string): Promise<void> {
+    mustBeId(run, 'remove(): run')
     return this.#parts.engine.remove(run as RunId)
   }
 

@@ -15,6 +15,7 @@ import {
   expects,
   isObject,
   meantInstead,
+  mustBeOptions,
   object,
   own,
   recordOf,
@@ -130,18 +131,22 @@ export function runtimeVersions({ versions, known, chosen, runs, birthOf }: Vers
     status: RevisionStatus,
     { by }: { readonly by?: string } = {},
   ): Promise<void> => {
-    const name = known(typeof agent === 'string' ? agent : agent.name)
+    const name = known(typeof agent === 'string' ? agent : ((agent as Agent | undefined | null)?.name ?? String(agent)))
     await versions().keep(name, revision, status, underName({ by }).by)
   }
   return {
     publish: (agent, revision, options) => keep(agent, revision, 'published', options),
     draft: (agent, revision, options) => keep(agent, revision, 'draft', options),
-    revisions: async ({ agent } = {}) => {
+    revisions: async (filter = {}) => {
+      mustBeOptions(filter, 'versions.revisions', 'input.invalid')
+      const { agent } = filter
       const all = await versions().list()
       return agent === undefined ? all : all.filter((each) => each.agent === agent)
     },
     chosen,
-    async uses({ limit = usesShown, ...filter } = {}) {
+    async uses(asked = {}) {
+      mustBeOptions(asked, 'versions.uses', 'input.invalid')
+      const { limit = usesShown, ...filter } = asked
       const found = await runs({ ...filter, limit: Math.min(limit, mostUses) })
       return Promise.all(
         found.map(async ({ run, agent, version, status, createdAt }): Promise<VersionUse> => {

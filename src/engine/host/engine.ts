@@ -59,7 +59,7 @@ import {
 import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
-import { isLost, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import { isLost, isMistake, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
@@ -418,7 +418,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return caught(
       () => andThen(work(), reached),
       (thrown) => {
-        throw this.store.errorOf(thrown)
+        throw isMistake(thrown) ? thrown : this.store.errorOf(thrown)
       },
     )
   }

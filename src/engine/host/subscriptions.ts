@@ -23,7 +23,7 @@ import {
   type PartListenerOptions,
   type RunEnd,
 } from '../port.ts'
-import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
+import { isMistake, type Store, type StoredRun, type StoreParts, type StoreReader } from '../store.ts'
 import { PartFilter } from './part-filter.ts'
 
 /** How long after the store could not answer it is asked again. Milliseconds. */
@@ -118,7 +118,7 @@ export class Subscriptions {
     if (!this.#options.isHeld(run))
       detached(
         () => this.#ask(run),
-        (thrown) => this.storeFailed(this.#store.errorOf(thrown), [run], this.#options.warn),
+        (thrown) => this.#unanswered(thrown, run, this.#options.warn),
       )
     return outcome
   }
@@ -145,6 +145,12 @@ export class Subscriptions {
     for (const run of runs) this.askLater(run)
   }
 
+  /** The end of a run could not be read. */
+  #unanswered(thrown: unknown, run: RunId, warn?: (error: ReeveError) => void): void {
+    if (isMistake(thrown)) this.#failed(thrown as Error, [run])
+    else this.storeFailed(this.#store.errorOf(thrown), [run], warn)
+  }
+
   /** Asks for the end of a run later, if a caller waits for it. */
   askLater(run: RunId): void {
     if (this.#isClosed || !this.#outcomes.has(run)) return
@@ -166,7 +172,7 @@ export class Subscriptions {
       try {
         await this.#ask(run)
       } catch (thrown) {
-        this.storeFailed(this.#store.errorOf(thrown), [run])
+        this.#unanswered(thrown, run)
         if (this.#again !== undefined) return
       }
     }
@@ -261,7 +267,7 @@ export class Subscriptions {
     this.#count()
   }
 
-  #failed(error: ReeveError, runs: Iterable<RunId>): void {
+  #failed(error: Error, runs: Iterable<RunId>): void {
     for (const run of runs) for (const { reject } of this.#take(run)) reject(error)
     this.#count()
   }

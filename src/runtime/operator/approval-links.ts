@@ -169,9 +169,10 @@ async function linkOf(
   token: string,
   audience: string | undefined,
 ): Promise<{ readonly link: KeptLink; readonly shown: LinkedApproval }> {
-  const link = /^[\w-]{43}$/.test(token)
-    ? readLink(await access.engine.stream(linkStream).get(digest(token)))
-    : undefined
+  const link =
+    typeof token === 'string' && /^[\w-]{43}$/.test(token)
+      ? readLink(await access.engine.stream(linkStream).get(digest(token)))
+      : undefined
   if (link === undefined || (link.audience !== undefined && link.audience !== audience)) throw unknownLink()
   if (link.expiresAt <= storeTime(access))
     throw new ReeveError('link.expired', `this link expired at ${new Date(link.expiresAt).toISOString()}`, {

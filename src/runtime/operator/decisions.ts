@@ -13,6 +13,7 @@ import {
   jsonProblem,
   meantInstead,
   messageOf,
+  mustBeOptions,
   nearest,
   ReeveError,
   type Clock,
@@ -437,6 +438,7 @@ const dateOf = (at: number | undefined): string => (at === undefined ? 'no time'
 
 /** Settles whether an effect in doubt happened. */
 export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {
+  mustBeOptions(given, 'settleDoubt', 'interrupt.invalid')
   const { activation, address } = await mustBeOpen(access, given.id, 'in-doubt')
   const { happened, value, by } = given
   accepted(
@@ -454,6 +456,7 @@ export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement
 
 /** Settles an address on which code and journal differ. */
 export async function settleDivergence(access: DecisionAccess, given: DivergenceSettlement): Promise<void> {
+  mustBeOptions(given, 'settleDivergence', 'interrupt.invalid')
   const { activation, address } = await mustBeOpen(access, given.id, 'diverged')
   const { action, to, by } = given
   accepted(
