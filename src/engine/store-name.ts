@@ -31,6 +31,7 @@ export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'po
     throw new ReeveError('config.invalid', `${asker}: store is empty, expected the path of a file or postgres://…`, {
       hint: "A variable of the environment may not be set. Leave store out, or say ':memory:', for runs that are lost with the process.",
     })
+  if (typeof store === 'string') mustBeBare(store, asker)
   const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
   if (scheme === undefined) return 'file'
   if (/^postgres(ql)?$/.test(scheme)) return 'postgres'
@@ -41,6 +42,21 @@ export function storeKind(store: unknown, asker = 'createRuntime'): 'file' | 'po
       hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/how-to/engines.md.",
     },
   )
+}
+
+const bare = 'Whatever read it from the environment or a file has left them there. Pass the address or the path alone.'
+
+/** Forms in which other programs write an address: what is wrong, and what to do. */
+const foreignForms: readonly (readonly [form: RegExp, problem: string, hint: string])[] = [
+  [/^(["'`]).*\1$/s, 'begins and ends with quotation marks', bare],
+  [/^\s|\s$/, 'begins or ends with white space', bare],
+  [/^jdbc:/i, 'is a JDBC address', 'Write postgres://user:password@host:5432/database.'],
+]
+
+/** Refuses a name as another program writes it. It may hold a password, which is not repeated. */
+function mustBeBare(store: string, asker: string): void {
+  const found = foreignForms.find(([form]) => form.test(store))
+  if (found !== undefined) throw new ReeveError('config.invalid', `${asker}: store ${found[1]}`, { hint: found[2] })
 }
 
 /** Options for files alone: beside a database they would have no effect. */

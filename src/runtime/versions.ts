@@ -12,6 +12,7 @@ import {
   canonical,
   choice,
   copy,
+  described,
   expects,
   isObject,
   meantInstead,
@@ -131,7 +132,8 @@ export function runtimeVersions({ versions, known, chosen, runs, birthOf }: Vers
     status: RevisionStatus,
     { by }: { readonly by?: string } = {},
   ): Promise<void> => {
-    const name = known(typeof agent === 'string' ? agent : ((agent as Agent | undefined | null)?.name ?? String(agent)))
+    const named = typeof agent === 'string' ? agent : (agent as Agent | null | undefined)?.name
+    const name = known(typeof named === 'string' ? named : described(agent))
     await versions().keep(name, revision, status, underName({ by }).by)
   }
   return {

@@ -263,6 +263,71 @@ describe('live', () => {
     ])
   })
 
+  test.each(['run', 'start'] as const)(
+    'closing right after %s sends all that was recorded, the root too',
+    async (how) => {
+      const runtime = await runtimeOf({ agents: [lead] })
+      const to = await listening()
+      const live = await liveTelemetry(runtime, { otlp: { url: to.url } })
+      if (how === 'run') await runtime.run(lead, 'x', { runId: 'r1' })
+      else await (await runtime.start(lead, 'x', { runId: 'r1' })).outcome()
+      await live.close()
+      const whole = await listening()
+      await exportRun(runtime, 'r1', { url: whole.url, metrics: false })
+      const ids = (spans: typeof to.spans): readonly string[] => spans.map(({ spanId }) => spanId).sort()
+      expect(ids(to.spans)).toEqual(ids(whole.spans))
+      expect(live.position).toBe((await fed(runtime, 'r1')).at(-1)!.id)
+    },
+  )
+
+  test('a runtime that is closed before its telemetry: what did not go out is said', async () => {
+    const runtime = await runtimeOf({ agents: [poet] })
+    const to = await listening()
+    const problems: unknown[] = []
+    const live = await liveTelemetry(runtime, { otlp: { url: to.url }, onError: (problem) => problems.push(problem) })
+    await runtime.run(poet, 'x')
+    await runtime.close()
+    await live.close()
+    expect(problems).toContainEqual(expect.objectContaining({ code: 'telemetry.failed' }))
+  })
+
+  test.each<[string, Partial<LiveOptions>, boolean]>([
+    ['after a while', { unfinishedAfterMs: 1 }, false],
+    ['when it is closed', {}, true],
+  ])('a run that waits: every span that is out has a parent that is out, %s', async (_when, options, isClosed) => {
+    const asks = agent({ name: 'asks', description: 'Asks.', run: (ctx) => ctx.interrupt('value') })
+    const leads = supervisor({
+      name: 'leads',
+      description: 'Leads.',
+      workers: [asks, poet],
+      model: ({ messages }) => ({
+        calls: [
+          {
+            name: 'delegate',
+            input: { worker: messages.some(({ role }) => role === 'tool') ? 'asks' : 'poet', instructions: 'go' },
+          },
+        ],
+      }),
+    })
+    const runtime = await runtimeOf({ agents: [leads] })
+    const to = await listening()
+    const live = await following(runtime, { from: 0, otlp: { url: to.url }, ...options })
+    const run = await runtime.start(leads, 'x')
+    await run.until('waiting')
+    if (isClosed) await live.close()
+    const orphans = (): readonly string[] => {
+      const ids = new Set(to.spans.map(({ spanId }) => spanId))
+      return to.spans.flatMap(({ name, parentSpanId: above }) => (above === undefined || ids.has(above) ? [] : [name]))
+    }
+    await expect.poll(() => tree(to.spans)).toContain('invoke_workflow leads')
+    await expect.poll(() => to.spans.map(({ name }) => name)).toContain('invoke_agent asks')
+    expect(orphans()).toEqual([])
+    const once = to.spans.map(({ spanId, endTimeUnixNano }) => `${spanId} ${endTimeUnixNano}`)
+    expect(new Set(once).size).toBe(once.length)
+    const open = to.spans.filter((each) => attribute(each, 'reeve.unfinished') === true).map(({ name }) => name)
+    expect(open).toEqual(expect.arrayContaining(['invoke_workflow leads', 'invoke_agent leads', 'invoke_agent asks']))
+  })
+
   test('options that are none are refused', async () => {
     const runtime = await runtimeOf({ agents: [poet] })
     for (const options of [{ from: -1 }, { from: 'x' }, { otlp: { url: 7 } }, { intervalMs: -1 }, { sdk: true }])

@@ -42,7 +42,7 @@ function members(value: object, path: string, without: readonly string[] = []): 
     if (name === 'constructor' || without.includes(name)) return []
     const member: unknown = Reflect.get(value, name)
     if (typeof member === 'function')
-      return [[`${path}.${name}`, (given) => Reflect.apply(member, value, [given])] as const]
+      return [[`${path}.${name}`, (given): unknown => Reflect.apply(member, value, [given])] as const]
     return typeof member === 'object' && member !== null ? members(member, `${path}.${name}`) : []
   })
 }

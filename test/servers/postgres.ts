@@ -27,6 +27,8 @@ export interface FreshPostgres extends AsyncDisposable {
 /** An instance of one's own. */
 export interface StoppablePostgres extends AsyncDisposable {
   readonly url: string
+  /** The folder of its Unix socket. */
+  readonly sockets: string
   readonly pid: number
   /** Starts it again, on the same data and port. */
   readonly start: () => Promise<void>
@@ -153,6 +155,7 @@ export async function stoppablePostgres(
   }
   const postgres: StoppablePostgres = {
     url,
+    sockets: dir,
     get pid() {
       return child.pid ?? 0
     },

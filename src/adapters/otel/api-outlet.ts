@@ -19,7 +19,7 @@ import type {
 } from '@opentelemetry/api'
 import type * as OpenTelemetry from '@opentelemetry/api'
 import { ReeveError, type RunId } from '../../core/index.ts'
-import type { AttributeValue, SpanAttributes } from './attributes.ts'
+import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import type { Gauges, Outlet } from './outlet.ts'
 import { histograms, type MetricName, type ReeveSpan, type SpanBeginning, type SpanLink } from './span.ts'
 import { withIds } from './span-ids.ts'
@@ -78,7 +78,8 @@ export class ApiOutlet implements Outlet {
   ): Promise<void> {
     for (const span of spans) {
       const whole = this.#open.get(span.run) ?? this.#begin(await beginningOf(span.run))
-      if (whole?.spanContext().spanId === span.spanId) this.#endWhole(whole, span)
+      const isOver = span.attributes[reeve.unfinished] !== true
+      if (isOver && whole?.spanContext().spanId === span.spanId) this.#endWhole(whole, span)
       else this.#tell(span, whole?.spanContext().traceFlags ?? span.flags)
     }
     for (const { metric, value, attributes } of measurements)

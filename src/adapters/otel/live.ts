@@ -12,10 +12,12 @@ import {
   interval,
   isChildRun,
   messageOf,
+  number,
   object,
   optionProblems,
   ReeveError,
   refuseProblems,
+  systemClock,
   type Checks,
   type RunId,
 } from '../../core/index.ts'
@@ -23,6 +25,7 @@ import type { Recorded } from '../../journal/index.ts'
 import type { FeedEvent, Runtime } from '../../runtime/index.ts'
 import { ApiOutlet, apiProblem, loadApi } from './api-outlet.ts'
 import { contentChecks, otlpChecks } from './options.ts'
+import { isDisabled } from './environment.ts'
 import { OtlpClient, pause, type OtlpOptions } from './otlp.ts'
 import { OtlpOutlet, type Gauges, type Outlet } from './outlet.ts'
 import { RunTrace, type TraceContent } from './run-trace.ts'
@@ -46,17 +49,26 @@ export interface LiveOptions extends TraceContent {
   readonly flush?: () => unknown
   /** Milliseconds after which what has ended goes out at the latest. Default 1,000. */
   readonly intervalMs?: number
+  /**
+   * Milliseconds after which a span that has not ended goes out as it is, marked `reeve.unfinished`, and again under
+   * the same id when it has ended: some receivers drop spans whose parent does not come within hours, and a run may wait
+   * for days. Default 10 minutes; `Infinity`: never, for a receiver that keeps both.
+   */
+  readonly unfinishedAfterMs?: number
   /** What was not taken, or could not be read; it is tried again where that may help. Default: a warning of the process. */
   readonly onError?: (error: unknown) => void
 }
 
 /** Telemetry that goes on until it is closed. */
 export interface LiveTelemetry extends AsyncDisposable {
-  /** Whether anything is followed: not where no SDK is set up. */
+  /** Whether anything is followed: not where no SDK is set up, or where `OTEL_SDK_DISABLED` is true. */
   readonly isActive: boolean
   /** The id of the last event up to which everything was taken; undefined before the first. */
   readonly position: number | undefined
-  /** Stops following, and lets out what has ended so far. Idempotent; close it before the runtime and the SDK. */
+  /**
+   * Reads what has been recorded so far, lets it out and stops following. Idempotent; close it before the runtime and
+   * the SDK: of a runtime that is closed nothing more can be read, which `onError` is told.
+   */
   close(): Promise<void>
 }
 
@@ -70,6 +82,7 @@ const liveChecks: Checks<LiveOptions> = {
   onPosition: functionCheck,
   flush: functionCheck,
   intervalMs: interval,
+  unfinishedAfterMs: number((given) => given > 0, 'milliseconds above 0, or Infinity for never'),
   onError: functionCheck,
 }
 
@@ -82,8 +95,9 @@ export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {})
   refuseProblems('config.invalid', optionProblems(liveChecks, options, 'liveTelemetry'), 'Nothing is followed.')
   const onError = toldSafely(options.onError ?? warn)
   const gauges = waiting(runtime)
+  if (isDisabled(process.env)) return inactive
   if (options.otlp !== undefined)
-    return new Follower(runtime, new OtlpOutlet(new OtlpClient(options.otlp), gauges, onError), options)
+    return following(new Follower(runtime, new OtlpOutlet(new OtlpClient(options.otlp), gauges, onError), options))
   const api = await loadApi()
   const problem = apiProblem(api)
   if (problem === 'other-ids')
@@ -96,9 +110,23 @@ export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {})
         hint: 'Set it up before, as docs/how-to/otel.md shows. Without an SDK: liveTelemetry(runtime, { otlp: { … } }).',
       }),
     )
-    return { isActive: false, position: undefined, close: async () => {}, [Symbol.asyncDispose]: async () => {} }
+    return inactive
   }
-  return new Follower(runtime, new ApiOutlet(api, gauges), options)
+  return following(new Follower(runtime, new ApiOutlet(api, gauges), options))
+}
+
+/** Follows nothing. */
+const inactive: LiveTelemetry = {
+  isActive: false,
+  position: undefined,
+  close: async () => {},
+  [Symbol.asyncDispose]: async () => {},
+}
+
+/** What is recorded from now on is not missed. */
+async function following(follower: Follower): Promise<Follower> {
+  await follower.begun
+  return follower
 }
 
 /** A listener that throws stops nothing; what it threw is a warning of the process. */
@@ -132,6 +160,8 @@ const pageSize = 1_000
 const [firstWait, longestWait] = [1_000, 30_000]
 /** A closing follower tries for this long to let out what is left. Milliseconds. */
 const closeWithinMs = 5_000
+/** Spans that are open for so long go out before their end, and so often it is looked for them. Milliseconds. */
+const [unfinishedAfter, lookEvery] = [600_000, 60_000]
 
 class Follower implements LiveTelemetry {
   readonly isActive = true
@@ -144,6 +174,8 @@ class Follower implements LiveTelemetry {
   /** By run; the one that was used last is last. */
   readonly #traces = new Map<RunId, RunTrace>()
   readonly #done: Promise<void>
+  readonly #begun = Promise.withResolvers<void>()
+  #lastLook = systemClock.now()
   #spans: ReeveSpan[] = []
   #measurements: Measurement[] = []
   /** The id of the last event that was folded. */
@@ -156,6 +188,11 @@ class Follower implements LiveTelemetry {
     this.#onError = toldSafely(options.onError ?? warn)
     this.#folded = typeof options.from === 'number' ? options.from : undefined
     this.#done = this.#followOn()
+  }
+
+  /** Resolves when it is known from where on it follows, or that this cannot be read now. */
+  get begun(): Promise<void> {
+    return this.#begun.promise
   }
 
   async close(): Promise<void> {
@@ -175,6 +212,7 @@ class Follower implements LiveTelemetry {
         await this.#follow(signal)
         break
       } catch (thrown) {
+        this.#begun.resolve()
         if (signal.aborted || ReeveError.is(thrown, 'engine.closed')) break
         this.#onError(thrown)
         if (this.#folded !== before) tried = 0
@@ -183,6 +221,7 @@ class Follower implements LiveTelemetry {
     }
     const last = AbortSignal.timeout(closeWithinMs)
     try {
+      await this.#readOut(last)
       await this.#letOut(last, 'once')
       await this.#outlet.close(last)
     } catch (thrown) {
@@ -190,17 +229,49 @@ class Follower implements LiveTelemetry {
     }
   }
 
+  /** Reads what is recorded and was not read yet. */
+  async #readOut(signal: AbortSignal): Promise<void> {
+    if (this.#folded === undefined) return
+    try {
+      for await (const event of this.#runtime.feed({ from: this.#folded, to: 'now', signal })) await this.#fold(event)
+    } catch (thrown) {
+      const cause = ReeveError.is(thrown, 'engine.closed') ? runtimeClosed(thrown) : thrown
+      this.#onError(cause)
+    }
+    this.#takeOpen(0)
+  }
+
+  /** Takes spans that are open for so long, so that what is below them has its parents. */
+  #takeOpen(forMs: number): void {
+    if (this.#options.unfinishedAfterMs === Infinity) return
+    this.#lastLook = systemClock.now()
+    for (const trace of this.#traces.values()) this.#spans.push(...trace.openSince(this.#lastLook - forMs))
+  }
+
   /** Reads the feed until it ends, and lets out what has ended: when it is much, or after a while. */
   async #follow(signal: AbortSignal): Promise<void> {
-    const { intervalMs = 1_000 } = this.#options
-    const feed = this.#runtime.feed({ from: this.#folded ?? 'now', signal })
+    const { intervalMs = 1_000, unfinishedAfterMs = unfinishedAfter } = this.#options
+    const lookMs = Math.min(lookEvery, unfinishedAfterMs)
+    const onBegin = (from: number): void => {
+      this.#folded ??= from
+      this.#begun.resolve()
+    }
+    const feed = this.#runtime.feed({ from: this.#folded ?? 'now', signal, onBegin })
     try {
       let next = feed.next()
       let due: Promise<'due'> | undefined
+      let look: Promise<'look'> | undefined
       for (;;) {
-        const given = await (due === undefined ? next : Promise.race([next, due]))
+        const given = await Promise.race([next, due ?? (look ??= idle(lookMs, signal))])
+        if (given === 'look') {
+          look = undefined
+          this.#takeOpen(unfinishedAfterMs)
+          await this.#letOut(signal)
+          continue
+        }
         if (given === 'due') {
           due = undefined
+          if (systemClock.now() - this.#lastLook >= lookMs) this.#takeOpen(unfinishedAfterMs)
           await this.#letOut(signal)
           continue
         }
@@ -241,7 +312,11 @@ class Follower implements LiveTelemetry {
     }
     this.#traces.set(run, trace)
     const [oldest] = this.#traces.keys()
-    if (this.#traces.size > mostTraces && oldest !== undefined) this.#traces.delete(oldest)
+    if (this.#traces.size > mostTraces && oldest !== undefined) {
+      if (this.#options.unfinishedAfterMs !== Infinity)
+        this.#spans.push(...this.#traces.get(oldest)!.openSince(systemClock.now()))
+      this.#traces.delete(oldest)
+    }
     return trace
   }
 
@@ -298,6 +373,14 @@ class Follower implements LiveTelemetry {
     await onPosition?.(upTo)
   }
 }
+
+const idle = (ms: number, signal: AbortSignal): Promise<'look'> => pause(ms, signal, 'unref').then(() => 'look')
+
+const runtimeClosed = (cause: unknown): ReeveError =>
+  new ReeveError('telemetry.failed', 'the runtime was closed before its telemetry', {
+    hint: 'What was recorded last did not go out: close the telemetry first, or export the rest with reeve otel.',
+    cause,
+  })
 
 /** Whether a journal begins with this event. */
 const isFirst = ({ event, seq, activation, run }: Recorded): boolean =>

@@ -8,24 +8,26 @@
 import { gzipSync } from 'node:zlib'
 import { jitter, messageOf, ReeveError, systemClock } from '../../core/index.ts'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
+import { otlpSettings, type Environment, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
 
 /** How spans and metrics are sent. */
 export interface OtlpOptions {
   /**
-   * The base address; `/v1/traces` and `/v1/metrics` are appended. Default: `OTEL_EXPORTER_OTLP_ENDPOINT`, else
+   * The base address; `/v1/traces` and `/v1/metrics` are appended. Default: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` and
+   * `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` as they are, else `OTEL_EXPORTER_OTLP_ENDPOINT` as the base, else
    * `http://127.0.0.1:4318`.
    */
   readonly url?: string
-  /** Sent along, such as an API key. Default: `OTEL_EXPORTER_OTLP_HEADERS`. */
+  /** Sent along, such as an API key. Default: `OTEL_EXPORTER_OTLP_HEADERS`, or those of a signal (`…_TRACES_HEADERS`). */
   readonly headers?: { readonly [name: string]: string }
   /** The service in whose name is exported. Default: `OTEL_SERVICE_NAME`, else `reeve`. */
   readonly serviceName?: string
-  /** More attributes of the resource. Default: none. */
+  /** More attributes of the resource, beside those of `OTEL_RESOURCE_ATTRIBUTES`. Default: none. */
   readonly resource?: SpanAttributes
-  /** Compresses what is sent. Default true. */
+  /** Compresses what is sent. Default: true, unless `OTEL_EXPORTER_OTLP_COMPRESSION` is `none`. */
   readonly gzip?: boolean
-  /** Milliseconds for one try. Default 10 seconds. */
+  /** Milliseconds for one try. Default: `OTEL_EXPORTER_OTLP_TIMEOUT`, else 10 seconds. */
   readonly timeoutMs?: number
   /** How often a request is tried in all. Default 5, from 500 milliseconds up to 30 seconds apart. */
   readonly attempts?: number
@@ -216,42 +218,50 @@ function charactersOf({ attributes, events }: ReeveSpan): number {
   return total
 }
 
-/** Where and how is sent, with the defaults of the environment. */
+/** What of the environment cannot be obeyed is said once in a process. */
+const told = new Set<string>()
+
+/** Posts documents to where options and environment say. */
 export class OtlpClient {
   /** The attributes of the resource. */
   readonly resource: SpanAttributes
-  readonly #base: string
+  readonly #settings: OtlpSettings
   readonly #options: OtlpOptions
 
-  constructor(options: OtlpOptions, env: { readonly [name: string]: string | undefined } = process.env) {
-    const base = options.url ?? env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? 'http://127.0.0.1:4318'
-    this.#base = base.replace(/\/+$/, '')
-    this.#options = { ...options, headers: options.headers ?? headersIn(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '') }
-    this.resource = { 'service.name': options.serviceName ?? env['OTEL_SERVICE_NAME'] ?? 'reeve', ...options.resource }
-    mustBeAddress(this.#base)
+  constructor(options: OtlpOptions, env: Environment = process.env) {
+    this.#options = options
+    this.#settings = otlpSettings(options, env)
+    this.resource = this.#settings.resource
+    for (const problem of this.#settings.problems) {
+      if (told.has(problem)) continue
+      told.add(problem)
+      process.emitWarning(`reeve/otel: ${problem}`)
+    }
   }
 
   traces(spans: readonly ReeveSpan[], signal?: AbortSignal): Promise<Rejected> {
-    return this.#post('/v1/traces', tracesDocument(this.resource, spans), 'rejectedSpans', signal)
+    return this.#post('traces', tracesDocument(this.resource, spans), 'rejectedSpans', signal)
   }
 
   metrics(of: Histograms, period: MetricsPeriod, signal?: AbortSignal): Promise<Rejected> {
-    return this.#post('/v1/metrics', of.document(this.resource, period), 'rejectedDataPoints', signal)
+    return this.#post('metrics', of.document(this.resource, period), 'rejectedDataPoints', signal)
   }
 
   /**
    * Posts a document until it was taken. Rejects with `telemetry.failed`: after the last try (`retryable`), or at once
    * for an answer that no other try would mend.
    */
-  async #post(path: string, document: Wire, rejected: string, signal: AbortSignal | undefined): Promise<Rejected> {
-    const { gzip = true, headers = {}, attempts = 5, timeoutMs = 10_000, fetch: send = fetch } = this.#options
+  async #post(kind: Signal, document: Wire, rejected: string, signal: AbortSignal | undefined): Promise<Rejected> {
+    const { attempts = 5, fetch: send = fetch } = this.#options
+    const { url, headers, gzip, timeoutMs } = this.#settings[kind]
     const text = JSON.stringify(document)
     const body = gzip ? gzipSync(text) : text
-    const where = `${new URL(this.#base).host}${path}`
+    const { host, pathname } = new URL(url)
+    const where = `${host}${pathname}`
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted()
       const given = await this.#try(where, () =>
-        send(this.#base + path, {
+        send(url, {
           method: 'POST',
           redirect: 'manual',
           body,
@@ -350,8 +360,11 @@ function retryAfterMs(given: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), afterMost)
 }
 
-/** Resolves after so many milliseconds, or when the signal is aborted. Keeps the process alive: it has work to do. */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/**
+ * Resolves after so many milliseconds, or when the signal is aborted. Keeps the process alive, since it has work to do;
+ * `unref`: it has none.
+ */
+export function pause(ms: number, signal: AbortSignal | undefined, hold: 'ref' | 'unref' = 'ref'): Promise<void> {
   return new Promise((resolve) => {
     const over = (): void => {
       clearTimeout(timer)
@@ -359,6 +372,7 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
       resolve()
     }
     const timer = setTimeout(over, ms)
+    if (hold === 'unref') timer.unref()
     signal?.addEventListener('abort', over)
     if (signal?.aborted === true) over()
   })
@@ -369,31 +383,4 @@ function reasonOf(thrown: unknown): string {
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
   const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
   return typeof code === 'string' ? code : messageOf(thrown).slice(0, 200)
-}
-
-/** `key=value,key=value`, percent-encoded, as the specification says; what is malformed is left out. */
-function headersIn(text: string): { readonly [name: string]: string } {
-  const entries = text.split(',').flatMap((pair) => {
-    const cut = pair.indexOf('=')
-    const name = pair.slice(0, Math.max(0, cut)).trim()
-    try {
-      return /^[\w.!#$%&'*+^`|~-]+$/.test(name) ? [[name, decodeURIComponent(pair.slice(cut + 1).trim())] as const] : []
-    } catch {
-      return []
-    }
-  })
-  return Object.fromEntries(entries)
-}
-
-/** Never says the address: it may be a secret. */
-function mustBeAddress(base: string): void {
-  const url = URL.canParse(base) ? new URL(base) : undefined
-  if ((url?.protocol === 'https:' || url?.protocol === 'http:') && url.username === '' && url.password === '') return
-  throw new ReeveError(
-    'config.invalid',
-    'the address of the OTLP receiver is not an http(s) address without a password',
-    {
-      hint: 'For example http://127.0.0.1:4318; give credentials as headers. Nothing was sent.',
-    },
-  )
 }

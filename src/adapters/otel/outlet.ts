@@ -5,6 +5,7 @@
  * Owns: the port, the outlet to a receiver. Does not own: the documents (otlp.ts), what is read (live.ts).
  */
 import { ReeveError, systemClock, visibleLine, type RunId } from '../../core/index.ts'
+import { isDisabled } from './environment.ts'
 import { batchesOf, Histograms, type OtlpClient, type Rejected } from './otlp.ts'
 import type { Measurement, ReeveSpan, SpanBeginning } from './span.ts'
 
@@ -49,7 +50,8 @@ export class OtlpOutlet implements Outlet {
     _beginning: unknown,
     signal: AbortSignal,
   ): Promise<void> {
-    for (const batch of batchesOf(spans)) this.#note('spans', await this.#client.traces(batch, signal))
+    if (!isDisabled(process.env, 'traces'))
+      for (const batch of batchesOf(spans)) this.#note('spans', await this.#client.traces(batch, signal))
     for (const each of measurements) this.#counted.add(each)
     if (systemClock.now() - this.#sentAt >= metricsEveryMs) await this.#sendMetrics(signal)
   }
@@ -60,6 +62,7 @@ export class OtlpOutlet implements Outlet {
 
   async #sendMetrics(signal: AbortSignal): Promise<void> {
     this.#sentAt = systemClock.now()
+    if (isDisabled(process.env, 'metrics')) return
     try {
       const period = { since: this.#since, at: this.#sentAt, gauges: await this.#gauges() }
       this.#note('points of metrics', await this.#client.metrics(this.#counted, period, signal))

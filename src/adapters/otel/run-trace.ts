@@ -61,6 +61,8 @@ interface OpenSpan {
   events: SpanEvent[]
   links: SpanLink[]
   droppedEvents: number
+  /** It went out before its end, marked as unfinished. */
+  isTold?: true
 }
 
 /** The most events of a span: that of the SDKs. */
@@ -124,14 +126,32 @@ export class RunTrace {
 
   /** Spans that have not ended, as of the last event: each is marked as unfinished. */
   open(): readonly ReeveSpan[] {
+    return this.#openSpans().map((span) => this.#unfinished(span))
+  }
+
+  /** Of the open spans those that began before this moment, each once. */
+  openSince(before: number): readonly ReeveSpan[] {
+    return this.#openSpans()
+      .filter((span) => span.from < before && span.isTold !== true)
+      .map((span) => {
+        span.isTold = true
+        return this.#unfinished(span)
+      })
+  }
+
+  #openSpans(): readonly OpenSpan[] {
     const open = [this.#whole, ...this.#agents.values(), ...this.#plans.values()].filter((span) => span !== undefined)
     for (const of of this.#operations.values()) for (const { span } of of.values()) open.push(span)
     for (const { span } of this.#answered.values()) open.push(span)
-    return open.map((span) => ({
+    return open
+  }
+
+  #unfinished(span: OpenSpan): ReeveSpan {
+    return {
       ...this.#shown(span),
       to: Math.max(span.from, this.#last),
       attributes: { ...span.attributes, [reeve.unfinished]: true },
-    }))
+    }
   }
 
   /** Takes in the next event. One that was taken in before changes nothing. */
@@ -222,9 +242,7 @@ export class RunTrace {
           ...some(reeve.taskId, assignment['task']),
           ...some(reeve.taskMember, assignment['member']),
           [reeve.activation]: activation,
-          ...(this.#options.content === true && isRecord(input['brief'])
-            ? { [isTool ? genAi.toolArguments : genAi.inputMessages]: briefContent(input['brief'], isTool) }
-            : {}),
+          ...this.#inputOf(event, isTool),
         },
       ),
     )
@@ -236,6 +254,14 @@ export class RunTrace {
     this.#agents.get(activation)!.links.push(...links)
   }
 
+  /** What an agent, or a tool, was begun with; nothing where content is not wanted. */
+  #inputOf({ input }: ActivationStarted, isTool: boolean): SpanAttributes {
+    const brief = isRecord(input) ? input['brief'] : undefined
+    return this.#options.content === true && isRecord(brief)
+      ? { [isTool ? genAi.toolArguments : genAi.inputMessages]: briefContent(brief, isTool) }
+      : {}
+  }
+
   #beginRun(run: RunId, at: number, event: ActivationStarted): void {
     this.#caller = event.caller ?? {}
     this.#parent = this.#caller.traceparent === undefined ? undefined : parseTraceparent(this.#caller.traceparent)
@@ -244,6 +270,7 @@ export class RunTrace {
     this.#whole = this.#span(runSpanId(run), this.#parent?.spanId, `invoke_workflow ${event.agent}`, 'internal', at, {
       [genAi.operation]: 'invoke_workflow',
       [genAi.workflow]: event.agent,
+      ...this.#inputOf(event, false),
     })
   }
 
@@ -260,13 +287,13 @@ export class RunTrace {
     const used = usageAttributes(usage)
     Object.assign(here.attributes, used)
     const isTool = here.attributes[genAi.operation] === 'execute_tool'
-    if (this.#options.content === true && outcome.status === 'completed')
-      Object.assign(
-        here.attributes,
-        isTool
+    const output =
+      this.#options.content !== true || outcome.status !== 'completed'
+        ? {}
+        : isTool
           ? { [genAi.toolResult]: contentText(outcome.output) }
-          : { [genAi.outputMessages]: answerMessages(outcome.output) },
-      )
+          : { [genAi.outputMessages]: answerMessages(outcome.output) }
+    Object.assign(here.attributes, output)
     if (!isCopied) {
       this.#end(here, at, outcome)
       this.#measure('gen_ai.client.operation.duration', seconds(here.from, at), at, {
@@ -281,7 +308,8 @@ export class RunTrace {
       })
     }
     if (activation !== rootActivation(run) || this.#whole === undefined) return
-    Object.assign(this.#whole.attributes, used)
+    // backends show the root span's input and output as the trace's own
+    Object.assign(this.#whole.attributes, used, output)
     this.#end(this.#whole, at, outcome)
     this.#ended = this.#whole
     this.#whole = undefined

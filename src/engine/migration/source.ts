@@ -12,7 +12,8 @@ import type { Client } from 'pg'
 import { ReeveError } from '../../core/index.ts'
 import { isStore, storeError } from '../embedded/schema.ts'
 import { eventStoreId } from '../old-stores.ts'
-import { configOf, driver, made, nameOf } from '../postgres/connection.ts'
+import { readAddress } from '../postgres/address.ts'
+import { configOf, driver, driverFor, made } from '../postgres/connection.ts'
 import { storeError as postgresError } from '../postgres/errors.ts'
 import type { StoreLocation } from './store-location.ts'
 
@@ -128,9 +129,9 @@ function usersOf(file: string): string | undefined {
 const snapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 async function openSchema({ address, schema }: Extract<StoreLocation, { kind: 'schema' }>): Promise<MigrationSource> {
-  const server = nameOf(address)
+  const server = readAddress(address).name
   const name = `the schema "${schema}" of ${server}`
-  const loaded = await driver()
+  const loaded = driverFor({ address, schema }, await driver())
   const client = made(
     () => new loaded.Client(configOf({ address, schema }, loaded, { application_name: 'reeve migrate' })),
   )

@@ -1,14 +1,15 @@
 /**
  * Connections to PostgreSQL: how they are made, and one that comes back by itself when it was lost.
  *
- * Owns: the driver (loaded when it is needed), the address and what of it may be shown, checks of the server, and
- * `Line`. Does not own: SQL, what errors mean (errors.ts).
+ * Owns: the driver (loaded when it is needed), which of several hosts is connected to, checks of the server, and `Line`.
+ * Does not own: the address (address.ts), SQL, what errors mean (errors.ts).
  * Holds: no password in any name or message. Statements name the schema, so nothing but LISTEN, advisory locks and
  * prepared statements depends on the session.
  */
 import type pg from 'pg'
 import type { Client, ClientBase, ClientConfig } from 'pg'
 import { delay, ReeveError } from '../../core/index.ts'
+import { badAddress, readAddress } from './address.ts'
 import { closedStore, isAnswer } from './errors.ts'
 
 export type PgModule = Pick<typeof pg, 'Client' | 'Pool' | 'types'>
@@ -24,23 +25,6 @@ export async function driver(): Promise<PgModule> {
     throw new ReeveError('config.invalid', 'the package pg is not installed', { hint: 'npm install pg', cause: thrown })
   }
 }
-
-/** Server and database, without the password. */
-export function nameOf(address: string): string {
-  if (!/^(postgres|postgresql|socket):/.test(address)) throw badAddress()
-  try {
-    const { username, host, pathname } = new URL(address)
-    return `PostgreSQL at ${username === '' ? '' : `${username}@`}${host}${pathname}`
-  } catch {
-    throw badAddress()
-  }
-}
-
-/** No cause: it would repeat the password. */
-const badAddress = (): ReeveError =>
-  new ReeveError('config.invalid', 'this is not the address of a PostgreSQL database', {
-    hint: 'Write postgres://user:password@host:5432/database, with special characters of the password percent-encoded.',
-  })
 
 /**
  * Everything here is found by an index, and a plan that is kept may be older than the table is large: made while it was
@@ -64,8 +48,10 @@ export function configOf(
   { types }: PgModule,
   more: ClientConfig = {},
 ): ClientConfig {
+  const { hosts, isBound } = readAddress(address)
   return {
-    connectionString: address,
+    connectionString: hosts[0],
+    ...(isBound ? { enableChannelBinding: true } : undefined),
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -79,9 +65,71 @@ export function configOf(
   }
 }
 
+interface ServerPlace {
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * The driver with a client that connects to the host of its address that takes writes. Of several hosts each is asked
+ * for every new connection, first the one that took writes last: which one it is may have changed since.
+ */
+export function driverFor({ address, schema }: SchemaAddress, loaded: PgModule): PgModule {
+  const { hosts } = readAddress(address)
+  if (hosts.length === 1) return loaded
+  let last = 0
+  const asked = async (host: string): Promise<ServerPlace | 'standby'> => {
+    const probe = made(() => new loaded.Client({ ...configOf({ address, schema }, loaded), connectionString: host }))
+    probe.on('error', () => undefined)
+    try {
+      await probe.connect()
+      const { rows } = await probe.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+      return rows[0]!.standby ? 'standby' : { host: probe.host, port: probe.port }
+    } finally {
+      probe.end().catch(() => undefined)
+    }
+  }
+  const find = async (): Promise<ServerPlace> => {
+    let thrown: unknown
+    for (let i = 0; i < hosts.length; i++) {
+      const at = (last + i) % hosts.length
+      try {
+        const found = await asked(hosts[at]!)
+        if (found === 'standby') continue
+        last = at
+        return found
+      } catch (problem) {
+        thrown ??= problem
+      }
+    }
+    throw (
+      thrown ??
+      new ReeveError('store.read-only', `${readAddress(address).name}: every host is a standby`, {
+        hint: 'Name the primary among the hosts. Nothing was changed.',
+      })
+    )
+  }
+  class FailoverClient extends loaded.Client {
+    override connect(): Promise<Client>
+    override connect(callback: (error: Error | null, client: Client) => void): void
+    override connect(callback?: (error: Error | null, client: Client) => void): Promise<Client> | void {
+      const connected = find().then((place) => {
+        Object.assign(this, place)
+        return super.connect() as Promise<unknown>
+      })
+      if (callback === undefined) return connected.then(() => this)
+      connected.then(
+        () => callback(null, this),
+        (thrown: unknown) => callback(thrown as Error, this),
+      )
+    }
+  }
+  return { Client: FailoverClient, Pool: loaded.Pool, types: loaded.types }
+}
+
 /** A connection that is ready for use. Throws `store.*` or the driver's error, without the password. */
 export async function connect(target: SchemaAddress, more: ClientConfig = {}): Promise<Client> {
-  const loaded = await driver()
+  const loaded = driverFor(target, await driver())
   const client = made(() => new loaded.Client(configOf(target, loaded, more)))
   // A connection that breaks fails its own statements.
   client.on('error', () => undefined)

@@ -36,19 +36,20 @@ import type {
   ClaimFilter,
 } from '../store.ts'
 import { runStream } from '../streams.ts'
+import { readAddress } from './address.ts'
 import { Claims, isChildOf, query } from './claim.ts'
 import { PostgresBatchWriter } from './commit.ts'
 import {
   configOf,
   connect,
   driver,
+  driverFor,
   farewellMs,
   hangUp,
   Line,
   made,
   mustKeepSessions,
   mustTakeWrites,
-  nameOf,
   setUp,
   type NamedStatement,
   type SchemaAddress,
@@ -127,7 +128,7 @@ export class PostgresStore implements Store {
   constructor(options: PostgresOptions) {
     const schema = options.schema ?? 'reeve'
     checkSchemaName(schema)
-    this.name = nameOf(options.postgres)
+    this.name = readAddress(options.postgres).name
     this.#options = options
     this.#target = { address: options.postgres, schema }
     this.#clock = options.clock ?? systemClock
@@ -225,10 +226,13 @@ export class PostgresStore implements Store {
   }
 
   async #begin(): Promise<Pool> {
-    const loaded = await driver()
+    const loaded = driverFor(this.#target, await driver())
     // A server that has vanished never answers: pending statements are given up.
     const config = configOf(this.#target, loaded, { query_timeout: 60_000 })
-    const pool = made(() => new loaded.Pool({ ...config, max: this.#options.poolSize ?? 4, allowExitOnIdle: true }))
+    const pool = made(
+      () =>
+        new loaded.Pool({ ...config, Client: loaded.Client, max: this.#options.poolSize ?? 4, allowExitOnIdle: true }),
+    )
     // An idle connection that breaks is replaced when it is needed; one at work fails its own statements.
     pool.on('error', () => undefined)
     pool.on('connect', (client) => {

@@ -5,7 +5,7 @@
  * events and their ids (the store), one run's feed (run-feed.ts).
  * Holds: K9: readers change nothing, and a slow one keeps one page in memory. Leaving never throws.
  */
-import { ReeveError } from '../../core/index.ts'
+import { described, ReeveError } from '../../core/index.ts'
 import type { Engine, FeedEvent } from '../../engine/index.ts'
 import { leavable } from './run-feed.ts'
 
@@ -15,6 +15,8 @@ export interface FeedOptions {
   readonly from?: number | 'now'
   /** Ends after so many events. Default: it ends when its reader leaves or the runtime is closed. */
   readonly limit?: number
+  /** `'now'`: ends after what is recorded when it is first read. Default: new events follow. */
+  readonly to?: 'now'
   /** Called once, before the first event, with the id after which events are given: what `'now'` came to. */
   readonly onBegin?: (from: number) => void
   readonly signal?: AbortSignal
@@ -26,7 +28,7 @@ const pageSize = 200
 /** Follows all runs. Throws `input.invalid` for invalid options. */
 export function followAll(
   engine: Engine,
-  { from = 0, limit = Infinity, onBegin = () => {}, signal }: FeedOptions,
+  { from = 0, limit = Infinity, to, onBegin = () => {}, signal }: FeedOptions,
 ): AsyncIterableIterator<FeedEvent, undefined> {
   if (from !== 'now' && !(Number.isSafeInteger(from) && from >= 0))
     throw new ReeveError('input.invalid', `from ${String(from)}: not the id of an event`, {
@@ -36,20 +38,26 @@ export function followAll(
     throw new ReeveError('input.invalid', `limit ${String(limit)}: not a positive whole number`, {
       hint: 'Pass how many events to read, or leave it out.',
     })
-  return leavable(signal, (left) => pages(engine, { from, limit, onBegin }, left))
+  if (to !== undefined && to !== 'now')
+    throw new ReeveError('input.invalid', `to ${described(to)}: not "now"`, {
+      hint: "Pass 'now' to end after what is recorded, or leave it out to follow.",
+    })
+  return leavable(signal, (left) => pages(engine, { from, limit, to, onBegin }, left))
 }
 
 async function* pages(
   engine: Engine,
-  { from, limit, onBegin }: Required<Omit<FeedOptions, 'signal'>>,
+  { from, limit, to, onBegin }: Required<Omit<FeedOptions, 'signal' | 'to'>> & { readonly to: FeedOptions['to'] },
   signal: AbortSignal,
 ): AsyncGenerator<FeedEvent, undefined> {
-  let last = from === 'now' ? (await engine.feed('now', 1)).upTo : from
+  const now = from === 'now' || to === 'now' ? (await engine.feed('now', 1)).upTo : 0
+  let last = from === 'now' ? now : from
   onBegin(last)
   for (let left = limit; !signal.aborted;) {
+    if (to === 'now' && last >= now) return undefined
     const { events, upTo } = await engine.feed(last, Math.min(left, pageSize))
     for (const event of events) {
-      if (signal.aborted) return undefined
+      if (signal.aborted || (to === 'now' && event.id > now)) return undefined
       yield event
     }
     left -= events.length
