@@ -1,7 +1,7 @@
 /** The environment of an OTLP exporter, as the specification has it: what holds, what goes first, what is told. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { otlpSettings, type Environment } from '../../src/adapters/otel/environment.ts'
-import type { OtlpOptions } from '../../src/adapters/otel/otlp.ts'
+import type { OtlpOptions } from '../../src/adapters/otel/environment.ts'
 import { agent, createRuntime } from 'reeve'
 import { liveTelemetry } from 'reeve/otel'
 import { receiver } from './otlp-receiver.ts'

@@ -9,6 +9,7 @@
 export { exportRun, type Exported, type ExportOptions } from './export-run.ts'
 export { liveTelemetry, type LiveOptions, type LiveTelemetry } from './live.ts'
 export { spanIds } from './span-ids.ts'
-export type { OtlpOptions, Rejected } from './otlp.ts'
+export type { OtlpOptions } from './environment.ts'
+export type { Rejected } from './otlp.ts'
 export type { TraceContent } from './run-trace.ts'
 export type { SpanAttributes } from './attributes.ts'

@@ -11,7 +11,7 @@ import {
   wholeNumber,
   type Checks,
 } from '../../core/index.ts'
-import type { OtlpOptions } from './otlp.ts'
+import type { OtlpOptions } from './environment.ts'
 import type { TraceContent } from './run-trace.ts'
 
 /** The checks of how spans are sent. The address is checked with the environment (otlp.ts). */

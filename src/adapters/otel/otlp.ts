@@ -8,32 +8,8 @@
 import { gzipSync } from 'node:zlib'
 import { jitter, messageOf, ReeveError, systemClock } from '../../core/index.ts'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
-import { otlpSettings, type Environment, type OtlpSettings, type Signal } from './environment.ts'
+import { otlpSettings, type Environment, type OtlpOptions, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
-
-/** How spans and metrics are sent. */
-export interface OtlpOptions {
-  /**
-   * The base address; `/v1/traces` and `/v1/metrics` are appended. Default: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` and
-   * `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` as they are, else `OTEL_EXPORTER_OTLP_ENDPOINT` as the base, else
-   * `http://127.0.0.1:4318`.
-   */
-  readonly url?: string
-  /** Sent along, such as an API key. Default: `OTEL_EXPORTER_OTLP_HEADERS`, or those of a signal (`…_TRACES_HEADERS`). */
-  readonly headers?: { readonly [name: string]: string }
-  /** The service in whose name is exported. Default: `OTEL_SERVICE_NAME`, else `reeve`. */
-  readonly serviceName?: string
-  /** More attributes of the resource, beside those of `OTEL_RESOURCE_ATTRIBUTES`. Default: none. */
-  readonly resource?: SpanAttributes
-  /** Compresses what is sent. Default: true, unless `OTEL_EXPORTER_OTLP_COMPRESSION` is `none`. */
-  readonly gzip?: boolean
-  /** Milliseconds for one try. Default: `OTEL_EXPORTER_OTLP_TIMEOUT`, else 10 seconds. */
-  readonly timeoutMs?: number
-  /** How often a request is tried in all. Default 5, from 500 milliseconds up to 30 seconds apart. */
-  readonly attempts?: number
-  /** Default: `fetch`. */
-  readonly fetch?: (address: string, init: RequestInit) => Promise<Response>
-}
 
 /** What the receiver did not take of a request that it accepted. */
 export interface Rejected {

@@ -80,13 +80,13 @@ function socketAddress(address: string): PostgresAddress {
   }
 }
 
-interface Place {
+interface HostAndPort {
   readonly host: string
   readonly port: string
 }
 
 /** The hosts of an address: in its authority, or as parameters, where commas stand between several. */
-function placesOf(authority: string, params: URLSearchParams): readonly Place[] {
+function placesOf(authority: string, params: URLSearchParams): readonly HostAndPort[] {
   const [hosts, ports] = [params.get('host'), params.get('port')?.split(',') ?? []]
   const own = (authority === '' ? [] : authority.split(',')).map(placeOf)
   const named = hosts?.split(',').map((host) => ({ host, port: '' }))
@@ -104,7 +104,7 @@ function placesOf(authority: string, params: URLSearchParams): readonly Place[] 
 }
 
 /** `host`, `host:port`, `[::1]:port`; the folder of a socket is percent-encoded. */
-function placeOf(text: string): Place {
+function placeOf(text: string): HostAndPort {
   const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(text) ?? []
   if (host === '' && port === '' && text !== '') throw badAddress()
   return { host: decoded(host), port }
@@ -126,7 +126,7 @@ function mustHold(params: URLSearchParams): void {
 }
 
 /** Server and database, without the password. */
-function shownName(user: string, places: readonly Place[], path: string): string {
+function shownName(user: string, places: readonly HostAndPort[], path: string): string {
   const name = decoded(user.slice(0, -1).split(':', 1)[0]!)
   const servers = places.map(({ host, port }) => (port === '' ? host : `${host}:${port}`)).join(',')
   return `PostgreSQL at ${name === '' ? '' : `${name}@`}${servers}${decoded(path)}`

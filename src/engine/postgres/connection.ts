@@ -8,7 +8,7 @@
  */
 import type pg from 'pg'
 import type { Client, ClientBase, ClientConfig } from 'pg'
-import { delay, ReeveError } from '../../core/index.ts'
+import { delay, detached, ReeveError } from '../../core/index.ts'
 import { badAddress, readAddress } from './address.ts'
 import { closedStore, isAnswer } from './errors.ts'
 
@@ -102,26 +102,35 @@ export function driverFor({ address, schema }: SchemaAddress, loaded: PgModule):
         thrown ??= problem
       }
     }
-    throw (
-      thrown ??
-      new ReeveError('store.read-only', `${readAddress(address).name}: every host is a standby`, {
-        hint: 'Name the primary among the hosts. Nothing was changed.',
-      })
-    )
+    if (thrown !== undefined) throw thrown as Error
+    throw new ReeveError('store.read-only', `${readAddress(address).name}: every host is a standby`, {
+      hint: 'Name the primary among the hosts. Nothing was changed.',
+    })
   }
   class FailoverClient extends loaded.Client {
     override connect(): Promise<Client>
     override connect(callback: (error: Error | null, client: Client) => void): void
     override connect(callback?: (error: Error | null, client: Client) => void): Promise<Client> | void {
-      const connected = find().then((place) => {
-        Object.assign(this, place)
-        return super.connect() as Promise<unknown>
-      })
-      if (callback === undefined) return connected.then(() => this)
-      connected.then(
-        () => callback(null, this),
-        (thrown: unknown) => callback(thrown as Error, this),
+      if (callback === undefined) return this.#join()
+      detached(
+        () => this.#tell(callback),
+        () => undefined,
       )
+    }
+
+    async #join(): Promise<Client> {
+      Object.assign(this, await find())
+      await super.connect()
+      return this
+    }
+
+    async #tell(callback: (error: Error | null, client: Client) => void): Promise<void> {
+      try {
+        await this.#join()
+      } catch (thrown) {
+        return callback(thrown as Error, this)
+      }
+      callback(null, this)
     }
   }
   return { Client: FailoverClient, Pool: loaded.Pool, types: loaded.types }
