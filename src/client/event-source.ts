@@ -5,6 +5,7 @@
  * format (sse-parser.ts), what a message means.
  * Holds: each message is passed on once, in order; a message that was cut off with its connection is not passed on.
  */
+import { timerMs } from '../core/clock.ts'
 import { invalidAnswer, type ClientError } from './client-error.ts'
 import { backoff, isPassing, pause, type Http } from './http.ts'
 import { SseParser, type SseMessage } from './sse-parser.ts'
@@ -81,7 +82,7 @@ async function* connection(
   let timer: ReturnType<typeof setTimeout> | undefined
   const alive = (): void => {
     clearTimeout(timer)
-    timer = setTimeout(stop, http.heartbeatTimeoutMs)
+    timer = setTimeout(stop, timerMs(http.heartbeatTimeoutMs))
   }
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   try {

@@ -5,6 +5,7 @@
  * remote-run.ts), streams (event-source.ts).
  * Holds: only what may be made twice is made again: a GET, and a start, which has an id.
  */
+import { timerMs } from '../core/clock.ts'
 import type { RunId } from '../core/index.ts'
 import { ClientError, errorIn, invalidAnswer, unreachable } from './client-error.ts'
 
@@ -164,7 +165,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop)
       resolve()
-    }, ms)
+    }, timerMs(ms))
     signal?.addEventListener('abort', stop, { once: true })
   })
 }

@@ -30,6 +30,12 @@ export const systemClock: Clock = {
   },
 }
 
+/** The longest wait of a timer of Node or a browser, about 24.8 days: a longer one would end at once. Milliseconds. */
+const longestTimer = 2 ** 31 - 1
+
+/** So many milliseconds, as a timer can wait for them. */
+export const timerMs = (ms: number): number => Math.min(ms, longestTimer)
+
 /**
  * Resolves after so many milliseconds of real time. Outside orchestration only; does not keep a process alive by
  * itself.

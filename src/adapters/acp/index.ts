@@ -9,7 +9,7 @@
  */
 import { isAbsolute } from 'node:path'
 import type { Agent } from '../../agent/index.ts'
-import { ReeveError, type Json } from '../../core/index.ts'
+import { ReeveError, timerMs, type Json } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
@@ -85,7 +85,7 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
     return session
   }
   const keep = (place: string, session: Session): void => {
-    const sleep = setTimeout(() => void end(place), keepAliveMs).unref()
+    const sleep = setTimeout(() => void end(place), timerMs(keepAliveMs)).unref()
     sessions.set(place, { session, sleep })
   }
   const awake = (place: string): Session | undefined => {

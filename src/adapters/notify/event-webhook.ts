@@ -4,7 +4,7 @@
  * Owns: the document, trying again. Does not own: which events are posted and where reading goes on (the caller), the
  * signature (signature.ts), what an answer means (post.ts).
  */
-import { FailureError, systemClock } from '../../core/index.ts'
+import { FailureError, systemClock, timerMs } from '../../core/index.ts'
 import { backoff, type FeedEvent } from '../../engine/index.ts'
 import { mustBeWebhookOptions, type WebhookOptions } from './webhook.ts'
 import { post } from './post.ts'
@@ -30,7 +30,7 @@ export function eventWebhook(options: WebhookOptions): (event: FeedEvent, signal
       signal.throwIfAborted()
       const signature = { 'user-agent': 'reeve', [signatureHeader]: signed(secret, body, systemClock.now()) }
       try {
-        const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+        const within = AbortSignal.any([signal, AbortSignal.timeout(timerMs(timeoutMs))])
         return await post({ address: url, body, headers: { ...headers, ...signature }, fetch }, { key, signal: within })
       } catch (thrown) {
         signal.throwIfAborted()
@@ -50,7 +50,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', over)
       resolve()
     }
-    const timer = setTimeout(over, ms)
+    const timer = setTimeout(over, timerMs(ms))
     signal.addEventListener('abort', over)
   })
 }

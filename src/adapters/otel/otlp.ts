@@ -6,7 +6,7 @@
  * Holds: no redirect is followed and no error shows an address or a header: both may hold a secret.
  */
 import { gzipSync } from 'node:zlib'
-import { jitter, messageOf, ReeveError, systemClock } from '../../core/index.ts'
+import { jitter, messageOf, ReeveError, systemClock, timerMs } from '../../core/index.ts'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import { otlpSettings, type Environment, type OtlpOptions, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
@@ -247,7 +247,7 @@ export class OtlpClient {
             'content-type': 'application/json',
             ...(gzip ? { 'content-encoding': 'gzip' } : {}),
           },
-          signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+          signal: AbortSignal.any([AbortSignal.timeout(timerMs(timeoutMs)), ...(signal === undefined ? [] : [signal])]),
         }),
       )
       if (given.status === 'taken') return rejectedIn(given.body, rejected)
@@ -347,7 +347,7 @@ export function pause(ms: number, signal: AbortSignal | undefined, hold: 'ref' |
       signal?.removeEventListener('abort', over)
       resolve()
     }
-    const timer = setTimeout(over, ms)
+    const timer = setTimeout(over, timerMs(ms))
     if (hold === 'unref') timer.unref()
     signal?.addEventListener('abort', over)
     if (signal?.aborted === true) over()

@@ -5,7 +5,7 @@
  * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
  * (http-answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
-import { isObject, messageOf, ReeveError } from '../../core/index.ts'
+import { isObject, messageOf, ReeveError, timerMs } from '../../core/index.ts'
 import {
   addressOf,
   CallFailed,
@@ -168,7 +168,7 @@ export class RestateClient {
     path: string,
     { method, body, timeoutMs = this.#timeoutMs }: RequestOptions,
   ): Promise<HttpAnswer> {
-    const late = AbortSignal.timeout(timeoutMs)
+    const late = AbortSignal.timeout(timerMs(timeoutMs))
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
     try {
       const answer = await fetch(this[side] + path, {

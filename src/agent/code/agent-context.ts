@@ -88,7 +88,16 @@ export async function step<T>(
 
 /** Waits for `ms` milliseconds, durably. Rejects only with `Cancelled`. */
 export async function sleep(ctx: Context, ms: number): Promise<void> {
-  await ctx.next(ctx.ask('sleep', { until: new Date(ctx.now().getTime() + Math.max(0, ms)) }))
+  const until = ctx.now().getTime() + Math.max(0, ms)
+  if (Number.isNaN(new Date(until).getTime()))
+    throw new ReeveError(
+      'input.invalid',
+      `sleep(): ${described(ms)} milliseconds, expected a time that a date can hold`,
+      {
+        hint: 'Pass milliseconds, at most some hundred thousand years of them.',
+      },
+    )
+  await ctx.next(ctx.ask('sleep', { until: new Date(until) }))
 }
 
 /** The context that code receives: everything that orchestration may do, with the verbs as methods. */

@@ -20,6 +20,7 @@ import {
   runOf,
   stopwatch,
   systemClock,
+  timerMs,
   unchecked,
   type Checks,
   type Clock,
@@ -232,7 +233,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.onPart = this.#subscriptions.part.bind(this.#subscriptions)
     this.driver.onStoreFailure = this.#storeFailed.bind(this)
     this.driver.onWritten = this.#outage.answered.bind(this.#outage, 'written')
-    this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
+    this.#watch = setInterval(() => this.#look(), timerMs(options.pollMs ?? 20))
     this.#watch.unref()
   }
 

@@ -16,6 +16,7 @@ import {
   mustBeOptions,
   nearest,
   ReeveError,
+  timerMs,
   type Clock,
   type ErrorCode,
   type Json,
@@ -235,8 +236,7 @@ async function asked(
     late.signal.addEventListener('abort', () => reject(late.signal.reason as Error)),
   )
   timedOut.catch(() => undefined)
-  // setTimeout has a maximum of 24 days
-  const timer = functionMs > 2 ** 31 - 1 ? undefined : setTimeout(() => late.abort(noAnswer(functionMs)), functionMs)
+  const timer = setTimeout(() => late.abort(noAnswer(functionMs)), timerMs(functionMs))
   try {
     return await Promise.race([mayDecide(approval, decision, { signal: late.signal }), timedOut])
   } catch (thrown) {
