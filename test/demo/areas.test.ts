@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   recruitsFor,
+  renderReport,
   surveyChecks,
   surveyDependencies,
   surveyInventory,
   surveyMonorepo,
+  type AreaReport,
 } from '../../src/demo/survey/index.ts'
+import { isTestFile } from '../../src/demo/survey/languages.ts'
 import { plainFolder, raw, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []
@@ -49,6 +52,74 @@ describe('recruiting', () => {
   })
 })
 
+describe('what cannot be read is never clear', () => {
+  /** The report on a folder with these files, of the surveys of dependencies and checks. */
+  async function reportOn(files: Files): Promise<string> {
+    const path = await folder(files)
+    const areas = [await surveyDependencies(path), await surveyChecks(path)].map((findings): AreaReport => ({
+      type: 'examined',
+      worker: findings.area,
+      findings,
+    }))
+    return renderReport({ folder: 'x', brain: { type: 'rules' }, run: 'r', times: [], areas, recruits: [], notes: [] })
+  }
+  const python = {
+    'pyproject.toml': '[project]\nname = "x"\ndependencies = ["requests==2.0.0"]\n',
+    'setup.cfg': '[metadata]\n',
+    'src/a.py': 'print(1)\n',
+    'tests/test_a.py': 'def test_a(): pass\n',
+    'ruff.toml': '[lint]\n',
+    '.github/workflows/t.yml': 'jobs:\n  t:\n    steps:\n      - run: pytest\n',
+  }
+  it.each<[string, Files, RegExp]>([
+    [
+      'a Python project',
+      python,
+      /Not examined: only npm packages are examined, not what pyproject.toml, setup.cfg declare/,
+    ],
+    [
+      'a C project',
+      { 'CMakeLists.txt': 'add_test(NAME core COMMAND core)\n', 'src/a.c': 'int main(){}\n' },
+      /not what CMakeLists.txt declare/,
+    ],
+    [
+      'a manifest whose dependencies are no object',
+      { 'package.json': '{"name":"x","dependencies":"oops","devDependencies":{"a":1}}', 'a.js': '1\n' },
+      /Not examined: dependencies in package.json is no object and was not examined/,
+    ],
+  ])('%s', async (_what, files, said) => {
+    const report = await reportOn(files)
+    expect(report).toMatch(said)
+    expect(report).not.toMatch(/Nothing that needs attention|\| Dependencies \| 🟢 clear/)
+  })
+
+  it('a path of a manifest is no markup', async () => {
+    const report = await reportOn({ 'a*b*<i>/go.mod': 'module x\n', 'a.go': 'package a\n' })
+    expect(report).not.toContain('<i>/go.mod')
+  })
+})
+
+describe('tests are found by their folder, too', () => {
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['of C', ['tests/core/array.c', 'tests/clar/clar.h', 'src/util/test_util.c'], ['src/core/array.c']],
+    ['of C++', ['util/arena_test.cc', 'base/files_unittest.cc'], ['util/arena.cc', 'util/testutil.cc']],
+    ['of JavaScript', ['packages/babel-core/test/api.js', 'test/index.mjs', 'src/__tests__/a.js'], ['src/test-kit.js']],
+    ['of others', ['spec/models/user.rb', 't/test_a.lua', 'tests/Unit/UserTest.php'], ['lib/user.rb']],
+    [
+      'but not what they run on',
+      [],
+      [
+        'packages/babel-core/test/fixtures/a/input.js',
+        'tests/resources/a.c',
+        'test/__snapshots__/a.js',
+        'tests/readme.md',
+      ],
+    ],
+  ])('%s', (_what, tests, others) => {
+    expect([...tests, ...others].filter(isTestFile)).toEqual([...tests])
+  })
+})
+
 describe('dependencies', () => {
   it('without a lock file are said to be so; manifests of other ecosystems are named', async () => {
     const path = await folder({
@@ -61,7 +132,7 @@ describe('dependencies', () => {
     const { withoutLock, notLocked, notes } = await surveyDependencies(path)
     expect(withoutLock).toEqual(['package.json'])
     expect(notLocked).toEqual([])
-    expect(notes).toEqual(['only npm packages are examined, not those of go.mod, requirements.txt'])
+    expect(notes).toEqual(['only npm packages are examined, not what go.mod, requirements.txt declare'])
   })
 
   it('of a pnpm workspace are matched with the lock at its root, and licences read in the store', async () => {

@@ -5,7 +5,7 @@
 import type { ChecksFindings, MissingCheck } from './checks.ts'
 import type { DependenciesFindings } from './dependencies.ts'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
-import { code, many, place } from './markup.ts'
+import { code, many, place, words } from './markup.ts'
 import type { MonorepoFindings } from './monorepo.ts'
 
 /** How soon something needs attention. */
@@ -63,7 +63,7 @@ function inArea(findings: SurveyFindings): FoundConcern[] {
   }
 }
 
-function dependencies({ licences, notLocked, withoutLock, invalid }: DependenciesFindings): FoundConcern[] {
+function dependencies({ licences, notLocked, withoutLock, invalid, notes }: DependenciesFindings): FoundConcern[] {
   const hard = licences.copyleft.items.filter((found) => found.class !== 'weak-copyleft')
   const weak = licences.copyleft.items.filter((found) => found.class === 'weak-copyleft')
   const named = (items: readonly { name: string; version: string; licence: string | null }[]): string[] =>
@@ -104,8 +104,16 @@ function dependencies({ licences, notLocked, withoutLock, invalid }: Dependencie
       (n) => `${many(n, 'manifest or lock file', 'manifests or lock files')} could not be parsed`,
       invalid.map((file) => place(file)),
     ),
+    ...notes.filter((note) => !invalid.some((file) => note.startsWith(`${file} `))).map(notExamined),
   ]
 }
+
+/** What could not be examined is never clear. */
+const notExamined = (note: string): FoundConcern => ({
+  severity: 'minor',
+  text: `Not examined: ${words(note)}`,
+  places: [],
+})
 
 /** What each missing piece is called. */
 export const missingTitles: Readonly<Record<MissingCheck, string>> = {

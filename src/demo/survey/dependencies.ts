@@ -110,7 +110,7 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
   const packages = await npmPackages(folder, locks, manifests, options)
   const direct = new Set(declared.map((entry) => entry.name))
   const foreign = folder.files.map(({ path }) => path).filter(isForeignManifest)
-  if (foreign.length > 0) notes.push(`only npm packages are examined, not those of ${foreign.slice(0, 5).join(', ')}`)
+  if (foreign.length > 0) notes.push(`only npm packages are examined, not what ${namesOf(foreign)} declare`)
   return {
     area: 'dependencies',
     coverage: folder.coverage(),
@@ -134,6 +134,10 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
   }
 }
 
+/** The first of many paths, and how many others there are. */
+const namesOf = (paths: readonly string[]): string =>
+  paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} others`
+
 async function readAll(
   folder: Folder,
   notes: string[],
@@ -152,8 +156,10 @@ async function readAll(
     const lock = format === null ? null : readLock(path, text)
     const manifest = format === null ? readManifest(path, text) : null
     if (lock !== null) locks.push(lock)
-    else if (manifest !== null) manifests.push(manifest)
-    else {
+    else if (manifest !== null) {
+      manifests.push(manifest)
+      notes.push(...manifest.strange)
+    } else {
       invalid.push(path)
       notes.push(`${path} is not valid and was not examined`)
     }

@@ -101,6 +101,21 @@ export function isTestFile(path: string): boolean {
   if (/\.(test|spec|e2e|cy)\.[cm]?[jt]sx?$/.test(name)) return true
   if (/^test_.+\.py$|_test\.(py|go|rb|exs|dart|cc|cpp)$|_spec\.rb$/.test(name)) return true
   if (/(Test|Tests|IT|Spec)\.(java|kt|scala|groovy|cs|swift|php)$/.test(name)) return true
-  if (/(^|\/)__tests__\//.test(path) && /\.[cm]?[jt]sx?$/.test(name)) return true
-  return /(^|\/)tests\/[^/]+\.rs$/.test(path)
+  if (/^(test|tst)_.+\.(c|cc|cpp|cxx|lua|jl|r)$/i.test(name)) return true
+  if (/[_-](test|tests|unittest|spec)\.\w+$/.test(name)) return true
+  return isBelowTests(path)
+}
+
+/** Code in a folder for tests, but for what the tests are run on. */
+function isBelowTests(path: string): boolean {
+  const folders = path.split('/').slice(0, -1)
+  const at = folders.findIndex((folder) => /^(__tests__|tests?|specs?|unit-?tests?|e2e)$/i.test(folder))
+  return (
+    at !== -1 &&
+    !folders
+      .slice(at)
+      .some((folder) =>
+        /^(_*fixtures?_*|_*snapshots?_*|_*mocks?_*|testdata|resources|data|input|output)$/i.test(folder),
+      )
+  )
 }

@@ -25,6 +25,8 @@ export interface Manifest {
   name: string | null
   version: string | null
   declared: Declared[]
+  /** What of it is no declaration, in sentences. */
+  strange: string[]
 }
 
 /** A JSON object whose fields are unknown until looked at. */
@@ -33,11 +35,21 @@ export type Fields = Readonly<Record<string, unknown>>
 /** Whether this is a manifest that the surveys read. */
 export const isManifest = (path: string): boolean => nameOf(path) === 'package.json'
 
+/** Manifests of other ecosystems, by their names. */
+const foreignNames: ReadonlySet<string> = new Set(
+  [
+    'pyproject.toml setup.py setup.cfg Pipfile environment.yml environment.yaml',
+    'go.mod Cargo.toml Gemfile composer.json mix.exs rebar.config pubspec.yaml Package.swift Podfile Cartfile',
+    'pom.xml build.gradle build.gradle.kts build.sbt deps.edn project.clj ivy.xml',
+    'CMakeLists.txt meson.build conanfile.txt conanfile.py vcpkg.json MODULE.bazel WORKSPACE WORKSPACE.bazel',
+    'deno.json deno.jsonc stack.yaml package.yaml dune-project dub.json cpanfile DESCRIPTION flake.nix build.zig.zon',
+  ].flatMap((row) => row.split(' ')),
+)
+
 /** Whether this is a manifest of another ecosystem than npm: it is named, not read. */
 export const isForeignManifest = (path: string): boolean =>
-  /^(go\.mod|Cargo\.toml|pyproject\.toml|Gemfile|pom\.xml|composer\.json|requirements([-_.][\w.-]+)?\.txt)$/.test(
-    nameOf(path),
-  )
+  foreignNames.has(nameOf(path)) ||
+  /^requirements([-_.][\w.-]+)?\.(txt|in)$|\.(csproj|fsproj|gemspec|cabal|opam|podspec|rockspec)$/.test(nameOf(path))
 
 /** A JSON object, or `null` when the text is none. */
 export function jsonObject(text: string): Fields | null {
@@ -68,15 +80,21 @@ export function readManifest(file: string, text: string): Manifest | null {
   const json = jsonObject(text)
   if (json === null) return null
   const optional = isFields(json['optionalDependencies']) ? json['optionalDependencies'] : {}
+  const strange: string[] = []
   const declared = sections.flatMap(([section, kind]) => {
     const entries = json[section]
-    if (!isFields(entries)) return []
+    if (entries === undefined) return []
+    if (!isFields(entries)) {
+      strange.push(`${section} in ${file} is no object and was not examined`)
+      return []
+    }
     return Object.entries(entries).flatMap(([name, range]): Declared[] => {
+      if (typeof range !== 'string') strange.push(`${section} in ${file} names ${JSON.stringify(name)} without a range`)
       if (typeof range !== 'string' || (kind === 'runtime' && Object.hasOwn(optional, name))) return []
       return [{ name, range: withoutSecrets(range), kind, line: lineOfEntry(text, section, name) }]
     })
   })
-  return { file, name: stated(json['name']), version: stated(json['version']), declared }
+  return { file, name: stated(json['name']), version: stated(json['version']), declared, strange }
 }
 
 function lineOfEntry(text: string, section: string, name: string): number {
