@@ -306,7 +306,8 @@ export class SqliteLease implements StoreLease {
       body()
       this.#db.exec('COMMIT')
     } catch (thrown) {
-      this.#db.exec('ROLLBACK')
+      // a COMMIT that failed, on a full disk, may have rolled back by itself
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
       throw thrown
     }
   }
