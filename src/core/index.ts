@@ -171,6 +171,7 @@ export {
   described,
   hasNames,
   meantInstead,
+  shownName,
   mustBeOptions,
   type NamesOf,
   nearest,
