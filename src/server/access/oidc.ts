@@ -124,7 +124,7 @@ export function oidc(options: OidcOptions): VerifyRequest {
     const claims = await claimsOf(token, key, options, jose)
     return claims === undefined ? undefined : principalOf(claims, options)
   }
-  return Object.assign(verify, { via: 'oidc' as const, until: endOf })
+  return Object.assign(verify, { via: 'oidc' as const, unguessable: true, until: endOf })
 }
 
 /** What is used of the package. */
