@@ -28,7 +28,7 @@ export interface Denial {
 }
 
 /** What is known of a request that was refused. */
-export interface RefusedRequest {
+export interface DeniedRequest {
   readonly request: Request
   readonly status: number
   readonly code: string
@@ -59,7 +59,7 @@ export class Denials {
   }
 
   /** Tells of a refusal, if it is a denial. */
-  tell({ request, status, code, route, address, principal }: RefusedRequest): void {
+  tell({ request, status, code, route, address, principal }: DeniedRequest): void {
     if (this.#tell === undefined || (status !== 401 && status !== 403 && status !== 429)) return
     if (!this.#one.take(address ?? '') || !this.#all.take('')) {
       this.#omitted += 1
