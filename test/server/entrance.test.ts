@@ -1,9 +1,12 @@
 /** The entrance over real sockets: half-sent bodies, slow and broken requests, what is answered where Node refuses. */
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { agent, createRuntime } from '../../src/index.ts'
-import { createServer, listen, type Denial } from '../../src/server/index.ts'
+import { createServer, listen, type Denial, type Role } from '../../src/server/index.ts'
 import { serving } from './serving.ts'
 
 const sockets = new Set<Socket>()
@@ -75,6 +78,20 @@ test('a caller who breaks off an upload is no error of the server', async () => 
   // later requests of the same process have been answered by then
   for (let i = 0; i < 5; i++) await get('/health')
   expect(errors).toEqual([])
+})
+
+test('a number that would become another one begins, edits and answers nothing, on any path', async () => {
+  const { runtime, post } = await serving({ agents: [echo] })
+  const number = '9007199254740993'
+  for (const path of ['/runs', '/approvals/apr_x/decision', '/interrupts/int_x/answer', '/runs/r1/messages']) {
+    const body = `{"agent":"echo","input":{"a":[{"amount":${number}}]},"decision":"approve","value":{"a":[${number}]}}`
+    const answer = await post(path, body)
+    expect(answer, path).toMatchObject({ status: 400, body: { error: { code: 'input.invalid' } } })
+    expect((answer.body as { readonly error: { readonly message: string } }).error.message).toContain(
+      `body.input.a[0].amount is ${number}, which a number cannot hold exactly`,
+    )
+  }
+  expect(await runtime.runs()).toEqual([])
 })
 
 test('what Node refuses is answered as every other error is', async () => {
@@ -154,6 +171,40 @@ function connectionsAt(port: number): number {
   return handles.filter((each) => each.localPort === port && each.destroyed === false).length
 }
 
+test('signing out ends a session in every process of the store, also with another runtime', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'reeve-entrance-'))
+  const secret = 'a secret of all servers of this store'
+  const token = 'a-token-of-bob-that-is-long-enough'
+  const opened = async (roles: readonly Role[] | undefined) => {
+    const runtime = await createRuntime({ store: join(folder, 'reeve.db'), drive: false })
+    const tokens = roles === undefined ? {} : { [token]: { name: 'bob', roles } }
+    const server = createServer({ runtime, auth: { tokens }, session: { secret } })
+    const ask = (path: string, init: RequestInit): Promise<Response> =>
+      server.fetch(new Request(`http://127.0.0.1:7333/api${path}`, init), '127.0.0.1')
+    return { runtime, ask, me: async (cookie: string) => await ask('/me', { headers: { cookie } }) }
+  }
+  const [one, two] = [await opened(['admin']), await opened(['admin'])]
+  const signIn = async (): Promise<string> => {
+    const signed = await one.ask('/session', { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+    return signed.headers.getSetCookie()[0]!.split(';')[0]!
+  }
+  const [first, second] = [await signIn(), await signIn()]
+  expect((await two.me(first)).status).toBe(200)
+  const headers = { cookie: first, 'x-reeve': '1' }
+  expect((await two.ask('/session', { method: 'DELETE', headers })).status).toBe(204)
+  for (const each of [one, two]) expect((await each.me(first)).status).toBe(401)
+  // who is demoted, or has no token any more, is so by the cookie as well, after a restart, too
+  await two.runtime.close()
+  const demoted = await opened(['viewer'])
+  expect(await (await demoted.me(second)).json()).toMatchObject({ name: 'bob', roles: ['viewer'], via: 'cookie' })
+  await demoted.runtime.close()
+  const gone = await opened(undefined)
+  expect((await gone.me(second)).status).toBe(401)
+  await gone.runtime.close()
+  await one.runtime.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
 test('signing out, from here or from elsewhere, and what was denied is told, without a secret in it', async () => {
   const denied: Denial[] = []
   const { server, token, get } = await serving(
@@ -180,7 +231,7 @@ test('signing out, from here or from elsewhere, and what was denied is told, wit
   expect(await (await end(`?id=${other.id}`)).json()).toEqual({ ended: 1 })
   expect((await ask('GET', '/me', { cookie: second })).status).toBe(401)
   const out = await ask('DELETE', '/session', { cookie: first, 'x-reeve': '1' })
-  expect(out.headers.get('clear-site-data')).toBe('"cache", "storage"')
+  expect(out.headers.get('clear-site-data')).toBe('"storage"')
   expect((await ask('GET', '/me', { cookie: first })).status).toBe(401)
   expect((await get('/browser-sessions')).body).toEqual([])
   const secret = 'LINK-TOKEN-LINK-TOKEN-LINK-TOKEN-LINK-TOKEN'

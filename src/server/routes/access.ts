@@ -58,7 +58,7 @@ export const accessRoutes: readonly Route[] = [
       // what this origin has kept in the browser goes, too; cookies of other servers of this host stay
       return new Response(null, {
         status: 204,
-        headers: { 'Set-Cookie': cookie, 'Clear-Site-Data': '"cache", "storage"' },
+        headers: { 'Set-Cookie': cookie, 'Clear-Site-Data': '"storage"' },
       })
     },
   }),
