@@ -97,7 +97,7 @@ const badRequest = (message: string): ReeveError =>
 /** The error for what Node refuses before there is a request, by the code of its error. */
 const parserErrors: Readonly<Record<string, ReeveError>> = {
   HPE_HEADER_OVERFLOW: new ReeveError('request.headers-too-large', 'the headers of the request are too large', {
-    hint: 'Send at most 16 kB of them. Nothing was done.',
+    hint: 'Send less of them: at most 16 kilobytes. Nothing was done.',
   }),
   ERR_HTTP_REQUEST_TIMEOUT: new ReeveError('request.timed-out', 'the request did not arrive in time', {
     hint: 'Send it again, without a pause. Nothing was done.',
