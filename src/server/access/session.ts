@@ -185,8 +185,8 @@ export class BrowserSessions {
   #sealed(ticket: Ticket): string {
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
-    const sealed = [cipher.update(JSON.stringify(ticket), 'utf8'), cipher.final()]
-    return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64url')
+    const sealed = Buffer.concat([nonce, cipher.update(JSON.stringify(ticket), 'utf8'), cipher.final()])
+    return `${sealed.toString('base64url')}.${cipher.getAuthTag().toString('base64url')}`
   }
 
   /** What is in the cookies that were sealed here; others of the same name are another server's. */
@@ -196,22 +196,26 @@ export class BrowserSessions {
   }
 
   #opened(value: string): Ticket | undefined {
-    if (value.length > longestCookie || !/^[\w-]+$/.test(value)) return undefined
-    const bytes = Buffer.from(value, 'base64url')
-    // one text for the same bytes: a cookie that was changed is not taken, whatever was changed
-    if (bytes.length <= nonceBytes + tagBytes || bytes.toString('base64url') !== value) return undefined
+    const [sealed, tag, ...rest] = value.length > longestCookie ? [] : value.split('.').map(bytesIn)
+    if (sealed === undefined || tag?.length !== tagBytes || rest.length > 0) return undefined
     try {
-      const cipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, nonceBytes), {
+      const cipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(0, nonceBytes), {
         authTagLength: tagBytes,
       })
-      cipher.setAuthTag(bytes.subarray(-tagBytes))
-      const text = cipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + cipher.final('utf8')
+      cipher.setAuthTag(tag)
+      const text = cipher.update(sealed.subarray(nonceBytes), undefined, 'utf8') + cipher.final('utf8')
       const ticket: unknown = JSON.parse(text)
       return isTicket(ticket) ? ticket : undefined
     } catch {
       return undefined
     }
   }
+}
+
+/** The bytes of base64url. One text for the same bytes: a cookie that was changed is not taken, whatever was changed. */
+function bytesIn(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
 }
 
 const [nonceBytes, tagBytes] = [12, 16]
