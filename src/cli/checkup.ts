@@ -6,12 +6,13 @@
  * Holds: nothing is written and no model is asked. The config is code, and is run.
  */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { messageOf, ReeveError } from '../core/index.ts'
+import { messageOf, ReeveError, shellWord } from '../core/index.ts'
 import { createRuntime, declareThem, preparedModels, undeclaredText, undeclaredTools } from '../runtime/index.ts'
 import { shownStore } from './context.ts'
 import { reeve } from './invocation.ts'
+import { openToOthers } from './private-files.ts'
 import {
   configName,
   findRuns,
@@ -36,6 +37,7 @@ export interface Finding {
     | 'tools'
     | 'models'
     | 'store'
+    | 'files'
     | 'clock'
   readonly status: 'ok' | 'warn' | 'fail'
   readonly message: string
@@ -259,6 +261,7 @@ async function* storeFindings(
     yield newStoreFinding(place.store)
     return
   }
+  yield* fileFindings('store' in place && !isDatabase(place.store) ? place.store : undefined, cwd)
   try {
     await using runtime = await openRuntime(place, { drive: false })
     const { installation } = await runtime.system()
@@ -272,6 +275,25 @@ async function* storeFindings(
     yield clockFinding(newest?.createdAt, Date.now())
   } catch (thrown) {
     yield failed('store', thrown)
+  }
+}
+
+/** Files with prompts, arguments and tokens that other users of the machine may read: made so by hand, or before 0.2. */
+function* fileFindings(store: string | undefined, cwd: string): Generator<Finding> {
+  const files = [
+    ...(store === undefined ? [] : [store, `${store}-wal`]),
+    ...(store !== undefined && basename(dirname(store)) === '.reeve' ? [dirname(store)] : []),
+    join(cwd, '.token'),
+  ]
+  for (const file of files) {
+    const mode = openToOthers(file)
+    if (mode === undefined) continue
+    yield {
+      check: 'files',
+      status: 'warn',
+      message: `${file} can be used by other users of this machine (mode ${mode})`,
+      hint: `Keep it to yourself: chmod go= ${shellWord(file)}`,
+    }
   }
 }
 

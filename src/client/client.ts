@@ -9,7 +9,9 @@ import type {
   AgentDocument,
   ApprovalGrant,
   ApprovalLink,
+  BrowserSessionView,
   Changes,
+  EndedSessions,
   Incident,
   KeptRevision,
   LinkBody,
@@ -154,6 +156,12 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Changes a token into the browser's cookie. */
   signIn(token: string): Promise<Me>
   signOut(): Promise<void>
+  /** Browsers that are signed in: your own; as an admin those of everyone, or of everyone of your tenant. */
+  readonly browserSessions: {
+    list(): Promise<readonly BrowserSessionView[]>
+    /** Signs out the one with this id, or all of this name, wherever they are. Resolves to how many there were. */
+    end(which: { readonly id?: string; readonly name?: string }): Promise<number>
+  }
 }
 
 /**
@@ -231,5 +239,9 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     openapi: (call) => http.get('/openapi.json', call),
     signIn: (token) => http.post('/session', { token }),
     signOut: () => http.delete('/session'),
+    browserSessions: {
+      list: () => http.get('/browser-sessions'),
+      end: async (query) => (await http.delete<EndedSessions>('/browser-sessions', { query })).ended,
+    },
   }
 }

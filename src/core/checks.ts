@@ -8,7 +8,7 @@
  */
 import { ReeveError, type ErrorCode } from './errors.ts'
 import { isObject, jsonProblem } from './json.ts'
-import { hasNames, nearest, unexpected, unknownNames } from './names.ts'
+import { firstProblems, hasNames, nearest, shownName, unexpected, unknownNames } from './names.ts'
 
 /** What is wrong with a value, one sentence each. `where` names it. */
 export interface Check {
@@ -135,7 +135,7 @@ export const listOf =
   (check: Check, of: string): Check =>
   (given, where) =>
     Array.isArray(given)
-      ? Array.from(given as readonly unknown[]).flatMap((each, i) => check(each, `${where}[${i}]`))
+      ? firstProblems(Array.from(given as readonly unknown[]), (each, i) => check(each, `${where}[${i}]`))
       : [unexpected(given, where, `a list of ${of}`)]
 
 /** Values by name, each as the check says; `expected` completes the sentence for what is no object. */
@@ -147,11 +147,11 @@ export const recordOf =
   ): Check =>
   (given, where) =>
     hasNames(given)
-      ? Object.entries(given).flatMap(([name, each]: [string, unknown]) => {
+      ? firstProblems(Object.entries(given), ([name, each]: [string, unknown]) => {
           const problem = nameProblem(name, where)
           return [
             ...(problem === undefined ? [] : [problem]),
-            ...(each === undefined ? [] : check(each, `${where}.${name}`)),
+            ...(each === undefined ? [] : check(each, `${where}.${shownName(name)}`)),
           ]
         })
       : [unexpected(given, where, expected)]

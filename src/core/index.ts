@@ -172,6 +172,7 @@ export {
   described,
   hasNames,
   meantInstead,
+  shownName,
   mustBeOptions,
   type NamesOf,
   nearest,

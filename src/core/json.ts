@@ -69,7 +69,7 @@ function problemIn(value: unknown, path: string, converts: boolean, deepest: num
   const problem = problemOf(value, walk)
   if (problem === undefined) return undefined
   const place = path + walk.way.toReversed().join('')
-  return (problem === nestsDeeper ? cut(place, 80) : place) + problem
+  return cut(place, problem === nestsDeeper ? 80 : 400) + problem
 }
 
 /** What is wrong, without its place. */

@@ -4,8 +4,11 @@
  *
  * Owns: finding such names and saying what may have been meant. Does not own: which names exist (the code that reads
  * the options), which error it becomes.
+ * Holds: names come from outside, too. What a wrong one costs is bounded whatever its length, and so is what is said of it:
+ * the beginning of a name, and the first of many problems.
  */
 import { ReeveError, type ErrorCode } from './errors.ts'
+import { cut, visible } from './visible.ts'
 
 /**
  * A table with the names of all options of `T`: a table of checks is one, too. The compiler refuses one in which a name
@@ -24,16 +27,34 @@ export function unknownNames(
   meant: Readonly<Record<string, string>> = {},
 ): string[] {
   if (!hasNames(given)) return [unexpected(given, where, 'an object')]
-  const problems: string[] = []
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(known, name)) continue
+  const strange = Object.keys(given).filter((name) => !Object.hasOwn(known, name))
+  return firstProblems(strange, (name) => {
     const instead = Object.hasOwn(meant, name)
       ? `: did you mean "${meant[name]!}"?`
       : meantInstead(name, Object.keys(known), 'it has')
-    problems.push(`${where} has no option "${name}"${instead}`)
+    return [`${where} has no option "${shownName(name)}"${instead}`]
+  })
+}
+
+/** How many problems of one kind are told. */
+const mostProblems = 20
+
+/** The problems of many things: the first few, and that there may be more. No more of the things are looked at. */
+export function firstProblems<T>(all: readonly T[], problemsOf: (each: T, i: number) => readonly string[]): string[] {
+  const problems: string[] = []
+  for (const [i, each] of all.entries()) {
+    const found = problemsOf(each, i)
+    if (problems.length + found.length > mostProblems) return [...problems, `and there may be more`]
+    problems.push(...found)
   }
   return problems
 }
+
+/** How much of a name is said, in characters. */
+const longestShown = 80
+
+/** A name from outside, as it stands in a sentence. */
+export const shownName = (name: string): string => visible(cut(name, longestShown))
 
 /** True for what options can stand in. */
 export const hasNames = (given: unknown): given is object =>
@@ -49,9 +70,12 @@ export function mustBeOptions(given: unknown, maker: string, code: ErrorCode): v
 export const unexpected = (given: unknown, where: string, expected: string): string =>
   `${where} is ${given === undefined ? 'missing' : described(given)}, expected ${expected}`
 
+/** How much of a text is said that was given by mistake, and of the names that could have been given, in characters. */
+const [longestText, longestList] = [400, 4_000]
+
 /** Anything that was given by mistake, in a few words. */
 export function described(given: unknown): string {
-  if (typeof given === 'string') return `the text ${JSON.stringify(given)}`
+  if (typeof given === 'string') return `the text ${JSON.stringify(cut(given, longestText))}`
   if (typeof given === 'function') return 'a function'
   if (Array.isArray(given)) return 'a list'
   if (typeof given !== 'object' || given === null) return String(given)
@@ -71,27 +95,36 @@ export function meantInstead(name: string, names: readonly string[], thereAre: s
     ? `: did you mean "${meant}"?`
     : names.length === 0
       ? ''
-      : `; ${thereAre} ${names.join(', ')}`
+      : `; ${thereAre} ${cut(names.slice(0, mostCompared).join(', '), longestList)}`
 }
 
 /** The error for a worker name that is not among these. */
 export function stranger(name: unknown, workers: Iterable<string>): string {
   if (typeof name !== 'string') return `${described(name)}, expected the name of a worker`
-  return `"${name}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
+  return `"${shownName(name)}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
 }
+
+/** Names that are longer are no slip of one another, and of more of them the first are compared. */
+const [longestCompared, mostCompared] = [100, 1_000]
 
 /**
  * The name that is a slip of the keyboard or two away; short names have room for one, long ones for three: some write
- * as they hear.
+ * as they hear. Names of very different lengths, and very long ones, are not compared.
  */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const far = name.length > 7 ? 3 : name.length > 4 ? 2 : 1
-  const [best] = names.map((each) => ({ each, slips: slipsBetween(name, each) })).sort((a, b) => a.slips - b.slips)
-  return best === undefined || best.slips > far ? undefined : best.each
+  if (name.length > longestCompared) return undefined
+  let best: { readonly each: string; readonly slips: number } | undefined
+  for (const each of names.slice(0, mostCompared)) {
+    if (Math.abs(each.length - name.length) > far) continue
+    const slips = slipsBetween(name, each, far)
+    if (slips <= far && (best === undefined || slips < best.slips)) best = { each, slips }
+  }
+  return best?.each
 }
 
-/** How many letters must be added, left out, replaced or swapped with their neighbour. */
-function slipsBetween(one: string, other: string): number {
+/** How many letters must be added, left out, replaced or swapped with their neighbour; Infinity for more than `most`. */
+function slipsBetween(one: string, other: string, most: number): number {
   let last: number[] = []
   let row = Array.from({ length: other.length + 1 }, (_, i) => i)
   for (let i = 1; i <= one.length; i++) {
@@ -101,6 +134,7 @@ function slipsBetween(one: string, other: string): number {
       const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
       next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + same, swapped ? last[j - 2]! + 1 : Infinity))
     }
+    if (Math.min(...next, ...row) > most) return Infinity
     last = row
     row = next
   }

@@ -47,10 +47,16 @@ const prose: ReadonlySet<string> = new Set('…™')
 
 const short: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
-/** Characters as JSON writes them. */
-const escape = (text: string): string =>
-  short[text] ??
-  Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
+/** Characters as JSON writes them. A text may hold hundreds of thousands of them: each is written once. */
+const escape = (text: string): string => {
+  let written = ''
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    written += escapes[code] ??= short[text[i]!] ?? `\\u${code.toString(16).padStart(4, '0')}`
+  }
+  return written
+}
+const escapes: string[] = []
 
 const formOfAscii = (char: string): boolean => !prose.has(char) && /^[\x21-\x7e]+$/.test(char.normalize('NFKC'))
 

@@ -64,6 +64,7 @@ import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registeredAgents, type RegisteredAgent } from './registered-agents.ts'
+import { rememberEngine } from './installation-values.ts'
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOptions } from './start.ts'
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
@@ -297,6 +298,7 @@ class EngineRuntime implements Runtime {
   constructor(parts: RuntimeParts) {
     const { engine, registry, clock, trust: presets, hooks } = parts
     this.#parts = parts
+    rememberEngine(this, engine)
     this.#named = { hooks, find: (name) => registry.named(name) }
     this.versions = runtimeVersions({
       versions: () => this.#versions,

@@ -92,8 +92,10 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'replay.diverged': 409,
   'request.failed': 500,
   'request.forbidden': 403,
+  'request.headers-too-large': 431,
   'request.not-authenticated': 401,
   'request.not-json': 415,
+  'request.timed-out': 408,
   'request.too-many': 429,
   'request.unknown-path': 404,
   'request.wrong-method': 405,
@@ -164,10 +166,11 @@ export function shownError(thrown: unknown): ShownError {
 }
 
 /** The response for anything that was thrown. */
-export function errorResponse(thrown: unknown): Response {
-  const { status, ...error } = shownError(thrown)
-  return Response.json({ error } satisfies ErrorBody, { status, headers: errorHeaders(status) })
-}
+export const errorResponse = (thrown: unknown): Response => responseOf(shownError(thrown))
+
+/** The response for an error as it may be shown. */
+export const responseOf = ({ status, ...error }: ShownError): Response =>
+  Response.json({ error } satisfies ErrorBody, { status, headers: errorHeaders(status) })
 
 /** The headers that belong to the status of an error. */
 export const errorHeaders = (status: number): Record<string, string> =>
@@ -175,7 +178,9 @@ export const errorHeaders = (status: number): Record<string, string> =>
     ? { 'Retry-After': retryAfter }
     : status === 401
       ? { 'WWW-Authenticate': 'Bearer realm="reeve"' }
-      : {}
+      : status === 408
+        ? { Connection: 'close' }
+        : {}
 
 const told = ({ code, message, hint, retryable }: ReeveError): ErrorBody['error'] => ({
   code,

@@ -6,17 +6,20 @@ export type { ShownError } from './error-status.ts'
 export { oidc, type KeySet, type OidcOptions, type TokenClaims } from './access/oidc.ts'
 export type { AccessOptions, RequestLimits } from './access/access.ts'
 export type { Auth, BearerTokens, VerifyRequest } from './access/authentication.ts'
+export type { Denial } from './access/denials.ts'
 export type { BrowserSessionOptions } from './access/session.ts'
 export type {
   AgentDocument,
   AnswerBody,
   ApprovalLink,
   AuditAnswer,
+  BrowserSessionView,
   Changes,
   ConversationPage,
   ConversationEntry,
   DecisionBody,
   Ended,
+  EndedSessions,
   ErrorBody,
   FeedMessage,
   JournalPage,

@@ -8,6 +8,7 @@ import type { Run, Runtime } from '../runtime/index.ts'
 import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
+import type { RequestBody } from './access/request-body.ts'
 import { runOf } from './access/tenant-runtime.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal, Role } from './wire.ts'
@@ -26,6 +27,8 @@ export interface RequestContext {
   /** Absent: an open route, and nobody has asked who calls it. */
   readonly via?: Me['via']
   readonly request: Request
+  /** What was sent with it: for a handler whose route has no schema of it. */
+  readonly body: RequestBody
   /** Aborts when the caller is gone, or the server closes. */
   readonly signal: AbortSignal
   /** The OpenAPI document of the server. */

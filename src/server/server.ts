@@ -14,6 +14,7 @@ import {
   present,
   ReeveError,
   refuseProblems,
+  systemClock,
   type Json,
   type JsonObject,
 } from '../core/index.ts'
@@ -27,10 +28,11 @@ import {
   unchecked,
   type Checks,
 } from '../core/index.ts'
-import type { Runtime } from '../runtime/index.ts'
-import { accessChecks, createAccess, type Access, type AccessOptions, type AccessRule } from './access/access.ts'
+import { installationValues, type Runtime } from '../runtime/index.ts'
+import { accessChecks, createAccess, type AccessOptions, type AccessRule } from './access/access.ts'
+import type { RequestBody } from './access/request-body.ts'
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
-import { errorHeaders, errorResponse, shownError, type ShownError } from './error-status.ts'
+import { errorHeaders, errorResponse, responseOf, shownError, type ShownError } from './error-status.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
@@ -109,27 +111,27 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     if (status >= 500 && !ReeveError.is(error, 'engine.closed')) onError(error, request)
   }
   /** What a protocol may tell the caller. */
-  const shownOf = (thrown: unknown, request: Request): ShownError => {
+  const shownOf = (thrown: unknown, request: Request, route: string, peer: string | undefined): ShownError => {
     const cause = causeOf(thrown, request)
     const error = shownError(cause)
     report(cause, error.status, request)
+    access.denied(request, error, route, peer)
     return error
   }
-  const failed = (thrown: unknown, request: Request): Response => {
-    const error = causeOf(thrown, request)
-    const response = errorResponse(error)
-    report(error, response.status, request)
-    return response
-  }
+  const failed = (thrown: unknown, request: Request, route: string, peer: string | undefined): Response =>
+    responseOf(shownOf(thrown, request, route, peer))
   let made: JsonObject | undefined
   const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
-  const access = createAccess(options)
+  const access = createAccess(options, systemClock, installationValues(runtime, 'reg_browser-sessions'))
   const files = options.assets === undefined ? undefined : staticFiles(options.assets)
+  /** The path as the table has it: some hold a secret, as that of a link. */
+  const known = routes.map(({ path }) => ({ path: base + path, form: formOf(base + path) }))
+  const routeOf = (path: string): string => known.find(({ form }) => form.test(path))?.path ?? path
   const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
   for (const route of routes) {
     app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
       const { peer } = env
-      const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
+      const { principal, leave, ended, body, ...known } = await access.enter(req.raw, ruleOf(route), peer)
       const context: RequestContext = {
         runtime: runtimeOf(runtime, principal),
         live,
@@ -137,6 +139,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         eventLoop,
         principal,
         request: req.raw,
+        body,
         signal: whileReading(req.raw, ended),
         document,
         heartbeatMs,
@@ -147,7 +150,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       try {
         const path: Readonly<Record<string, string>> = req.param()
         await mustBeOwn(runtime, principal, path)
-        const input = await inputOf(route, req.raw, path, access)
+        const input = await inputOf(route, req.raw, path, body)
         const answer = await route.handle(context, input)
         const response = answer instanceof Response ? answer : Response.json(answer)
         return route.answer === 'stream' ? untilRead(response, leave) : response
@@ -163,20 +166,21 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   }
   const speak = async (protocol: Protocol, request: Request, peer: string | undefined): Promise<Response> => {
     let leave: (() => void) | undefined
+    const [route = ''] = protocol.paths
     try {
       const isOpen = protocol.open?.includes(new URL(request.url).pathname) === true
       const entrance = await access.enter(request, { role: isOpen ? 'open' : 'viewer', isStream: true }, peer)
       leave = entrance.leave
       const signal = whileReading(request, entrance.ended)
       const own = runtimeOf(runtime, entrance.principal)
-      const body = (): Promise<Json | undefined> => access.body(request)
-      const shown = (thrown: unknown): ShownError => shownOf(thrown, request)
+      const body = (): Promise<Json | undefined> => entrance.body.json()
+      const shown = (thrown: unknown): ShownError => shownOf(thrown, request, route, peer)
       const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, shown }
       const context = protocolContext(runtime, entrance.principal, given)
       return untilRead(await protocol.handle(request, context), leave)
     } catch (thrown) {
       leave?.()
-      const error = shownOf(thrown, request)
+      const error = shownOf(thrown, request, route, peer)
       const response = protocol.refuse(error, request)
       for (const [name, value] of Object.entries(errorHeaders(error.status))) response.headers.set(name, value)
       return response
@@ -188,7 +192,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     const file = req.path.startsWith(`${base}/`) ? undefined : await files?.(req.raw)
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
-  app.onError((thrown, { req }) => failed(thrown, req.raw))
+  app.onError((thrown, { req, env }) => failed(thrown, req.raw, routeOf(req.path), env.peer))
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
       const path = getPath(request)
@@ -197,7 +201,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       if (closed.signal.aborted) throw serverClosed()
       return await app.fetch(request, { peer })
     } catch (thrown) {
-      return failed(thrown, request)
+      return failed(thrown, request, routeOf(getPath(request)), peer)
     }
   }
   return {
@@ -216,6 +220,10 @@ const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the serv
 
 /** The path as the router writes it. */
 const patternOf = (base: string, path: string): string => base + path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+/** The paths that a path of the table stands for, and all below them. */
+const formOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', String.raw`\.`).replaceAll(/\{\w+\}/g, '[^/]+')}(?:$|/)`)
 
 function wrongMethod(method: string, path: string, allow: readonly string[]): Response {
   const response = errorResponse(
@@ -293,10 +301,10 @@ async function inputOf(
   route: Route,
   request: Request,
   path: Readonly<Record<string, string>>,
-  access: Access,
+  sent: RequestBody,
 ): Promise<RouteInput<string, unknown, unknown>> {
   const query = queryOf(new URL(request.url).searchParams, route.query)
-  const body = route.body === undefined ? undefined : await bodyOf(request, route.body, access)
+  const body = route.body === undefined ? undefined : await bodyOf(sent, route.body)
   return { path, query, body }
 }
 
@@ -334,8 +342,8 @@ const fromText = (value: string, type: Json | undefined): Json => {
   return type === 'boolean' && (value === 'true' || value === 'false') ? value === 'true' : value
 }
 
-async function bodyOf(request: Request, schema: WireSchema<unknown>, access: Access): Promise<Json> {
-  const value = (await access.body(request)) ?? {}
+async function bodyOf(sent: RequestBody, schema: WireSchema<unknown>): Promise<Json> {
+  const value = (await sent.json()) ?? {}
   const problem = wireProblem(value, schema)
   if (problem !== undefined) throw invalid('the body', problem)
   return value

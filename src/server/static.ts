@@ -27,6 +27,10 @@ const types: Readonly<Record<string, string>> = {
 /** Answers a request for a file or a page; undefined: it is for neither. */
 type StaticFiles = (request: Request) => Promise<Response | undefined>
 
+/** Where the studio has files, and no page: what is not there is not answered by a page, which a cache could keep as one. */
+const isFilePath = (pathname: string): boolean =>
+  pathname.startsWith('/assets/') || (/^\/[^/]+$/.test(pathname) && Object.hasOwn(types, extname(pathname)))
+
 /** The files of a folder with an `index.html`. Throws `config.invalid` if there is none. */
 export function staticFiles(folder: string): StaticFiles {
   if (!existsSync(join(folder, 'index.html')))
@@ -44,7 +48,7 @@ export function staticFiles(folder: string): StaticFiles {
   return async (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
     const { pathname } = new URL(request.url)
-    const wantsPage = (request.headers.get('Accept') ?? '').includes('text/html')
+    const wantsPage = (request.headers.get('Accept') ?? '').includes('text/html') && !isFilePath(pathname)
     const path = files.has(pathname) ? pathname : wantsPage || pathname === '/' ? '/index.html' : undefined
     const file = path === undefined ? undefined : files.get(path)
     if (path === undefined || file === undefined) return undefined

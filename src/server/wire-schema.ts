@@ -4,7 +4,7 @@
  * Owns: the builders, and the sentence about a value that does not fit. A schema of an object names exactly the members
  * of its type, or the compiler refuses it. Does not own: the check itself (edge/json-schema.ts), the types (wire.ts).
  */
-import { isObject, meantInstead, present, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, meantInstead, present, shownName, type Json, type JsonObject } from '../core/index.ts'
 import { schemaProblem } from '../edge/index.ts'
 
 declare const typed: unique symbol
@@ -108,8 +108,8 @@ export function wireProblem(value: Json | undefined, { schema }: WireSchema<unkn
     const strange = Object.keys(value).find((key) => !known.includes(key))
     if (strange !== undefined)
       return known.length === 0
-        ? `unknown member ${JSON.stringify(strange)}: nothing is expected`
-        : `unknown member ${JSON.stringify(strange)}${meantInstead(strange, known, 'known:')}`
+        ? `unknown member "${shownName(strange)}": nothing is expected`
+        : `unknown member "${shownName(strange)}"${meantInstead(strange, known, 'known:')}`
   }
   return schemaProblem(value, schema, schema)
 }

@@ -54,6 +54,29 @@ export interface Me extends Principal {
   readonly version: string
 }
 
+/** A browser that is signed in: `GET /api/browser-sessions`. Times are milliseconds since 1970. */
+export interface BrowserSessionView {
+  readonly id: string
+  /** Whose it is. */
+  readonly name: string
+  readonly tenant?: string
+  readonly begun: number
+  /** The last request, to a tenth of the time after which an unused session ends. */
+  readonly seen: number
+  /** The end, if it is used until then. */
+  readonly until: number
+  /** Where it was begun from. */
+  readonly address?: string
+  readonly userAgent?: string
+  /** The browser that asks. */
+  readonly isCurrent: boolean
+}
+
+/** The answer of `DELETE /api/browser-sessions`: how many were ended. */
+export interface EndedSessions {
+  readonly ended: number
+}
+
 /** The body of `POST /api/session`. */
 export interface SessionBody {
   /** Absent: the bearer token of the request itself. */

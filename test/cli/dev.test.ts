@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type ReeveClient } from '../../src/client/index.ts'
@@ -92,7 +92,9 @@ test('a change restarts it at the same address; a run that waits goes on with th
 
 test('Ctrl-C parks what waits; a process whose parent was killed ends by itself', async () => {
   const process = begin('--token-file', '.token')
-  const { client } = await clientOf(1)
+  const [at] = await saying(/studio http:\S+\n/)
+  const token = (await readFile(join(folder, '.token'), 'utf8')).trim()
+  const client = createClient({ baseUrl: at!.replace('studio', '').trim(), token })
   await client.runs.start('asker', 'go', { runId: 'kept' })
   process.kill('SIGKILL')
   await saying(/its runs are parked\.\n/)

@@ -400,7 +400,8 @@ describe('the files of the studio', () => {
       '/nothing.js',
     ])
       expect((await get(path))[0]).toBe(404)
-    expect((await get('/api/nothing', 'text/html'))[0]).toBe(404)
+    for (const path of ['/api/nothing', '/nothing.js', '/style.css', '/assets/other.js', '/assets/nothing'])
+      expect((await get(path, 'text/html'))[0], path).toBe(404)
     expect(await raw(all, '/../secret.txt', { headers: { host: '127.0.0.1' } })).toBe(404)
   })
 })

@@ -1,10 +1,14 @@
 /** Who makes a request, and which requests are looked at: the parts, without a server. */
 import { describe, expect, test } from 'vitest'
-import { createAccess, type AccessOptions } from '../../src/server/access/access.ts'
+import { createAccess, type Access, type AccessOptions } from '../../src/server/access/access.ts'
+import type { BearerTokens } from '../../src/server/access/authentication.ts'
 import { allows, asPrincipal, principalProblems } from '../../src/server/access/principal.ts'
 import { RateLimit } from '../../src/server/access/rate-limit.ts'
-import { jsonBody } from '../../src/server/access/request-body.ts'
-import type { Role } from '../../src/server/wire.ts'
+import { RequestBodies, type BodyLimits } from '../../src/server/access/request-body.ts'
+import type { Denial } from '../../src/server/access/denials.ts'
+import type { Values } from '../../src/server/access/session-table.ts'
+import type { Json } from '../../src/core/index.ts'
+import type { Principal, Role } from '../../src/server/wire.ts'
 import { manualClock } from '../../src/testing/index.ts'
 
 const token = 'a-token-that-is-long-enough'
@@ -17,6 +21,19 @@ const auth = {
 } as const
 const at = (path: string, init: RequestInit = {}): Request => new Request(`http://127.0.0.1:4040${path}`, init)
 const bearer = (secret: string): RequestInit => ({ headers: { authorization: `Bearer ${secret}` } })
+const unauthenticated = 'request.not-authenticated'
+/** Values as those of a store that several processes share. */
+function shared(): Values & { readonly text: () => string } {
+  const all = new Map<string, Json>()
+  return {
+    get: (key) => Promise.resolve(structuredClone(all.get(key) ?? null)),
+    update(key, change) {
+      all.set(key, structuredClone(change(structuredClone(all.get(key) ?? null))))
+      return Promise.resolve(all.get(key)!)
+    },
+    text: () => JSON.stringify([...all]),
+  }
+}
 const codeOf = async (doing: () => unknown): Promise<string> => {
   try {
     await doing()
@@ -123,10 +140,52 @@ describe('authentication', () => {
       codeOf(() => access.enter(at('/', bearer(secret)), rule, peer))
     for (let i = 0; i < 20; i++) expect(await ask(`guess ${i}`, '10.0.0.1')).toBe('request.not-authenticated')
     expect(await ask('one more', '10.0.0.1')).toBe('request.too-many')
-    expect(await ask(token, '10.0.0.1')).toBe('request.too-many')
-    expect(await ask(token, '10.0.0.2')).toBe('let in')
+    expect(await ask('one more', '10.0.0.2')).toBe('request.not-authenticated')
     clock.advance(1_000)
-    expect(await ask(token, '10.0.0.1')).toBe('let in')
+    expect(await ask('and one more', '10.0.0.1')).toBe('request.not-authenticated')
+    expect(await ask('and one more', '10.0.0.1')).toBe('request.too-many')
+  })
+
+  test('a valid token is locked out by no wrong ones of its address', async () => {
+    const access = createAccess({ auth }, manualClock())
+    const ask = (secret: string): Promise<string> =>
+      codeOf(() => access.enter(at('/', bearer(secret)), rule, '10.0.0.1'))
+    for (let i = 0; i < 40; i++) await ask(`guess ${i}`)
+    expect(await ask('one more')).toBe('request.too-many')
+    for (let i = 0; i < 40; i++) expect(await ask(token)).toBe('let in')
+    const signed = await access.beginSession(at('/api/session', { method: 'POST' }), token, '10.0.0.1')
+    const cookie = signed.cookie.split(';')[0]!
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie } }), rule, '10.0.0.1'))).toBe('let in')
+    expect(await ask('one more')).toBe('request.too-many')
+  })
+
+  test('of a function that may be guessed, a credential that was right before is let in, and a new one waits', async () => {
+    const clock = manualClock()
+    const asked: string[] = []
+    const right = new Set(['Basic ann', 'Basic bob'])
+    const access = createAccess(
+      {
+        auth(request) {
+          const given = request.headers.get('authorization') ?? ''
+          asked.push(given)
+          return right.has(given) ? { name: 'ann', roles: ['viewer'] } : undefined
+        },
+      },
+      clock,
+    )
+    const ask = (authorization: string): Promise<string> =>
+      codeOf(() => access.enter(at('/', { headers: { authorization } }), rule, '10.0.0.1'))
+    expect(await ask('Basic ann')).toBe('let in')
+    // those that come at once are as many guesses
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => ask(`Basic ${i}`)))
+    expect(answers.filter((code) => code === 'request.not-authenticated')).toHaveLength(20)
+    expect(asked).toHaveLength(21)
+    expect(await ask('Basic bob')).toBe('request.too-many')
+    expect(await ask('Basic ann')).toBe('let in')
+    right.delete('Basic ann')
+    expect(await ask('Basic ann')).toBe('request.too-many')
+    clock.advance(1_000)
+    expect(await ask('Basic bob')).toBe('let in')
   })
 
   test('a route of another role is refused, and one that tenants share', async () => {
@@ -256,51 +315,189 @@ describe('a browser', () => {
   })
   test('a changed, ended, expired or foreign cookie lets nobody in', async () => {
     const clock = manualClock()
-    const { access, cookie } = await begin({ auth, clock })
+    const { access, cookie } = await begin({ auth, clock, session: { idleMs: 24 * 3_600_000 } })
     const enter = (given: string, by = access) => codeOf(() => by.enter(at('/', { headers: { cookie: given } }), rule))
     expect(await enter(cookie)).toBe('let in')
     const [name, value = ''] = cookie.split('=')
-    const [body = '', signature = ''] = value.split('.')
-    const forged = Buffer.from(
-      JSON.stringify({
-        ...JSON.parse(Buffer.from(body, 'base64url').toString()),
-        principal: { name: 'eve', roles: ['admin'] },
-      }),
-    ).toString('base64url')
+    const flipped = (place: number): string =>
+      value.slice(0, place) + (value[place] === 'A' ? 'B' : 'A') + value.slice(place + 1)
     for (const wrong of [
-      `${forged}.${signature}`,
-      `${body}.`,
-      body,
-      `${body}.${signature.slice(1)}`,
-      `${body}.${signature}.x`,
+      ...[0, 20, 40, value.length - 10, value.length - 1].map(flipped),
+      `${value}=`,
+      `${value}A`,
+      value.slice(1),
+      value.slice(0, -1),
+      `${value}.${value}`,
+      'x',
       '',
     ])
-      expect(await enter(`${name}=${wrong}`)).toBe('request.not-authenticated')
+      expect(await enter(`${name}=${wrong}`), wrong).toBe('request.not-authenticated')
     expect(await enter(cookie, createAccess({ auth }, clock))).toBe('request.not-authenticated')
     clock.advance(12 * 3_600_000)
     expect(await enter(cookie)).toBe('request.not-authenticated')
     const again = await access.beginSession(at('/api/session', { method: 'POST' }), token)
     const second = cookieOf(again.cookie)
     expect(await enter(second)).toBe('let in')
-    expect(access.endSession(at('/', { headers: { cookie: second } }))).toContain('Max-Age=0')
+    expect(await access.leaveSession(at('/', { headers: { cookie: second } }))).toContain('Max-Age=0')
     expect(await enter(second)).toBe('request.not-authenticated')
   })
-  test('stays signed in over a restart with the same secret', async () => {
-    const session = { secret: 'the same secret in every server, long' }
-    const { cookie } = await begin({ auth, session })
-    const restarted = createAccess({ auth, session })
-    expect(await restarted.enter(at('/', { headers: { cookie } }), rule)).toMatchObject({ principal: { name: 'Ann' } })
+
+  test('is found beside cookies of the same name that other servers of the host have set', async () => {
+    const { access, cookie } = await begin({ auth })
+    const [name] = cookie.split('=')
+    const foreign = cookieOf((await begin({ auth })).header)
+    for (const all of [`${name}=bad; ${cookie}`, `${cookie}; ${name}=bad`, `${foreign}; ${name}=; x=y; ${cookie}`])
+      expect(await codeOf(() => access.enter(at('/', { headers: { cookie: all } }), rule)), all).toBe('let in')
+    await access.leaveSession(at('/', { headers: { cookie: `${name}=bad; ${cookie}` } }))
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie } }), rule))).toBe('request.not-authenticated')
+  })
+
+  const secret = 'the same secret in every server, long'
+
+  test('stays signed in over a restart with the same secret, as who they are by then', async () => {
+    const values = shared()
+    const before = createAccess({ auth, session: { secret } }, undefined, values)
+    const { cookie } = await before.beginSession(at('/api/session', { method: 'POST' }), token)
+    const headers = { cookie: cookieOf(cookie) }
+    const restarted = (tokens: BearerTokens['tokens']): Promise<unknown> =>
+      createAccess({ auth: { tokens }, session: { secret } }, undefined, values)
+        .enter(at('/api/runs', { headers }), rule)
+        .then(
+          ({ principal }) => principal,
+          (thrown: { readonly code?: string }) => thrown.code,
+        )
+    expect(await restarted(auth.tokens)).toEqual({ name: 'Ann', roles: ['approver'] })
+    expect(await restarted({ [token]: { name: 'Ann', roles: ['viewer'] } })).toEqual({ name: 'Ann', roles: ['viewer'] })
+    expect(await restarted({ [token]: { name: 'Ann', roles: ['admin'], tenant: 'acme' } })).toBe(unauthenticated)
+    expect(await restarted({ [token]: { name: 'bob', roles: ['admin'] } })).toBe(unauthenticated)
+    expect(await restarted({ [other]: { name: 'Ann', roles: ['approver'] } })).toBe(unauthenticated)
+  })
+
+  test('is asked about at every request: what its function says now counts, for a stream that is open, too', async () => {
+    const clock = manualClock()
+    let says: unknown = { name: 'bob', roles: ['admin'] }
+    const verify = (): never => {
+      if (says instanceof Error) throw says
+      return says as never
+    }
+    const access = createAccess({ auth: verify }, clock)
+    const { cookie } = await access.beginSession(at('/api/session', { method: 'POST' }), token)
+    const headers = { cookie: cookieOf(cookie) }
+    const enter = (isStream = false) => access.enter(at('/', { headers }), { role: 'viewer', isStream }, '10.0.0.1')
+    const reading = await enter(true)
+    const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+    clock.advance(30_000)
+    await settled()
+    // that nobody can say it now ends no stream, and lets nobody in
+    says = new Error('away')
+    clock.advance(30_000)
+    await settled()
+    expect(reading.ended?.aborted).toBe(false)
+    expect(await codeOf(() => enter())).toBe('hook.failed')
+    says = { name: 'bob', roles: ['viewer'] }
+    expect((await enter()).principal.roles).toEqual(['viewer'])
+    clock.advance(30_000)
+    await settled()
+    expect(reading.ended?.aborted).toBe(false)
+    says = undefined
+    expect(await codeOf(() => enter())).toBe(unauthenticated)
+    clock.advance(30_000)
+    await settled()
+    expect(reading.ended?.aborted).toBe(true)
+  })
+
+  test('signs out everywhere: in other processes, after a restart, and the streams that it reads here', async () => {
+    const values = shared()
+    const [one, two] = [1, 2].map(() => createAccess({ auth, session: { secret } }, undefined, values)) as [
+      Access,
+      Access,
+    ]
+    const { cookie } = await one.beginSession(at('/api/session', { method: 'POST' }), token)
+    const headers = { cookie: cookieOf(cookie) }
+    const reading = await one.enter(at('/', { headers }), { role: 'viewer', isStream: true })
+    expect(await codeOf(() => two.enter(at('/', { headers }), rule))).toBe('let in')
+    await one.leaveSession(at('/', { headers }))
+    expect(reading.ended?.aborted).toBe(true)
+    for (const each of [one, two, createAccess({ auth, session: { secret } }, undefined, values)])
+      expect(await codeOf(() => each.enter(at('/', { headers }), rule))).toBe(unauthenticated)
+  })
+
+  test('ends after a while without a request, and not while it is used', async () => {
+    const clock = manualClock()
+    const { access, cookie } = await begin({ auth, clock, session: { idleMs: 60_000 } })
+    const enter = () => codeOf(() => access.enter(at('/', { headers: { cookie } }), rule))
+    for (let i = 0; i < 5; i++) {
+      clock.advance(50_000)
+      expect(await enter()).toBe('let in')
+    }
+    clock.advance(60_000)
+    expect(await enter()).toBe(unauthenticated)
+  })
+
+  test('is listed and ended: by its principal, and by an admin of theirs', async () => {
+    const access = createAccess({
+      auth: {
+        tokens: {
+          [token]: { name: 'Ann', roles: ['viewer'] },
+          [other]: { name: 'Ann', roles: ['viewer'], tenant: 'acme' },
+        },
+      },
+    })
+    const begun = async (secret: string, agent: string) => {
+      const request = at('/api/session', { method: 'POST', headers: { 'user-agent': agent } })
+      return cookieOf((await access.beginSession(request, secret, '10.0.0.7')).cookie)
+    }
+    const [first, second] = [await begun(token, 'one'), await begun(token, 'two')]
+    await begun(other, 'three')
+    const ann = { name: 'Ann', roles: ['viewer'] } as const
+    const seenBy = async (principal: Principal) =>
+      (await access.sessions(at('/', { headers: { cookie: first } }), principal))
+        .map((each) => each.userAgent)
+        .toSorted()
+    expect(await seenBy(ann)).toEqual(['one', 'two'])
+    expect(await seenBy({ ...ann, tenant: 'acme' })).toEqual(['three'])
+    expect(await seenBy({ name: 'bob', roles: ['viewer'] })).toEqual([])
+    expect(await seenBy({ name: 'root', roles: ['admin'] })).toEqual(['one', 'three', 'two'])
+    expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'acme' })).toEqual(['three'])
+    expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'globex' })).toEqual([])
+    const rows = await access.sessions(at('/', { headers: { cookie: first } }), ann)
+    expect(rows.find(({ userAgent }) => userAgent === 'one')).toMatchObject({ isCurrent: true, address: '10.0.0.7' })
+    expect(JSON.stringify(rows)).not.toContain(token)
+    const id = rows.find(({ userAgent }) => userAgent === 'two')!.id
+    expect(await access.endSessions({ ...ann, tenant: 'acme' }, { id })).toBe(0)
+    expect(await access.endSessions({ name: 'eve', roles: ['viewer'] }, { id })).toBe(0)
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie: second } }), rule))).toBe('let in')
+    expect(await access.endSessions(ann, { id })).toBe(1)
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie: second } }), rule))).toBe(unauthenticated)
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie: first } }), rule))).toBe('let in')
+    expect(await access.endSessions({ name: 'root', roles: ['admin'] }, { name: 'Ann' })).toBe(2)
+    expect(await codeOf(() => access.enter(at('/', { headers: { cookie: first } }), rule))).toBe(unauthenticated)
+  })
+
+  test('of one principal so many are signed in, and the store has no credential', async () => {
+    const values = shared()
+    const access = createAccess({ auth }, undefined, values)
+    for (let i = 0; i < 60; i++) await access.beginSession(at('/api/session', { method: 'POST' }), token)
+    expect(await access.sessions(at('/'), { name: 'Ann', roles: ['approver'] })).toHaveLength(50)
+    expect(values.text()).toContain('Ann')
+    expect(values.text()).not.toContain(token)
   })
   test('a wrong token gives no cookie, and guesses are counted', async () => {
     const access = createAccess({ auth }, manualClock())
     const sign = (secret: string) =>
       codeOf(() => access.beginSession(at('/api/session', { method: 'POST' }), secret, '10.0.0.9'))
     for (let i = 0; i < 20; i++) expect(await sign(`wrong\r\nX-Evil: ${i}`)).toBe('request.not-authenticated')
-    expect(await sign(token)).toBe('request.too-many')
+    expect(await sign('one more')).toBe('request.too-many')
+    expect(await sign(token)).toBe('let in')
   })
 })
 
 describe('limits', () => {
+  const read = (request: Request, limits: Partial<BodyLimits> = {}) =>
+    new RequestBodies({ bytes: 1_000, depth: 10, allBytes: 100_000, idleMs: 10_000, ...limits }, manualClock())
+      .of(request, 'ann')
+      .json()
+
   test('a caller asks so often, and again after a while; memory is bounded', async () => {
     const clock = manualClock()
     const limit = new RateLimit(2, 3, clock)
@@ -336,7 +533,7 @@ describe('limits', () => {
       headers: { 'content-type': 'application/json' },
       duplex: 'half',
     })
-    expect(await codeOf(() => jsonBody(request, { bytes: 10_000, depth: 10 }))).toBe('input.too-large')
+    expect(await codeOf(() => read(request, { bytes: 10_000 }))).toBe('input.too-large')
     expect(pulled).toBeLessThan(15)
   })
   test.each([
@@ -348,6 +545,105 @@ describe('limits', () => {
     ['is JSON', '{"a":[1]}', 'application/json; charset=utf-8', 'let in'],
   ])('a body that %s', async (_what, body, type, code) => {
     const request = at('/', { method: 'POST', body, headers: { 'content-type': type } })
-    expect(await codeOf(() => jsonBody(request, { bytes: 1_000, depth: 10 }))).toBe(code)
+    expect(await codeOf(() => read(request))).toBe(code)
+  })
+
+  /** A body of which so many bytes come, and then nothing more. */
+  const halfSent = (bytes: number): Request => {
+    let isSent = false
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (isSent) return new Promise<void>(() => {})
+        isSent = true
+        controller.enqueue(new Uint8Array(bytes).fill(32))
+        return undefined
+      },
+    })
+    return at('/', { method: 'POST', body, headers: { 'content-type': 'application/json' }, duplex: 'half' })
+  }
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  test('half-sent bodies are counted for each caller and in all, and given up when nothing comes', async () => {
+    const clock = manualClock()
+    const bodies = new RequestBodies({ bytes: 1_000, depth: 10, allBytes: 8_000, idleMs: 10_000 }, clock)
+    const send = (caller: string, bytes = 1_000): Promise<string> =>
+      codeOf(() => bodies.of(halfSent(bytes), caller).json())
+    const ofAnn = [send('ann'), send('ann')]
+    await settled()
+    // a quarter for one caller
+    expect(await send('ann', 10)).toBe('request.too-many')
+    const others = ['bob', 'eve', 'joe', 'kim', 'lee', 'may'].map((each) => send(each))
+    await settled()
+    expect(bodies.held).toBe(8_000)
+    expect(await send('sue', 10)).toBe('request.too-many')
+    clock.advance(9_999)
+    await settled()
+    expect(bodies.held).toBe(8_000)
+    clock.advance(1)
+    expect(new Set(await Promise.all([...ofAnn, ...others]))).toEqual(new Set(['request.timed-out']))
+    expect(bodies.held).toBe(0)
+    const whole = at('/', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } })
+    expect(await bodies.of(whole, 'ann').json()).toEqual({ a: 1 })
+    expect(bodies.held).toBe(0)
+  })
+
+  test('a caller without a credential sends no more than a token needs', async () => {
+    const access = createAccess({ auth, limits: { bodyBytes: 100_000 } })
+    const body = JSON.stringify({ token: 'a'.repeat(20_000) })
+    const sent = async (request: Request, role: 'open' | 'viewer') =>
+      (await access.enter(request, { role }, '10.0.0.1')).body.json()
+    const headers = { 'content-type': 'application/json' }
+    expect(await codeOf(() => sent(at('/', { method: 'POST', body, headers }), 'open'))).toBe('input.too-large')
+    const known = at('/', { method: 'POST', body, headers: { ...headers, ...bearer(token).headers } })
+    expect(await codeOf(() => sent(known, 'viewer'))).toBe('let in')
+  })
+
+  test.each([
+    ['9007199254740993', '.input.amount'],
+    ['1e400', '.input.amount'],
+    ['-9007199254740993', '.input.amount'],
+    ['0.1234567890123456789012345', 'let in'],
+    ['9007199254740992', 'let in'],
+    ['9007199254740991', 'let in'],
+  ])('a number that would become another one is refused with its place: %s', async (written, expected) => {
+    const body = `{"input":{"amount":${written}}}`
+    const request = at('/', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    const said = await read(request).then(
+      () => 'let in',
+      (thrown: { readonly message: string }) => thrown.message,
+    )
+    expect(said).toContain(expected)
+  })
+
+  test('requests that are denied are told: from where, by whom, for what; of a flood some', async () => {
+    const clock = manualClock()
+    const told: Denial[] = []
+    const access = createAccess({ auth, onDenied: (denial) => void told.push(denial) }, clock)
+    const refused = async (request: Request, role: Role, peer: string): Promise<void> => {
+      const thrown = await access.enter(request, { role }, peer).catch((error: { code: string }) => error)
+      const { code } = thrown as { readonly code: string }
+      access.denied(request, { code, status: code === 'request.forbidden' ? 403 : 401 }, '/api/runs/{run}', peer)
+    }
+    await refused(at('/api/runs/r1', bearer(token)), 'admin', '10.0.0.1')
+    expect(told).toEqual([
+      {
+        at: clock.now(),
+        status: 403,
+        code: 'request.forbidden',
+        method: 'GET',
+        route: '/api/runs/{run}',
+        address: '10.0.0.1',
+        principal: 'Ann',
+      },
+    ])
+    for (let i = 0; i < 60; i++)
+      await refused(at('/api/runs/r1', bearer('a-wrong-token-of-somebody')), 'viewer', '10.0.0.2')
+    expect(told).toHaveLength(21)
+    clock.advance(1_000)
+    await refused(at('/api/runs/r1'), 'viewer', '10.0.0.2')
+    expect(told.at(-1)).toMatchObject({ status: 401, omitted: 40, address: '10.0.0.2' })
+    expect(JSON.stringify(told)).not.toContain('a-wrong-token')
+    access.denied(at('/x'), { code: 'input.invalid', status: 400 }, '/x', '10.0.0.3')
+    expect(told).toHaveLength(22)
   })
 })

@@ -14,6 +14,8 @@ let issuer = ''
 let keys: Record<string, Keys> = {}
 let asked: string[] = []
 let answers = true
+let endless: string | undefined
+let sentBytes = 0
 
 beforeEach(async () => {
   keys = { one: await generateKeyPair('ES256', { extractable: true }) }
@@ -23,6 +25,14 @@ beforeEach(async () => {
     asked.push(request.url ?? '')
     const reply = (body: unknown): unknown =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    if (request.url === endless) {
+      response.write('{"x":"')
+      const more = (): void => {
+        while (!response.destroyed && response.write('a'.repeat(100_000))) sentBytes += 100_000
+      }
+      response.on('drain', more)
+      return more()
+    }
     if (!answers) return response.writeHead(503).end()
     if (request.url === '/.well-known/openid-configuration') return reply({ issuer, jwks_uri: `${issuer}/keys` })
     const all = Object.entries(keys).map(async ([kid, { publicKey }]) => ({
@@ -53,6 +63,11 @@ const signed = (payload: JWTPayload = claims(), kid = 'one', by: Keys = keys['on
   new SignJWT({ exp: Math.floor(Date.now() / 1_000) + 300, ...payload })
     .setProtectedHeader({ alg: 'ES256', kid })
     .sign(by.privateKey)
+
+const typed = (typ: string, more: JWTPayload = {}): Promise<string> =>
+  new SignJWT({ exp: Math.floor(Date.now() / 1_000) + 300, ...claims(more) })
+    .setProtectedHeader({ alg: 'ES256', kid: 'one', typ })
+    .sign(keys['one']!.privateKey)
 
 async function outcome(token: string, auth = oidc(settings())): Promise<unknown> {
   try {
@@ -115,7 +130,26 @@ describe('a token', () => {
       },
     ],
     ['that is no token', () => 'a.b.c'],
+    ['of a logout', () => typed('logout+jwt')],
+    ['of a logout, by its claims', () => typed('JWT', { events: {} })],
+    ['of another kind', () => typed('application/dpop+jwt')],
+    ['an ID token', () => typed('JWT', { nonce: 'n' })],
+    ['an ID token without a type', () => signed(claims({ at_hash: 'h' }))],
+    ['from tomorrow', () => signed(claims({ iat: Math.floor(Date.now() / 1_000) + 86_400 }))],
+    ['without a name', () => signed(claims({ sub: '' }))],
+    ['of a number', () => signed(claims({ sub: 5 as never }))],
+    ['of an object', () => signed(claims({ sub: { a: 1 } as never }))],
   ])('that is %s lets nobody in', async (_what, make) => expect(await outcome(await make())).toBe(unknown))
+
+  test('says which type it is of, where that is asked for', async () => {
+    for (const typ of ['at+jwt', 'application/AT+JWT', 'JWT'])
+      expect(await outcome(await typed(typ))).toMatchObject({ name: 'ann' })
+    expect(await outcome(await typed('at+jwt', { nonce: 'n' }))).toMatchObject({ name: 'ann' })
+    const strict = oidc(settings({ typ: ['at+jwt'] }))
+    expect(await outcome(await typed('at+jwt'), strict)).toMatchObject({ name: 'ann' })
+    expect(await outcome(await typed('JWT'), strict)).toBe(unknown)
+    expect(await outcome(await signed(), strict)).toBe(unknown)
+  })
 
   test('a clock may differ by 30 seconds', async () => {
     const exp = Math.floor(Date.now() / 1_000) - 20
@@ -165,6 +199,15 @@ describe('keys', () => {
     expect(await outcome(await signed(), direct)).toMatchObject({ name: 'ann' })
   })
 
+  test.each(['/.well-known/openid-configuration', '/keys'])('without end are read no further: %s', async (path) => {
+    endless = path
+    const before = sentBytes
+    expect(await outcome(await signed())).toBe('hook.failed')
+    expect(sentBytes - before).toBeLessThan(30_000_000)
+    endless = undefined
+    expect(await outcome(await signed())).toMatchObject({ name: 'ann' })
+  })
+
   test('may be given', async () => {
     const jwks = { keys: [{ ...(await exportJWK(keys['one']!.publicKey)), kid: 'one' }] }
     expect(await outcome(await signed(), oidc(settings({ jwks })))).toMatchObject({ name: 'ann' })
@@ -181,7 +224,12 @@ describe('claims', () => {
     expect(await outcome(await signed(), auth)).toBe(unknown)
   })
   test('of which code makes no roles let nobody in', async () => {
-    expect(await outcome(await signed(), oidc(settings({ roles: () => ['root' as never] })))).toBe('hook.failed')
+    const groups = (claim: unknown, roles: OidcOptions['roles']) =>
+      signed(claims({ groups: claim })).then((token) => outcome(token, oidc(settings({ roles }))))
+    expect(await groups('admin', ({ groups: all }) => all as never)).toBe(unknown)
+    expect(await groups({ length: 1, 0: 'admin' }, ({ groups: all }) => all as never)).toBe(unknown)
+    expect(await groups('admin', ({ groups: all }) => (all as string[]).filter(() => true) as never)).toBe(unknown)
+    expect(await groups(['root'], ({ groups: all }) => all as never)).toBe(unknown)
     expect(await outcome(await signed(), oidc(settings({ roles: () => [] })))).toBe('request.forbidden')
     expect(await outcome(await signed(), oidc(settings({ name: ({ email }) => email as string | undefined })))).toBe(
       unknown,

@@ -176,7 +176,7 @@ async function expectFree(host: string, port: number): Promise<void> {
 function prepare(settings: Settings): string {
   const file = join(settings.dir, `${settings.name}.toml`)
   try {
-    mkdirSync(settings.dir, { recursive: true })
+    mkdirSync(settings.dir, { recursive: true, mode: 0o700 })
     writeFileSync(file, configOf(settings))
   } catch (cause) {
     throw new ReeveError('engine.server-not-started', `cannot write ${file}: ${messageOf(cause)}`, {

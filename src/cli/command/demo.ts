@@ -5,7 +5,7 @@
  * Owns: the checks before the run, the store in `.reeve/`, the output. Does not own: the team (src/demo). A bad
  * argument creates no files.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { newId, ReeveError, runId, shellWord } from '../../core/index.ts'
 import {
@@ -20,6 +20,7 @@ import {
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
+import { makePrivateFolder } from '../private-files.ts'
 import { isDatabase, refuseLinks, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 
@@ -64,7 +65,7 @@ function ownStore(folder: string): string {
   const store = storeBelow(folder)
   refuseLinks(store)
   const ignore = join(dirname(store), '.gitignore')
-  mkdirSync(dirname(store), { recursive: true })
+  makePrivateFolder(dirname(store))
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { flag: 'wx' })
   return store
 }

@@ -7,7 +7,7 @@
  * next. It is a process group of its own: Ctrl-C at the terminal reaches it once, through this process.
  */
 import { fork, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { visible } from '../../core/index.ts'
@@ -51,8 +51,12 @@ export async function dev(context: CommandContext, options: Pick<ServeOptions, '
         ...(port === undefined ? [] : [`--port=${port}`]),
       ]
       const server = started(args, cwd, (news) => {
-        if ('port' in news) port = news.port
-        else watch.add((lastRead = news.loaded))
+        if ('port' in news) {
+          port = news.port
+          // its own token file is nothing that could be looked into: what has no terminal is told the address here
+          if (secrets !== undefined && !terminal.isLive)
+            terminal.line(`  studio http://127.0.0.1:${port}/#token=${readFileSync(tokenFile, 'utf8').trim()}`)
+        } else watch.add((lastRead = news.loaded))
       })
       const ended = endOf(server)
       let next: string | ServerEnd = await Promise.race([changed, ended, stopped(interrupted)])

@@ -3,17 +3,19 @@
  *
  * Owns: what is served with which token, the lines that say so, the order in which all of it ends. Does not own: the
  * server, who may do what (server/), driving (the engine).
- * Holds: runs are driven if a config with agents is named or stands in this folder, as `reeve work` does; else they are
+ * Holds: the token stands in no list of processes, and, where a file has it, in no log: it is shown on a terminal alone.
+ * Runs are driven if a config with agents is named or stands in this folder, as `reeve work` does; else they are
  * watched and decided only.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { newSecret, ReeveError } from '../../core/index.ts'
+import { newSecret, ReeveError, visible } from '../../core/index.ts'
 import {
   createServer,
   listen,
+  type Denial,
   type ListeningServer,
   type ReeveServer,
   type ReeveServerOptions,
@@ -21,6 +23,7 @@ import {
 import { aborted, currentUser, shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import type { ServerNews } from '../loaded-files.ts'
+import { redirectFile, writePrivateFile } from '../private-files.ts'
 import { openRuntime, servedRuns, type RunLocation } from '../store.ts'
 
 /** The options of `serve` and `studio`. */
@@ -63,6 +66,7 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
   const { config, place } = await servedRuns(context.options, cwd)
   await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
   const settings: ServerSettings = {
+    onDenied: (denial) => terminal.note(denialLine(denial)),
     ...config?.server,
     ...(assets === undefined ? undefined : { assets }),
     user: currentUser(),
@@ -74,17 +78,20 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
   process.send?.({ port: listening.port } satisfies ServerNews)
   const secret = token ?? server.token
   const address = secret === undefined ? listening.url : `${listening.url}/#token=${secret}`
+  const isShown = secret !== undefined && (token === undefined || terminal.isLive)
   terminal.line(`${terminal.style('bold', assets === undefined ? 'reeve serve' : 'reeve studio')}  ${nameOf(place)}`)
   if (config !== undefined)
     for (const { name, version } of config.agents) terminal.line(`  drives ${name}  ${terminal.style('dim', version)}`)
   else terminal.line('  drives no runs, as no config with agents is named (--config): they can be watched and decided')
   terminal.line(`  API    ${listening.url}/api`)
-  if (assets !== undefined) terminal.line(`  studio ${terminal.style('cyan', address)}`)
-  else if (secret !== undefined) terminal.line(`  token  ${secret}`)
+  if (assets !== undefined) terminal.line(`  studio ${terminal.style('cyan', isShown ? address : listening.url)}`)
+  else if (isShown) terminal.line(`  token  ${secret}`)
+  if (secret !== undefined && !isShown) terminal.line(`  token  in ${visible(resolve(cwd, options.tokenFile!))}`)
   if (secret !== undefined) terminal.line('  Whoever has the token may do everything here. Do not share it.')
   terminal.line('Ctrl-C stops the server; its runs are parked and continue with the next worker.')
-  if (assets !== undefined && options.open !== false && terminal.isLive) openBrowser(address)
+  const opened = assets !== undefined && options.open !== false && terminal.isLive ? openBrowser(address) : undefined
   await aborted(interrupted)
+  opened?.remove()
   const isToldByProcess = interrupted.reason === 'SIGTERM'
   terminal.note(
     `${isToldByProcess ? '' : '\n'}The server stops: answers in flight are given, then its runs are parked.`,
@@ -102,10 +109,7 @@ const ofToken = (token: string): Pick<ServerSettings, 'auth' | 'session'> => ({
 /** The token of a file, which is written if it is not there: readable by its owner alone. */
 function tokenIn(name: string, cwd: string): string {
   const file = resolve(cwd, name)
-  if (!existsSync(file)) {
-    writeFileSync(file, `${newSecret()}\n`, { mode: 0o600, flag: 'wx' })
-    chmodSync(file, 0o600)
-  }
+  if (!existsSync(file)) writePrivateFile(file, `${newSecret()}\n`)
   const token = readFileSync(file, 'utf8').trim()
   if (/^[\x21-\x7e]{24,}$/.test(token)) return token
   throw usage(
@@ -128,13 +132,27 @@ async function listenNear(server: ReeveServer, { port, host = '127.0.0.1' }: Ser
   return listen(server, { port: 0, host })
 }
 
-/** Opens the address in a browser. What becomes of it is of no consequence: the address is printed. */
-function openBrowser(address: string): void {
+/**
+ * Opens the address in a browser, by way of a file: arguments of a process are read by every user of the machine. What
+ * becomes of it is of no consequence: the address is printed.
+ */
+function openBrowser(address: string): { readonly remove: () => void } {
+  const redirect = redirectFile(address)
   const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open'
-  const child = spawn(command, [address], { stdio: 'ignore', detached: true })
+  const child = spawn(command, [redirect.file], { stdio: 'ignore', detached: true })
   child.on('error', () => {})
   child.unref()
+  return redirect
 }
+
+/** A request that was refused, as a line of the log. */
+const denialLine = ({ at, status, code, method, route, address, principal, tenant, omitted }: Denial): string =>
+  [
+    `denied ${new Date(at).toISOString()} ${status} ${code} ${method} ${route}`,
+    ...(address === undefined ? [] : [`from ${address}`]),
+    ...(principal === undefined ? [] : [`by ${visible(principal)}${tenant === undefined ? '' : ` of ${tenant}`}`]),
+    ...(omitted === undefined ? [] : [`(${omitted} more)`]),
+  ].join(' ')
 
 const nameOf = (place: RunLocation): string =>
   'engine' in place ? `the engine of ${place.config}` : shownStore(place.store)

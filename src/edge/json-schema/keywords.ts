@@ -5,7 +5,7 @@
  * fit, which a model can act on. Does not own: how a schema is read (document.ts), bounds (budget.ts).
  * Holds: values are read by their own members; the verdict on a value that fits builds no text.
  */
-import { canonical, cut, isObject, own, type Json, type JsonObject } from '../../core/index.ts'
+import { canonical, cut, isObject, own, shownName, type Json, type JsonObject } from '../../core/index.ts'
 import { misfitSteps, type Budget } from './budget.ts'
 import type { Resource, SchemaDocument, SchemaNode } from './document.ts'
 import { isUnread, readPattern } from './pattern.ts'
@@ -340,7 +340,7 @@ const named = (path: string): string => (path === '' ? 'the value' : `"${path}"`
 const at =
   (key: string | number, misfit: Misfit): Misfit =>
   (path) =>
-    misfit(typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`)
+    misfit(typeof key === 'number' ? `${path}[${key}]` : `${path === '' ? '' : `${path}.`}${shownName(key)}`)
 
 const article = (word: string): string =>
   word === 'null' || word === 'nothing' ? word : `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`

@@ -6,7 +6,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { ReeveError } from '../../core/index.ts'
-import { isStore, storeError } from './schema.ts'
+import { isStore, makePrivate, storeError } from './schema.ts'
 import { closeWithoutCheckpoint, rewriteLogOf } from './write-ahead-log.ts'
 
 /** How long another process's lock is waited for, in milliseconds. */
@@ -31,6 +31,7 @@ export async function backupStore(store: string, to: string): Promise<void> {
   const source = openExisting(store)
   try {
     rmSync(part, { force: true })
+    makePrivate(part)
     // All pages at once: in steps it would begin anew whenever another process writes.
     await backup(source, part, { rate: 2 ** 31 - 1 })
     withoutOwners(part)

@@ -6,7 +6,7 @@
  * transactions. AUTOINCREMENT where readers remember numbers: a removed one is never given out again. The log, which is
  * written most, keeps that promise by a placeholder instead (remove.ts).
  */
-import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, readSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
 import { eventStoreId, olderStore } from '../old-stores.ts'
@@ -121,6 +121,7 @@ export function openStore(options: OpenOptions): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     mustBeWritable(options.file)
+    makePrivate(options.file)
     db = new DatabaseSync(options.file)
     // No checkpoint by SQLite: write-ahead-log.ts makes them. On macOS a sync is to reach the disk behind its cache, as
     // those of Node do.
@@ -146,6 +147,21 @@ function mustBeWritable(file: string): void {
   } catch (thrown) {
     const { code, hint } = meanings[8]!
     throw new ReeveError(code, `${file} is not writable`, { hint, cause: thrown })
+  }
+}
+
+/**
+ * A new store is its owner's alone, whatever the umask: it holds prompts and arguments. SQLite gives what stands beside it
+ * the mode of the store. One that is there keeps its mode, and so does what is no path.
+ */
+export function makePrivate(file: string): void {
+  if (file === '' || file === ':memory:' || file.startsWith('file:') || existsSync(file)) return
+  try {
+    const made = openSync(file, 'wx', 0o600)
+    fchmodSync(made, 0o600)
+    closeSync(made)
+  } catch {
+    // another process was faster, or SQLite says what is wrong
   }
 }
 

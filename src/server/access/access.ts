@@ -1,12 +1,14 @@
 /**
  * Access: who may do what on a server.
  *
- * Owns: the options of access, the order in which a request is looked at: where it was sent and from which page, how
- * often, who makes it, whether their role allows it. Does not own: routes, what a handler does.
+ * Owns: the options of access, the order in which a request is looked at: where it was sent and from which page, who
+ * makes it, how often, whether their role allows it, how much of its body is read. Does not own: routes, what a handler
+ * does.
  * Holds: nothing of a request is read before its Host and Origin are known to be right. Without `auth`, one token that
- * is drawn at the start, and nothing else, lets a caller in.
+ * is drawn at the start, and nothing else, lets a caller in. Who reads a stream is asked about again while it is open.
  */
 import {
+  duration,
   expects,
   listOf,
   newSecret,
@@ -19,9 +21,8 @@ import {
   wholeNumber,
   type Checks,
   type Clock,
-  type Json,
 } from '../../core/index.ts'
-import type { Me, Principal, Role } from '../wire.ts'
+import type { BrowserSessionView, Me, Principal, Role } from '../wire.ts'
 import {
   authCheck,
   authenticate,
@@ -40,16 +41,32 @@ import {
   preflight,
   type GuardRules,
 } from './guard.ts'
-import { mustAllow, mustBeOfNoTenant } from './principal.ts'
+import { Denials, type Denial } from './denials.ts'
+import { Guesses } from './guesses.ts'
+import { allows, mustAllow, mustBeOfNoTenant } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
-import { jsonBody } from './request-body.ts'
+import { RequestBodies, type RequestBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
-import { browserSessionCheck, BrowserSessions, type BrowserSessionOptions } from './session.ts'
+import {
+  browserSessionCheck,
+  BrowserSessions,
+  withAuthorization,
+  type BrowserSessionOptions,
+  type FoundSession,
+} from './session.ts'
+import type { Values } from './session-table.ts'
 
 /** How much one caller may ask for. */
 export interface RequestLimits {
-  /** The largest body. Bytes. Default 1 MiB. */
+  /** The largest body. Bytes. Default 1 MiB. A caller without a credential may send 16 KiB. */
   readonly bodyBytes?: number
+  /**
+   * The bodies that have begun and not ended, together. Bytes. Default 64 MiB. One caller may have a quarter of them: a
+   * principal, or an address without a credential.
+   */
+  readonly allBodiesBytes?: number
+  /** A body of which nothing comes for so many milliseconds is given up: 408. Default 10,000. */
+  readonly bodyIdleMs?: number
   /** How deep the JSON of a body may nest. Default 100. */
   readonly bodyDepth?: number
   /** Requests of one principal, per second in the long run. Default 200. */
@@ -84,6 +101,11 @@ export interface AccessOptions {
    * header that your proxy sets: `(request) => request.headers.get('x-real-ip') ?? undefined`.
    */
   readonly clientAddress?: (request: Request) => string | undefined
+  /**
+   * Told of requests that were answered with 401, 403 or 429: when, from where, by whom, for what; never the credential. Of
+   * a flood some are told, with how many were not. Default: nobody is told.
+   */
+  readonly onDenied?: (denial: Denial) => void
 }
 
 const isFunction = expects((given) => typeof given === 'function', 'a function')
@@ -98,12 +120,15 @@ export const accessChecks: Checks<AccessOptions> = {
   session: browserSessionCheck,
   limits: object<RequestLimits>({
     bodyBytes: limit,
+    allBodiesBytes: limit,
+    bodyIdleMs: duration,
     bodyDepth: wholeNumber(1, 1_000),
     requestsPerSecond: number((given) => given >= 1, 'a number of at least 1'),
     burst: number((given) => given >= 1, 'a number of at least 1'),
     streams: limit,
   }),
   clientAddress: isFunction,
+  onDenied: isFunction,
 }
 
 /** What access needs to know of a route. */
@@ -121,8 +146,9 @@ export interface Entrance {
   /** Of an open route, of an unknown caller: nobody, without roles. */
   readonly principal: Principal
   readonly via?: Me['via']
-  /** Of a stream: aborts when the credential of its reader ends, or who reads it signs out. */
+  /** Of a stream: aborts when its reader may not read any more: the credential or the session ends, a role is taken. */
   readonly ended?: AbortSignal
+  readonly body: RequestBody
   /** To be called when the stream ends. Idempotent. */
   readonly leave: () => void
 }
@@ -139,33 +165,50 @@ export interface Access {
   admit(request: Request, isPage?: boolean, headers?: readonly string[]): Response | undefined
   /** Lets a request into a route. Throws `request.not-authenticated`, `request.forbidden`, `request.too-many`. */
   enter(request: Request, rule: AccessRule, peer?: string): Promise<Entrance>
-  /** The JSON of the body. Throws `input.too-large`, `request.not-json`, `input.invalid`. */
-  body(request: Request): Promise<Json | undefined>
   /**
-   * A cookie for a token, or for the credential of the request itself. Throws `request.not-authenticated`,
-   * `request.too-many`.
+   * A cookie for a token, or for the credential of the request itself. Rejects with `request.not-authenticated`,
+   * `request.too-many`, `store.*`.
    */
   beginSession(
     request: Request,
     token: string | undefined,
     peer?: string,
   ): Promise<{ readonly cookie: string; readonly caller: Authenticated }>
-  /** Ends the session of this request. Returns the header that removes its cookie. */
-  endSession(request: Request): string
+  /** Ends the session of this request, for every process. Returns the header that removes its cookie. */
+  leaveSession(request: Request): Promise<string>
+  /** The sessions of browsers that hold: the principal's own; of an admin everyone's, or everyone's of their tenant. */
+  sessions(request: Request, principal: Principal): Promise<readonly BrowserSessionView[]>
+  /** Ends those of them that have this id and are of this name. Returns how many there were. */
+  endSessions(principal: Principal, which: { readonly id?: string; readonly name?: string }): Promise<number>
+  /** Tells the operator of a request that was refused. */
+  denied(
+    request: Request,
+    error: { readonly status: number; readonly code: string },
+    route: string,
+    peer?: string,
+  ): void
   /** The response with the headers that every response has. */
   finish(request: Request, response: Response): Response
   /** Permits a server to be bound to a host. Throws `config.invalid` for another than loopback without `auth`. */
   bind(host: string): void
 }
 
-/** Guesses of a credential: so many at once, then one per second. */
-const guesses = 20
 const nobody: Principal = { name: '', roles: [] }
+/** The largest JSON of a caller without a credential: it holds a token. Bytes. */
+const largestOpenBody = 16_384
+/** Who reads a stream is asked about again so often. Milliseconds. */
+const askAgainMs = 30_000
 
-/** Who may do what, by options that were checked. */
-export function createAccess(options: AccessOptions, clock: Clock = systemClock): Access {
+/** A caller, by a credential of the request or by the session of its browser. */
+interface CurrentCaller extends Authenticated {
+  readonly session?: FoundSession
+}
+
+/** Who may do what, by options that were checked. `values`: where sessions are kept; default: in this process. */
+export function createAccess(options: AccessOptions, clock: Clock = systemClock, values?: Values): Access {
   const { auth, origins = [], session = {}, limits = {}, clientAddress, user = 'operator' } = options
   const { bodyBytes = 1_048_576, bodyDepth = 100, requestsPerSecond = 200, burst = 2_000, streams = 100 } = limits
+  const { allBodiesBytes = 67_108_864, bodyIdleMs = 10_000 } = limits
   const hosts = [...(options.hosts ?? [])]
   const rules: GuardRules = { hosts, origins }
   const token = auth === undefined ? newSecret() : undefined
@@ -175,30 +218,78 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       : typeof auth === 'function'
         ? auth
         : bearerTokens(auth)
-  const sessions = new BrowserSessions(session, clock)
-  const failures = new RateLimit(1, guesses, clock)
+  const sessions = new BrowserSessions(session, clock, values)
+  const guesses = new Guesses(clock)
   const requests = new RateLimit(requestsPerSecond, burst, clock)
   const open = new OpenStreams(streams)
+  const bodies = new RequestBodies(
+    { bytes: bodyBytes, depth: bodyDepth, allBytes: allBodiesBytes, idleMs: bodyIdleMs },
+    clock,
+  )
+  const denials = new Denials(options.onDenied, clock)
+  /** Whose a request is, as soon as that is known. */
+  const principals = new WeakMap<Request, Principal>()
 
   const addressOf = (request: Request, peer: string | undefined): string | undefined => clientAddress?.(request) ?? peer
 
   /** Whom the credential of a request stands for: its own, not a cookie. */
-  const credentialOf = async (request: Request, address: string | undefined): Promise<Authenticated | undefined> => {
-    // where nobody's address is known, one who guesses would lock out all others
-    if (address !== undefined && !failures.has(address)) throw tooMany('too many requests with a wrong credential')
-    const found = await authenticate(verify, request)
-    if (found === undefined && address !== undefined && request.headers.has('Authorization')) failures.take(address)
-    return found
+  const credentialOf = (request: Request, address: string | undefined): Promise<Authenticated | undefined> =>
+    guesses.counted(request, address, verify.unguessable === true, () => authenticate(verify, request))
+  /** Whom the session of a request stands for now. */
+  const bySession = async (request: Request): Promise<CurrentCaller | undefined> => {
+    const found = await sessions.find(request)
+    const caller = found === undefined ? undefined : await authenticate(verify, found.asking)
+    if (found === undefined || caller === undefined || !sessions.isOf(found, caller.principal)) return undefined
+    const until = Math.min(found.until, caller.until ?? Infinity)
+    return { principal: caller.principal, via: 'cookie', until, session: found }
   }
-  const callerOf = async (request: Request, address: string | undefined): Promise<Authenticated | undefined> => {
+  const callerOf = async (request: Request, address: string | undefined): Promise<CurrentCaller | undefined> => {
     if (request.headers.has('Authorization')) return credentialOf(request, address)
-    const bySession = sessions.find(request)
-    if (bySession !== undefined) {
-      mustNotBeForged(request)
-      return bySession
-    }
-    return credentialOf(request, address)
+    const caller = request.headers.has('Cookie') ? await bySession(request) : undefined
+    if (caller === undefined) return credentialOf(request, address)
+    mustNotBeForged(request)
+    return caller
   }
+  /** Calls `end` when who reads a stream may not any more. Returns what calls that off. */
+  const whileAllowed = (
+    request: Request,
+    { principal: { name, tenant }, until, session: own }: CurrentCaller,
+    { role, address }: { readonly role: Role; readonly address: string | undefined },
+    end: () => void,
+  ): (() => void) => {
+    let isOver = false
+    const isAllowed = async (): Promise<boolean> => {
+      const now = await callerOf(request, address)
+      return (
+        now !== undefined &&
+        now.principal.name === name &&
+        now.principal.tenant === tenant &&
+        allows(now.principal, role)
+      )
+    }
+    let callOff = (): void => {}
+    const ask = (): void => {
+      callOff = clock.timer(clock.now() + askAgainMs, () => {
+        // where it cannot be found out now, it is asked again: an outage ends no stream
+        isAllowed().then(
+          (isIt) => (isOver ? undefined : isIt ? ask() : end()),
+          () => (isOver ? undefined : ask()),
+        )
+      })
+    }
+    ask()
+    const others = [
+      ...(until === undefined ? [] : [clock.timer(until, end)]),
+      ...(own === undefined ? [] : [sessions.whenEnded(own, end)]),
+    ]
+    return () => {
+      isOver = true
+      callOff()
+      for (const each of others) each()
+    }
+  }
+  const whose = (principal: Principal): Principal | { readonly all: string | undefined } =>
+    allows(principal, 'admin') ? { all: principal.tenant } : principal
   return {
     ...present({ token }),
     admit(request, isPage = false, headers = []) {
@@ -209,7 +300,8 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       const address = addressOf(request, peer)
       const caller = role === 'open' ? undefined : await callerOf(request, address)
       if (role !== 'open' && caller === undefined) throw unknownCaller(request)
-      const { principal, via, until } = caller ?? { principal: nobody }
+      const { principal, via } = caller ?? { principal: nobody }
+      principals.set(request, principal)
       const key =
         caller === undefined
           ? `address ${address ?? ''}`
@@ -217,33 +309,44 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (isShared) mustBeOfNoTenant(principal)
-      if (!isStream) return { principal, leave: () => {}, ...present({ via }) }
+      const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
+      const letIn = { principal, body, ...present({ via }) }
+      if (!isStream) return { ...letIn, leave: () => {} }
       const left = open.enter(key)
       if (left === undefined) throw tooMany(`${streams} streams are open already`)
       const ended = new AbortController()
-      const callOffs = [
-        ...(until === undefined ? [] : [clock.timer(until, () => ended.abort())]),
-        ...(via === 'cookie' ? [sessions.whenEnded(request, () => ended.abort())] : []),
-      ]
+      const callOff =
+        caller === undefined || role === 'open'
+          ? () => {}
+          : whileAllowed(request, caller, { role, address }, () => ended.abort())
       const leave = (): void => {
-        for (const callOff of callOffs) callOff()
+        callOff()
         left()
       }
-      return { principal, leave, ended: ended.signal, ...present({ via }) }
+      return { ...letIn, leave, ended: ended.signal }
     },
-    body: (request) => jsonBody(request, { bytes: bodyBytes, depth: bodyDepth }),
     async beginSession(request, given, peer) {
       const asking = given === undefined ? request : withToken(request, given)
-      const caller = await credentialOf(asking, addressOf(request, peer))
+      const address = addressOf(request, peer)
+      const caller = await credentialOf(asking, address)
       if (caller === undefined) throw unknownCaller(asking)
-      const cookie = sessions.begin(caller, request)
+      const cookie = await sessions.begin(caller, asking, request, address)
       if (cookie === undefined)
-        throw new ReeveError('request.forbidden', 'the principal does not fit into a cookie', {
-          hint: 'Use a bearer token.',
+        throw new ReeveError('request.forbidden', 'the credential does not fit into a cookie', {
+          hint: 'Use a shorter token, or send it as a bearer token.',
         })
       return { cookie, caller }
     },
-    endSession: (request) => sessions.end(request),
+    leaveSession: (request) => sessions.leave(request),
+    async sessions(request, principal) {
+      const current = (await sessions.find(request))?.id
+      return (await sessions.list(whose(principal))).map((each) => ({ ...each, isCurrent: each.id === current }))
+    },
+    endSessions: (principal, which) => sessions.end(whose(principal), which),
+    denied(request, { status, code }, route, peer) {
+      const address = addressOf(request, peer)
+      denials.tell({ request, status, code, route, address, principal: principals.get(request) })
+    },
     finish: (request, response) => withHeaders(response, corsHeaders(request, rules)),
     bind(host) {
       if (isLoopback(host)) return
@@ -261,13 +364,9 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
 }
 
 /** The request as if it had come with this token. */
-function withToken({ url, method, headers }: Request, token: string): Request {
-  const all = new Headers(headers)
+const withToken = (request: Request, token: string): Request =>
   // what is no token is none that is known
-  all.set('Authorization', /^[\x21-\x7e]+$/.test(token) ? `Bearer ${token}` : 'Bearer -')
-  all.delete('Content-Length')
-  return new Request(url, { method, headers: all })
-}
+  withAuthorization(request, /^[\x21-\x7e]+$/.test(token) ? `Bearer ${token}` : 'Bearer -')
 
 const unknownCaller = (request: Request): ReeveError =>
   new ReeveError(

@@ -28,6 +28,12 @@ import { asPrincipal, principalProblems } from './principal.ts'
 export interface VerifyRequest {
   (request: Request): Principal | undefined | Promise<Principal | undefined>
   readonly via?: Exclude<Me['via'], 'cookie'>
+  /**
+   * Credentials are random or signed: nobody finds one by trying. Then a valid one is let in however many wrong ones came
+   * from its address. True of bearer tokens and of `oidc`. Default false: of an address that has sent too many wrong ones,
+   * only credentials that were right before are looked at.
+   */
+  readonly unguessable?: boolean
   /** When the credential of a request that was let in ends, in milliseconds since 1970: no cookie outlives it. */
   readonly until?: (request: Request) => number | undefined
 }
@@ -88,7 +94,7 @@ export function bearerTokens(
     for (const each of known) if (timingSafeEqual(each.hash, given)) found = each.principal
     return found
   }
-  return Object.assign(verify, { via })
+  return Object.assign(verify, { via, unguessable: true })
 }
 
 /** The bearer token of a request. */

@@ -35,9 +35,10 @@ export class RateLimit {
     return true
   }
 
-  /** Whether there is a token, without taking it. */
-  has(key: string): boolean {
-    return this.#bucket(key).tokens >= 1
+  /** Gives back a token that was taken for nothing. */
+  give(key: string): void {
+    const bucket = this.#bucket(key)
+    bucket.tokens = Math.min(this.#burst, bucket.tokens + 1)
   }
 
   /** How many keys are remembered. */

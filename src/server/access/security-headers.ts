@@ -23,7 +23,8 @@ export const contentSecurityPolicy = (instead: Readonly<Record<string, string>> 
     .map(([name, value]) => `${name} ${value}`)
     .join('; ')
 
-const always: Readonly<Record<string, string>> = {
+/** What every response says. */
+export const securityHeaders: Readonly<Record<string, string>> = {
   'Content-Security-Policy': contentSecurityPolicy(),
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -36,7 +37,7 @@ const always: Readonly<Record<string, string>> = {
 
 /** The response with these headers; what it says itself of one of them stands. */
 export function withHeaders(response: Response, more: Readonly<Record<string, string>> = {}): Response {
-  const headers = new Headers({ ...always, ...more })
+  const headers = new Headers({ ...securityHeaders, ...more })
   for (const [name, value] of response.headers) if (name !== 'set-cookie') headers.set(name, value)
   for (const cookie of response.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers })

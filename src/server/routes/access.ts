@@ -1,9 +1,9 @@
 /** Routes of access: who asks, and the cookie of a browser. */
 import { readFileSync } from 'node:fs'
-import { systemClock } from '../../core/index.ts'
+import { present, ReeveError, systemClock, visible } from '../../core/index.ts'
 import { route, type Route } from '../route.ts'
-import { choice, list, name, nothing, object, optional, text, whole } from '../wire-schema.ts'
-import type { Me, Role, SessionBody } from '../wire.ts'
+import { choice, flag, list, name, nothing, object, optional, text, whole } from '../wire-schema.ts'
+import type { BrowserSessionView, EndedSessions, Me, Role, SessionBody } from '../wire.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   readonly version: string
@@ -17,6 +17,11 @@ const me = object<Me>('Me', {
   now: whole(),
   version: text(),
 })
+
+interface EndSessionsQuery {
+  readonly id?: string
+  readonly name?: string
+}
 
 export const accessRoutes: readonly Route[] = [
   route({
@@ -48,7 +53,54 @@ export const accessRoutes: readonly Route[] = [
     summary: 'Sign a browser out: its cookie holds no more.',
     answer: nothing,
     statuses: [204],
-    handle: ({ access, request }) =>
-      new Response(null, { status: 204, headers: { 'Set-Cookie': access.endSession(request) } }),
+    async handle({ access, request }) {
+      const cookie = await access.leaveSession(request)
+      // what this origin has kept in the browser goes, too; cookies of other servers of this host stay
+      return new Response(null, {
+        status: 204,
+        headers: { 'Set-Cookie': cookie, 'Clear-Site-Data': '"storage"' },
+      })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/browser-sessions',
+    role: 'viewer',
+    summary: 'Browsers that are signed in: your own; as an admin those of everyone, or of everyone of your tenant.',
+    answer: list(
+      object<BrowserSessionView>('BrowserSession', {
+        id: name(),
+        name: name(),
+        tenant: optional(name()),
+        begun: whole(),
+        seen: whole(),
+        until: whole(),
+        address: optional(text()),
+        userAgent: optional(text()),
+        isCurrent: flag(),
+      }),
+    ),
+    handle: async ({ access, request, principal }) =>
+      (await access.sessions(request, principal)).map(({ address, userAgent, ...row }) => ({
+        ...row,
+        ...present({
+          address: address === undefined ? undefined : visible(address),
+          userAgent: userAgent === undefined ? undefined : visible(userAgent),
+        }),
+      })),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/browser-sessions',
+    role: 'viewer',
+    summary:
+      'Sign browsers out, wherever they are: of those that are listed the one with this id, or all of this name.',
+    query: object<EndSessionsQuery>('EndSessionsQuery', { id: optional(name()), name: optional(name()) }),
+    answer: object<EndedSessions>('EndedSessions', { ended: whole() }),
+    async handle({ access, principal }, { query }) {
+      if (query.id === undefined && query.name === undefined)
+        throw new ReeveError('input.invalid', 'the query: expected an id or a name', { hint: 'Nothing was ended.' })
+      return { ended: await access.endSessions(principal, query) }
+    },
   }),
 ]

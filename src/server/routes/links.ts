@@ -8,7 +8,6 @@
 import { ReeveError } from '../../core/index.ts'
 import type { LinkDecision } from '../../runtime/index.ts'
 import { linkPage, linkPageHeaders, longestComment, messagePage } from '../access/link-page.ts'
-import { formBody } from '../access/request-body.ts'
 import { errorStatuses } from '../error-status.ts'
 import { answered, route, type RequestContext, type Route } from '../route.ts'
 import { choice, list, name, object, optional, text, whole } from '../wire-schema.ts'
@@ -49,8 +48,8 @@ function errorPage(thrown: unknown): Response {
   return html(errorStatuses[thrown.code], messagePage(titles[thrown.code]!, said))
 }
 
-async function decided({ runtime, request }: RequestContext, token: string): Promise<Response> {
-  const fields = await formBody(request, largestForm)
+async function decided({ runtime, request, body }: RequestContext, token: string): Promise<Response> {
+  const fields = await body.form(largestForm)
   const comment = fields.get('comment')?.slice(0, longestComment)
   const decision = fields.get('decision') as LinkDecision
   const audience = audienceOf(request.url)
