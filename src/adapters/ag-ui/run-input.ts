@@ -6,6 +6,7 @@
  * the session has the conversation.
  */
 import {
+  fileSource,
   isObject,
   own,
   present,
@@ -100,7 +101,11 @@ function partIn(part: Json, i: number): ContentPart {
   if (typeof value !== 'string') throw invalid(`${where} has no source.value`)
   const file = { type: 'file', mediaType: typeof given === 'string' ? given : anyOf[type]! } as const
   if (kind === 'data') return { ...file, data: value }
-  if (kind === 'url') return { ...file, url: value }
+  if (kind === 'url') {
+    const source = fileSource(value)
+    if ('problem' in source) throw invalid(`${where}: its address ${source.problem}`)
+    return { ...source, ...file }
+  }
   throw invalid(`${where}: source.type is neither "data" nor "url"`)
 }
 

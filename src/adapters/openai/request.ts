@@ -8,6 +8,7 @@
  */
 import {
   described,
+  fileSource,
   isObject,
   own,
   ReeveError,
@@ -222,8 +223,9 @@ function contentIn(content: Json | undefined, where: string): readonly Content[]
 }
 
 function imageIn(url: string, where: string): FilePart {
-  const [, mediaType, data] = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/]*={0,2})$/.exec(url) ?? []
-  if (mediaType !== undefined && data !== undefined) return { type: 'file', mediaType, data }
-  if (URL.parse(url)?.protocol === 'https:') return { type: 'file', mediaType: 'image/*', url }
-  throw invalidParameter(where, 'the url of an image is neither base64 data nor https')
+  const source = fileSource(url)
+  if ('problem' in source) throw invalidParameter(where, `the url of an image ${source.problem}`)
+  if ('url' in source) return { type: 'file', mediaType: 'image/*', url: source.url }
+  if (source.mediaType.startsWith('image/')) return { type: 'file', ...source }
+  throw invalidParameter(where, `the url of an image has data of the type ${source.mediaType}`)
 }
