@@ -52,17 +52,9 @@ export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
-    const done = (): void => signal.removeEventListener('abort', stop)
-    work.then(
-      (value) => {
-        done()
-        resolve(value)
-      },
-      (thrown: unknown) => {
-        done()
-        reject(thrown as Error)
-      },
-    )
+    Promise.resolve(work)
+      .finally(() => signal.removeEventListener('abort', stop))
+      .then(resolve, reject)
   })
 }
 
