@@ -31,6 +31,7 @@ import {
   findQuestion,
   isSettlement,
   followRun,
+  requestPath,
   needsPeople,
   reply,
   settlementOf,
@@ -81,7 +82,7 @@ export function agUi(options: AgUiOptions): Protocol {
   return {
     paths: [path],
     async handle(request, context) {
-      const { pathname } = new URL(request.url)
+      const pathname = requestPath(request)
       const name = served.get(pathname)
       if (name === undefined)
         throw new ReeveError('request.unknown-path', `no agent answers at ${JSON.stringify(pathname)}`, {

@@ -18,6 +18,7 @@ import {
   type Json,
 } from '../../core/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
+import { requestPath } from '../protocol-run/index.ts'
 import { serverPackage } from './packages.ts'
 import { runServers } from './run-server.ts'
 
@@ -47,7 +48,7 @@ export function mcpServer(options: McpServerOptions = {}): Protocol {
     paths: [path],
     headers: ['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
     async handle(request, context) {
-      if (new URL(request.url).pathname !== path)
+      if (requestPath(request) !== path)
         throw new ReeveError('request.unknown-path', 'MCP is not answered below its path', {
           hint: `It is at ${path}.`,
         })
