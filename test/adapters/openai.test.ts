@@ -238,7 +238,8 @@ async function heard(path: string, body: object) {
     body: JSON.stringify({ model: 'listener', ...body }),
   })
   const said = (seen[0] ?? []).map(({ role, content }) => {
-    const text = typeof content === 'string' ? content : JSON.stringify(content)
+    const text =
+      typeof content === 'string' ? content : (content as readonly { text: string }[]).map((part) => part.text).join('')
     return `${role}: ${record.exec(text)?.groups?.['lines'] ?? text}`
   })
   return { status: response.status, told: (await response.json()) as unknown, said }

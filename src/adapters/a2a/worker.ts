@@ -9,7 +9,7 @@
  * a closed list. It is never a way to ask a person for a credential.
  */
 import type { Agent } from '../../agent/index.ts'
-import { beginning, failure, FailureError, messageOf, visibleLine, type Json } from '../../core/index.ts'
+import { beginning, failure, FailureError, messageOf, systemClock, visibleLine, type Json } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
   Allowance,
@@ -180,11 +180,11 @@ class Remote {
       const segment = view.segment(followed)
       if (segment !== undefined) return segment
       if (polls-- <= 0) {
-        const since = performance.now()
+        const since = systemClock.now()
         await this.#stream(followed, view, io)
         const now = view.segment(followed)
         if (now !== undefined) return now
-        const isEarly = performance.now() - since < quietPolls * this.#pollMs
+        const isEarly = systemClock.now() - since < quietPolls * this.#pollMs
         pause = isEarly ? Math.min(2 * pause, mostPolls) : 1
         polls = pause - 1
       }

@@ -5,7 +5,7 @@
  * over them. Does not own: what is read (the adapter of each framework).
  * Holds: no loop outlives the signal of its step, also where a client ignores that signal.
  */
-import { failure, FailureError } from '../../core/index.ts'
+import { failure, FailureError, systemClock } from '../../core/index.ts'
 
 /** The most content that is kept of the work of one agent, in characters: of its text, of its data as JSON. */
 export const mostContent = 4 * 1024 * 1024
@@ -30,7 +30,7 @@ export class Allowance {
   readonly #burst: number
   readonly #perSecond: number
   #left: number
-  #at = performance.now()
+  #at = systemClock.now()
 
   constructor(atOnce: number, aSecond: number) {
     this.#burst = this.#left = atOnce
@@ -39,8 +39,9 @@ export class Allowance {
 
   /** Takes so many; false: there are not so many left. */
   take(count: number): boolean {
-    const now = performance.now()
-    this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1_000) * this.#perSecond) - count
+    const now = systemClock.now()
+    const passed = Math.max(0, now - this.#at) / 1_000
+    this.#left = Math.min(this.#burst, this.#left + passed * this.#perSecond) - count
     this.#at = now
     return this.#left >= 0
   }

@@ -18,7 +18,6 @@ import {
   type Json,
 } from '../../core/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
-import { requestPath } from '../protocol-run/index.ts'
 import { serverPackage } from './packages.ts'
 import { runServers } from './run-server.ts'
 
@@ -48,7 +47,7 @@ export function mcpServer(options: McpServerOptions = {}): Protocol {
     paths: [path],
     headers: ['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
     async handle(request, context) {
-      if (requestPath(request) !== path)
+      if (new URL(request.url).pathname.replace(/\/$/, '') !== path)
         throw new ReeveError('request.unknown-path', 'MCP is not answered below its path', {
           hint: `It is at ${path}.`,
         })

@@ -190,13 +190,14 @@ function messagesIn(items: readonly Json[], parameter: string): readonly Message
     if (!isObject(item)) throw invalidParameter(where, `it is ${described(item)}, expected a message`)
     const found = messageIn(item, where, calls)
     if (found === undefined) continue
-    if (typeof found !== 'string') {
-      // what comes of a call stands before what is said next
-      if (lines.length > 0) messages.push(recordOf(lines))
+    const { said, called } = typeof found === 'string' ? { said: [], called: [found] } : found
+    // what came of a call stands before what is said next
+    if (said.length > 0 && lines.length > 0) {
+      messages.push(recordOf(lines))
       lines = []
-      messages.push(...found.said)
     }
-    lines.push(...(typeof found === 'string' ? [found] : found.called))
+    messages.push(...said)
+    lines.push(...called)
   }
   if (lines.length > 0)
     throw invalidParameter(
