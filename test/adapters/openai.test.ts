@@ -242,7 +242,7 @@ async function heard(path: string, body: object) {
       typeof content === 'string' ? content : (content as readonly { text: string }[]).map((part) => part.text).join('')
     return `${role}: ${record.exec(text)?.groups?.['lines'] ?? text}`
   })
-  return { status: response.status, told: (await response.json()) as unknown, said }
+  return { status: response.status, told: await response.json(), said }
 }
 
 test('a history with calls of tools goes on: they are a record for the agent, and no calls or results of its own', async () => {
