@@ -9,7 +9,9 @@
 export const errorCodes = [
   'agent.failed',
   'agent.invalid',
+  'agent.needs-credentials',
   'agent.not-registered',
+  'agent.too-much',
   'approval.already-decided',
   'approval.expired',
   'approval.forbidden',

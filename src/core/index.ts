@@ -60,6 +60,7 @@ export {
   type FailureClass,
   type UsedByFailure,
 } from './failure.ts'
+export { fileSource, isPublicHost, type FileSource } from './file-address.ts'
 export {
   failureText,
   formatAgentToolResult,

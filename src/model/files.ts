@@ -5,7 +5,7 @@
  * payload, a thought), the check of a function's files.
  * Does not own: where in the answer they stand (answer.ts), how they are shown to a model again (prompt.ts).
  */
-import { isObject, type FilePart, type JsonObject } from '../core/index.ts'
+import { fileSource, isObject, type FilePart, type JsonObject } from '../core/index.ts'
 import { jsonObject } from './messages.ts'
 import type { SpecPart } from './spec.ts'
 
@@ -37,9 +37,11 @@ function dataOf(data: unknown): Payload | undefined {
   return typeof text === 'string' && text !== '' ? { data: text } : undefined
 }
 
+/** What a model names is sent back to a provider, which fetches it: no address of a private network. */
 function urlOf(given: unknown): Payload | undefined {
   const url = given instanceof URL ? given.href : given
-  return typeof url === 'string' && URL.canParse(url) ? { url } : undefined
+  const source = typeof url === 'string' ? fileSource(url) : undefined
+  return source === undefined || 'problem' in source ? undefined : 'url' in source ? source : { data: source.data }
 }
 
 /** v4 has a type of its own for the files of thoughts. Before it, Google's package marked them so. */
@@ -75,6 +77,9 @@ function fileProblem(file: unknown): string | undefined {
   if (typeof file.mediaType !== 'string' || file.mediaType === '') return 'has no mediaType'
   if (file.filename !== undefined && typeof file.filename !== 'string') return 'has a filename that is not a text'
   if (file.metadata !== undefined && !isObject(file.metadata)) return 'has metadata that is not an object'
-  if ('url' in file) return urlOf(file.url) === undefined ? 'has a url that is not one' : undefined
+  if ('url' in file) {
+    const source = typeof file.url === 'string' ? fileSource(file.url) : { problem: 'is not a text' }
+    return 'problem' in source ? `has a url that ${source.problem}` : undefined
+  }
   return typeof file.data === 'string' ? undefined : 'has neither data nor a url'
 }

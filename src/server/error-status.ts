@@ -12,7 +12,9 @@ import type { ErrorBody } from './wire.ts'
 export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'agent.failed': 500,
   'agent.invalid': 400,
+  'agent.needs-credentials': 500,
   'agent.not-registered': 404,
+  'agent.too-much': 500,
   'approval.already-decided': 409,
   'approval.expired': 409,
   'approval.forbidden': 403,

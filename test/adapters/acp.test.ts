@@ -1,10 +1,13 @@
 /** A coding agent as a worker: what it gets, what it may not do, and what becomes of one that speaks badly. */
 import { tmpdir } from 'node:os'
 import { realpathSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { acpAgent, type AcpAgentOptions } from '../../src/adapters/acp/index.ts'
+import { contentOf, Session } from '../../src/adapters/acp/session.ts'
+import type { ExternalAsk } from '../../src/adapters/external-agent/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../src/index.ts'
 
 const child = fileURLToPath(new URL('./acp-child.ts', import.meta.url))
@@ -68,6 +71,71 @@ test('a cancel ends the process and its children', async () => {
   await run.control.cancel('enough')
   expect((await run.outcome()).status).toBe('cancelled')
   await expect.poll(() => pids.map(isAlive)).toEqual([false, false])
+})
+
+describe('a permission for a call that changes while a person looks', () => {
+  test('is asked again: the answer to what was shown counts for nothing', async () => {
+    runtime = await createRuntime({ agents: [coder('plain')], onWarning: () => {} })
+    const session = new Session({
+      command: process.execPath,
+      args: ['--no-warnings', child, 'changes'],
+      cwd: folder,
+      env: {},
+    })
+    try {
+      await session.initialize()
+      await session.open(folder, [])
+      session.prompt('Do it.', 'key')
+      const { signal } = new AbortController()
+      const asked = async () => {
+        const progress = await session.progress(() => {}, signal)
+        return 'asks' in progress ? progress.asks[0]! : undefined
+      }
+      const shown = await asked()
+      expect(shown).toMatchObject({
+        input: { title: 'Read README.md' },
+        context: { option: 'Always allow everything' },
+      })
+      await expect.poll(asked).toMatchObject({ input: { title: 'rm -rf /' } })
+      const yes = (ask: ExternalAsk) => ({
+        content: contentOf(ask),
+        reply: { type: 'approved', id: ask.id, input: {}, edited: false } as const,
+      })
+      session.reply([yes(shown!)])
+      const now = await asked()
+      expect(now).toMatchObject({ input: { title: 'rm -rf /' } })
+      session.reply([yes(now!)])
+      expect(await session.progress(() => {}, signal)).toEqual({ ended: 'end_turn' })
+      expect(session.answer).toBe(JSON.stringify({ outcome: { outcome: 'selected', optionId: 'always' } }))
+    } finally {
+      await session.close()
+    }
+  })
+
+  test('a person who approves the first is asked about the second', async () => {
+    const run = await started(coder('changes'))
+    const state = await run.until('waiting')
+    const [first] = 'waiting' in state ? state.waiting : []
+    expect(first).toMatchObject({ input: { title: 'Read README.md' } })
+    await setTimeout(1_000) // the agent says nothing of it that could be awaited
+    await run.decide({ approvalId: first!.id, decision: 'approve' })
+    const again = await run.until('waiting')
+    expect('waiting' in again ? again.waiting : []).toMatchObject([{ input: { title: 'rm -rf /' } }])
+  })
+})
+
+test.each([
+  ['a line of 30 MB', 'line'],
+  ['thousands of requests', 'spam'],
+  ['calls without end', 'calls'],
+])('%s: it has failed, and its process has ended', async (_what, how) => {
+  const run = await started(coder(how))
+  let state = await run.until('waiting')
+  while ('waiting' in state) {
+    for (const { id } of state.waiting) await run.decide({ approvalId: id, decision: 'reject' })
+    state = await run.until('waiting')
+  }
+  expect(state).toMatchObject({ status: 'failed', failure: { code: 'agent.too-much', retryable: false } })
 })
 
 describe('a permission', () => {

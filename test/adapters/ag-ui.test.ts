@@ -106,10 +106,45 @@ test('the same request again shows the same; another one under its id, or beside
   const asked = await run(ask, input('t', 'r2', 'Hi'), 'ann', '/ag-ui/asker')
   expect(interruptsOf(asked)).toMatchObject([{ reason: 'question', message: 'what?' }])
   expect(await run(ask, input('t', 'r2', 'Hi'), 'ann', '/ag-ui/asker')).toEqual(asked)
-  const busy = await ask('/ag-ui/asker', input('t', 'r3', 'More'))
-  expect([busy.status, ((await busy.json()) as JsonObject)['code']]).toEqual([409, 'session.busy'])
+  const busy = async (path: string, as: string): Promise<unknown[]> => {
+    const response = await ask(path, input('t', 'r3', 'More'), as)
+    return [response.status, ((await response.json()) as JsonObject)['code']]
+  }
+  expect(await busy('/ag-ui/echo', 'ann')).toEqual([409, 'session.busy'])
+  expect(await busy('/ag-ui/asker', 'bob')).toEqual([409, 'session.busy'])
   expect(await run(ask, input('t', 'r1', 'Hi'), 'ann', '/ag-ui/echo')).toEqual(first)
   expect(await runtime.runs()).toHaveLength(3)
+})
+
+test('after a reload a thread that waits can be taken up: with its old messages, another one, and none', async () => {
+  const { ask, runtime } = await servingProtocols([pair], [agUi({ agent: pair })])
+  const first = await run(ask, input('t', 'r1', 'Go.'))
+  const interrupts = interruptsOf(first)
+  const old = [
+    { id: 'u', role: 'user', content: 'Go.' },
+    { id: 'a', role: 'assistant', content: 'I ask.' },
+  ]
+  for (const [runId, more] of [
+    ['r2', { messages: old }],
+    ['r3', { messages: old.slice(0, 1) }],
+    ['r4', { messages: [...old, { id: 'u2', role: 'user', content: 'And now?' }] }],
+  ] as const) {
+    const taken = await run(ask, input('t', runId, undefined, more))
+    // with the subagents that ask, and nothing that was shown before
+    expect(types(taken).filter((type) => !String(type).startsWith('SUBAGENT_'))).toEqual(['RUN_STARTED', 'RUN_FINISHED'])
+    expect(taken[0]).toMatchObject({ threadId: 't', runId })
+    expect(interruptsOf(taken)).toEqual(interrupts)
+  }
+  // a page that has nothing is shown everything
+  const whole = await run(ask, input('t', 'r5', undefined))
+  expect(types(whole)).toEqual(types(first))
+  expect(interruptsOf(whole)).toEqual(interrupts)
+  expect(await runtime.runs()).toHaveLength(1)
+  const answers = interrupts.map(({ id }) => resume(id, { approved: true }))
+  const done = await run(ask, input('t', 'r6', undefined, { resume: answers }))
+  expect(done.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  // nothing waits any more: no message starts nothing
+  expect((await ask('/ag-ui', input('t', 'r7', undefined))).status).toBe(400)
 })
 
 test('of two questions one is answered: its work is shown, the other one is asked again; nothing of it twice', async () => {

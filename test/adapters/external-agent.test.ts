@@ -1,6 +1,6 @@
 /** Agents of other frameworks: what they report is counted, what they say is bounded and checked, whatever it is. */
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { a2aAgent } from '../../src/adapters/a2a/worker.ts'
 import { aiSdkAgent } from '../../src/adapters/ai-sdk/agent.ts'
 import { createRuntime, supervisor, type Agent, type RuntimeOptions } from '../../src/index.ts'
@@ -212,5 +212,150 @@ describe('a remote A2A agent', () => {
     }
     expect(await played(a2aAgent({ name: 'remote', client, pollMs: 1 }))).toMatchObject({ output: 'ok' })
     expect(streams).toBe(1)
+  })
+
+  /** A task at work, whose stream says these events. */
+  const at = (status: object, stream: (options: Stream) => AsyncGenerator<object, void, undefined>) => {
+    const asked = { tasks: 0, streams: 0 }
+    const client = {
+      sendMessage: () => Promise.resolve(working),
+      getTask: () => {
+        asked.tasks++
+        return Promise.resolve({ ...working, status })
+      },
+      cancelTask: () => Promise.resolve({}),
+      resubscribeTask: (_request: never, options: Stream) => {
+        asked.streams++
+        return stream(options)
+      },
+    }
+    return { asked, client }
+  }
+  const atWork = { payload: { $case: 'statusUpdate', value: { status: { state: 2 } } } }
+  const artifact = (artifactId: string, part: object, append = false) => ({
+    payload: { $case: 'artifactUpdate', value: { append, artifact: { artifactId, parts: [{ content: part }] } } },
+  })
+
+  test.each([
+    ['data in many artifacts', (i: number) => artifact(`a${i}`, { $case: 'data', value: { x: 'y'.repeat(1e6) } })],
+    ['one text without end', () => artifact('a', { $case: 'text', value: 'y'.repeat(1e6) }, true)],
+    ['empty artifacts without end', (i: number) => artifact(`a${i}`, { $case: 'raw', value: 'AAAA' })],
+    ['states without end', () => atWork],
+    [
+      'a huge status',
+      () => ({ payload: { $case: 'statusUpdate', value: { status: { state: 2, x: 'y'.repeat(5e6) } } } }),
+    ],
+  ])('that sends %s has failed, and is heard no further', async (_what, event) => {
+    let said = 0
+    const { client } = at({ state: 2 }, async function* () {
+      for (;;) {
+        yield event(said++)
+        await Promise.resolve()
+      }
+    })
+    expect(await played(a2aAgent({ name: 'remote', client }))).toMatchObject({
+      status: 'failed',
+      failure: { code: 'agent.too-much', class: 'policy', retryable: false },
+    })
+    const until = said
+    await new Promise(setImmediate)
+    expect(said).toBe(until)
+    expect(said).toBeLessThan(70_000)
+  })
+
+  test('whose text comes in many pieces is shown each once, and has all of it', async () => {
+    const { client } = at({ state: 2 }, async function* () {
+      for (let i = 0; i < 20_000; i++)
+        yield await Promise.resolve(artifact('a', { $case: 'text', value: `${i},` }, i > 0))
+      yield { payload: { $case: 'statusUpdate', value: { status: { state: 3 } } } }
+    })
+    const outcome = await played(a2aAgent({ name: 'remote', client }))
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      output: Array.from({ length: 20_000 }, (_, i) => `${i},`).join(''),
+    })
+  })
+
+  test('whose stream ends at once is not asked without a pause', async () => {
+    const { asked, client } = at({ state: 2 }, async function* () {
+      yield await Promise.resolve(atWork)
+    })
+    await using runtime = await createRuntime({
+      agents: [a2aAgent({ name: 'remote', client, pollMs: 5 })],
+      onWarning: () => {},
+    })
+    const run = await runtime.start('remote', 'Do it.')
+    await vi.waitUntil(() => asked.tasks >= 40, { timeout: 10_000, interval: 5 })
+    // after 1, 2, 4, 8, 16 and 32 polls
+    expect(asked.streams).toBeLessThanOrEqual(7)
+    await run.control.cancel('enough', 'ann')
+  })
+
+  test('whose client ignores its signal is not heard any more once the work is cancelled', async () => {
+    let said = 0
+    const { client } = at({ state: 2 }, async function* () {
+      for (;;) {
+        said++
+        await new Promise(setImmediate)
+        yield atWork
+      }
+    })
+    await using runtime = await createRuntime({ agents: [a2aAgent({ name: 'remote', client })], onWarning: () => {} })
+    const run = await runtime.start('remote', 'Do it.')
+    await vi.waitUntil(() => said > 10)
+    await run.control.cancel('enough', 'ann')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
+    await new Promise(setImmediate)
+    const until = said
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+    expect(said).toBe(until)
+  })
+
+  test('that asks for a credential has failed: nobody is asked', async () => {
+    const parts = [{ content: { $case: 'text', value: 'Type your admin token to go on.' } }]
+    const { client } = at({ state: 8, message: { messageId: 'q', parts } }, async function* () {})
+    await using runtime = await createRuntime({ agents: [a2aAgent({ name: 'remote', client })], onWarning: () => {} })
+    const run = await runtime.start('remote', 'Do it.')
+    expect(await run.until('waiting')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'agent.needs-credentials', retryable: false },
+    })
+    expect(await runtime.questions()).toEqual([])
+  })
+})
+
+test('an agent of a framework that ignores its signal is not heard any more once its work is cancelled', async () => {
+  let said = 0
+  const agent = {
+    stream: (_options: never) =>
+      Promise.resolve({
+        stream: (async function* () {
+          for (;;) {
+            said++
+            await new Promise(setImmediate)
+            yield { type: 'text-delta', text: 'a' }
+          }
+        })(),
+        responseMessages: Promise.resolve([]),
+        text: Promise.resolve('done'),
+        finishReason: Promise.resolve('stop'),
+      }),
+  }
+  await using runtime = await createRuntime({ agents: [aiSdkAgent({ name: 'sdk', agent })], onWarning: () => {} })
+  const run = await runtime.start('sdk', 'Do it.')
+  await vi.waitUntil(() => said > 10)
+  await run.control.cancel('enough', 'ann')
+  await run.outcome()
+  await new Promise(setImmediate)
+  const until = said
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  expect(said).toBe(until)
+})
+
+test('an agent of a framework whose text has no end has failed', async () => {
+  const parts = Array.from({ length: 5 }, () => ({ type: 'text-delta', text: 'a'.repeat(1024 * 1024) }))
+  expect(await played(aiSdkAgent({ name: 'sdk', agent: streaming(parts) }))).toMatchObject({
+    status: 'failed',
+    failure: { code: 'agent.too-much' },
   })
 })

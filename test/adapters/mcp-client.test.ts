@@ -1,10 +1,12 @@
 /** Tools of MCP servers as tools of agents: what is recorded, who is asked, what becomes of a lost connection. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inputRequired, type CallToolResult } from '@modelcontextprotocol/server'
 import * as fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { answerSchema, elicitationIn } from '../../src/adapters/mcp/elicitation.ts'
 import { mcp, type McpOptions, type McpTools } from '../../src/adapters/mcp/index.ts'
 import { errorText, shownResult } from '../../src/adapters/mcp/result-content.ts'
@@ -646,4 +648,119 @@ test('an integer beyond 2^53 in a result is shown with all its digits, from the 
   const result = { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Json }
   expect(shownResult(result)).toBe(text)
   expect(shownResult({ ...result, structuredContent: { id: 5 } })).toEqual({ id: 5 })
+})
+
+describe('a result that is too large', () => {
+  const readBy = async (options: McpOptions): Promise<string> => asText(await resultOf(await toolsOf(options), 'big'))
+
+  test.each([
+    ['text', (size: number) => text('é'.repeat(size / 2))],
+    ['structured', (size: number) => ({ content: [], structuredContent: { rows: ['y'.repeat(size)] } })],
+  ])('is done, and its beginning is kept (%s)', async (_what, result) => {
+    let calls = 0
+    const { url } = await mcpFixture({
+      big: {
+        call: () => {
+          calls++
+          return result(2_000_000)
+        },
+      },
+    })
+    const content = await readBy({ url, maxResultBytes: 10_000 })
+    expect(content).toMatch(/^\[the tool is done\. Its result has 2\d{6} bytes; .* read up to 10000\. It begins:\]\n/)
+    expect(Buffer.byteLength(content)).toBeLessThan(10_300)
+    expect(content).not.toContain('\ufffd')
+    expect(content).not.toContain('failed')
+    expect(calls).toBe(1)
+  })
+
+  test('as an error is told as the error, with its beginning', async () => {
+    const { url } = await mcpFixture({ big: { call: () => ({ ...text('no '.repeat(1_000_000)), isError: true }) } })
+    const content = await readBy({ url })
+    expect(content).toMatch(/^\[tool "big" failed: .*no no no/)
+    expect(content.length).toBeLessThan(25_000)
+  })
+
+  test.each([
+    ['JSON', 'application/json', (body: string) => body],
+    ['an event', 'text/event-stream', (body: string) => `event: message\ndata: ${body}\n\n`],
+  ])('and is more than is read (%s) is done, and no more of it is downloaded', async (_what, type, form) => {
+    let calls = 0
+    let sent = 0
+    const server = createServer((request, response) => {
+      let body = ''
+      request.on('data', (piece: Buffer) => (body += piece.toString()))
+      request.on('end', () => {
+        const { id, method } = (body === '' ? {} : JSON.parse(body)) as {
+          readonly id?: number
+          readonly method?: string
+        }
+        if (request.method !== 'POST') return response.writeHead(405).end()
+        if (id === undefined) return response.writeHead(202).end()
+        response.setHeader('content-type', type)
+        if (method !== 'tools/call') {
+          const result =
+            method === 'initialize'
+              ? {
+                  protocolVersion: '2025-06-18',
+                  capabilities: { tools: {} },
+                  serverInfo: { name: 'big', version: '1' },
+                }
+              : { tools: [{ name: 'big', inputSchema: { type: 'object' } }] }
+          const answer =
+            method === 'initialize' || method === 'tools/list'
+              ? { result }
+              : { error: { code: -32_601, message: 'no' } }
+          return response.end(form(JSON.stringify({ jsonrpc: '2.0', id, ...answer })))
+        }
+        calls++
+        const piece = 'A'.repeat(1 << 20)
+        response.write(
+          (type === 'application/json' ? '' : 'data: ') +
+            `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"`,
+        )
+        const next = (): void => {
+          while (!response.destroyed) {
+            sent++
+            if (!response.write(piece)) return void response.once('drain', next)
+          }
+        }
+        next()
+        return undefined
+      })
+    })
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+    const content = await readBy({ url })
+    expect(content).toMatch(
+      /^\[MCP server ".*" was called and has answered: the tool is done\. .*more than 16777216 bytes/,
+    )
+    expect(content).not.toContain('failed')
+    expect(calls).toBe(1)
+    const until = sent
+    expect(until).toBeLessThan(60)
+  })
+
+  test.each(['first', 'last'])('over standard output is done, and the server goes on (id %s)', async (where) => {
+    const program = `
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line)
+        const say = (more) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...more }) + '\\n')
+        if (id === undefined) return
+        if (method === 'initialize')
+          return say({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'b', version: '1' } } })
+        if (method === 'tools/list') return say({ result: { tools: [{ name: 'big', inputSchema: { type: 'object' } }] } })
+        if (method !== 'tools/call') return say({ error: { code: -32601, message: 'no' } })
+        const result = { content: [{ type: 'text', text: 'A'.repeat(20e6) }] }
+        const message = ${JSON.stringify(where)} === 'first' ? { jsonrpc: '2.0', id, result } : { result, jsonrpc: '2.0', id }
+        process.stdout.write(JSON.stringify(message) + '\\n')
+      })`
+    const content = await readBy({ command: process.execPath, args: ['-e', program] })
+    expect(content).toMatch(/has answered: the tool is done\. .*more than 16777216 bytes/)
+    expect(content).not.toContain('failed')
+  })
 })

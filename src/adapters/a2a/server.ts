@@ -23,7 +23,7 @@ import {
   type JsonObject,
 } from '../../core/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
-import { agentName, agentNameCheck, type NamedAgent } from '../protocol-run/index.ts'
+import { agentName, agentNameCheck, requestPath, type NamedAgent } from '../protocol-run/index.ts'
 import { agentCard, type CardOptions } from './agent-card.ts'
 import {
   cancelTask,
@@ -82,7 +82,8 @@ export function a2a(options: A2aOptions): Protocol {
     headers: ['a2a-extensions', 'a2a-version'],
     open: [...cards.keys()],
     async handle(request, context) {
-      const { pathname, origin } = new URL(request.url)
+      const { origin } = new URL(request.url)
+      const pathname = requestPath(request)
       const shown = cards.get(pathname)
       if (shown !== undefined) return cardOf(request, context, shown, `${url ?? origin}${path}/${shown}`, card)
       const found = bases.find(([base]) => pathname === base || pathname.startsWith(`${base}/`))
@@ -102,7 +103,7 @@ export function a2a(options: A2aOptions): Protocol {
       }
     },
     refuse(error, request) {
-      const { pathname } = new URL(request.url)
+      const pathname = requestPath(request)
       const isRpc = bases.some(([base]) => pathname === base)
       return isRpc ? rpcError(shownAsA2a(error), ids.get(request) ?? null) : restError(shownAsA2a(error))
     },

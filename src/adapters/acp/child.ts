@@ -2,12 +2,13 @@
  * Child: a coding agent as a child process that speaks JSON-RPC 2.0 in lines over its standard input and output.
  *
  * Owns: the process and its group, lines, requests and their answers. Does not own: what is said (session.ts).
- * Holds: what comes in is bounded: a line, the tail of its errors. The process never outlives this one in order: its
+ * Holds: what comes in is bounded: a line, messages a second, the tail of its errors. The process never outlives this one in order: its
  * group is killed when it is closed, and when this process exits. Its environment is what it is given, and nothing
  * else.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cut, isObject, type Json, type JsonObject } from '../../core/index.ts'
+import { Allowance, tooMuch } from '../external-agent/index.ts'
 
 /** How a process is started. */
 export interface Command {
@@ -31,7 +32,10 @@ export interface ChildHearer {
 }
 
 /** The longest line, in characters. */
-const longestLine = 32 * 1024 * 1024
+const longestLine = 8 * 1024 * 1024
+/** How many messages may come at once, and how many a second in the long run. */
+const burst = 50_000
+const perSecond = 2_000
 /** How much of the end of what it writes to its standard error is kept, in characters. */
 const tail = 4_000
 /** How long a group has to end before it is killed, in milliseconds. */
@@ -48,7 +52,10 @@ export class Child {
   readonly #hearer: ChildHearer
   readonly #open = new Map<number, { resolve: (value: Json) => void; reject: (error: Error) => void }>()
   #next = 1
-  #line = ''
+  /** The line that has begun, in pieces, and its length. */
+  #line: string[] = []
+  #length = 0
+  readonly #allowed = new Allowance(burst, perSecond)
   #errors = ''
   #end: Error | undefined
   /** Resolves when it has ended, to why. */
@@ -80,6 +87,11 @@ export class Child {
     return this.#end !== undefined
   }
 
+  /** Why it has ended; undefined: it has not. */
+  get end(): Error | undefined {
+    return this.#end
+  }
+
   #howItEnded(command: string, code: number | null, signal: string | null): string {
     const errors = this.#errors.trim()
     const how = signal === null ? `with code ${code ?? 'unknown'}` : `by ${signal}`
@@ -94,15 +106,26 @@ export class Child {
     this.#open.clear()
   }
 
+  /** Each piece is looked at once: a line that comes in many is put together at its end. */
   #hear(text: string): void {
-    const lines = (this.#line + text).split('\n')
-    this.#line = lines.pop()!
-    if (this.#line.length > longestLine || lines.some((line) => line.length > longestLine))
-      return this.#break('a line is too long')
-    for (const line of lines) if (line.trim() !== '' && !this.isOver) this.#take(line)
+    for (let from = 0; !this.isOver;) {
+      const end = text.indexOf('\n', from)
+      const piece = end < 0 ? text.slice(from) : text.slice(from, end)
+      this.#line.push(piece)
+      this.#length += piece.length
+      if (this.#length > longestLine) return this.fail(tooMuch(`a line of more than ${longestLine} characters`))
+      if (end < 0) return
+      const line = this.#line.join('')
+      this.#line = []
+      this.#length = 0
+      from = end + 1
+      if (line.trim() !== '') this.#take(line)
+    }
   }
 
   #take(line: string): void {
+    if (!this.#allowed.take(1))
+      return this.fail(tooMuch(`more than ${burst} messages at once, and more than ${perSecond} a second`))
     let message: Json
     try {
       message = JSON.parse(line) as Json
@@ -129,7 +152,12 @@ export class Child {
 
   /** What it said cannot be understood: it is not spoken with any further. */
   #break(why: string): void {
-    this.#over(new Error(`the coding agent does not speak the protocol: ${why}`))
+    this.fail(new Error(`the coding agent does not speak the protocol: ${why}`))
+  }
+
+  /** Ends it for this reason. */
+  fail(why: Error): void {
+    this.#over(why)
     this.kill('SIGKILL')
   }
 

@@ -49,7 +49,7 @@ interface SessionState {
  *
  * | | |
  * |---|---|
- * | approvals | its permission requests, with the call as it was told (title, kind, raw input, differences); an approval allows it once, never always; one that was edited is rejected |
+ * | approvals | its permission requests, with the call as it was told (title, kind, raw input, differences); an approval allows it once, never always; one that was edited is rejected. A call that changes while a person looks is asked about again |
  * | questions | its forms (elicitation); the answer is the form, or the value of its one field |
  * | text | its messages, live; the output is what it says after its last tool |
  * | cancel, time limit | the process is killed with its children |
@@ -92,9 +92,15 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
     const kept = sessions.get(place)
     clearTimeout(kept?.sleep)
     sessions.delete(place)
+    kept?.session.throwIfRefused()
     return kept?.session.isOver === false ? kept.session : undefined
   }
-  const end = async (place: string): Promise<void> => awake(place)?.close()
+  const end = async (place: string): Promise<void> => {
+    const kept = sessions.get(place)
+    clearTimeout(kept?.sleep)
+    sessions.delete(place)
+    await kept?.session.close()
+  }
 
   /** The session to go on with: that of this process, or one that is loaded, or a new one where nothing was done yet. */
   const found = async (kept: SessionState, io: StepIO, place: string): Promise<Session> => {

@@ -3,21 +3,39 @@
  *
  * Owns: how a session is opened, loaded, prompted and stopped; the text; the requests that wait for people. Does not
  * own: the process (child.ts), segments (index.ts).
- * Holds: nothing is allowed here. A permission is answered with an option that allows this once, and only by `reply`.
+ * Holds: nothing is allowed here. A permission is answered with an option that allows this once, and only by a reply to
+ * exactly what is to be allowed now: a call that has changed since it was shown is asked about again.
  */
-import { canonical, failure, FailureError, isObject, type Json, type JsonObject } from '../../core/index.ts'
-import type { ExternalAsk, ExternalReply } from '../external-agent/index.ts'
+import {
+  beginning,
+  canonical,
+  failure,
+  FailureError,
+  isObject,
+  visibleLine,
+  type Json,
+  type JsonObject,
+} from '../../core/index.ts'
+import { mostAsks, mostContent, tooMuch, type ExternalAsk, type ExternalReply } from '../external-agent/index.ts'
 import { Child, notFound, type Command, type ChildRequest } from './child.ts'
 
 /** Version 1 of the protocol, the stable one. */
 const protocolVersion = 1
-/** The longest answer, in characters. */
-const mostText = 4 * 1024 * 1024
+/** How much of calls that have not ended is kept, in characters of what was said of them. */
+const mostOfCalls = 32 * 1024 * 1024
 
 /** A request of the agent that waits for a person. */
 interface HeldRequest {
   readonly ask: ExternalAsk
   readonly request: ChildRequest
+  /** Of a permission: the call. */
+  readonly call?: string
+}
+
+/** A call that has not ended: what is known of it, and how much was said of it. */
+interface OpenCall {
+  readonly content: JsonObject
+  readonly size: number
 }
 
 /** How a prompt has ended, or what it waits for. */
@@ -27,14 +45,18 @@ export class Session {
   readonly #child: Child
   #id = ''
   #capabilities: JsonObject = {}
-  readonly #calls = new Map<string, JsonObject>()
+  readonly #calls = new Map<string, OpenCall>()
+  #sizeOfCalls = 0
   readonly #waiting = new Map<string, HeldRequest>()
+  #asked = 0
   /** Replies that were given to what a process before this one asked, by content. */
   readonly #remembered = new Map<string, ExternalReply>()
   #text = ''
   #allText = ''
   #show: ((text: string) => void) | undefined
   #isLoading = false
+  /** It goes on with what a process before this one has asked. */
+  #isLoaded = false
   #heardHistory = false
   #prompt: Promise<string> | undefined
   #wake: (() => void) | undefined
@@ -54,6 +76,11 @@ export class Session {
 
   get isOver(): boolean {
     return this.#child.isOver
+  }
+
+  /** Throws where what the agent sent has ended it: it is not begun again for that. */
+  throwIfRefused(): void {
+    if (this.#child.end instanceof FailureError) throw this.#child.end
   }
 
   get hasPrompted(): boolean {
@@ -105,6 +132,7 @@ export class Session {
       mcpServers: [...mcpServers],
     })
     this.#isLoading = false
+    this.#isLoaded = true
     this.#id = id
     return !loads || this.#heardHistory
   }
@@ -148,12 +176,15 @@ export class Session {
     return this.#text.trim() === '' ? this.#allText : this.#text
   }
 
-  /** Answers what waits here; what was asked by a process before this one is answered when it is asked again. */
+  /**
+   * Answers what waits here. What was asked by a process before this one is answered when it is asked again. An answer to
+   * what has changed since counts for nothing: it waits as it is now, and is asked.
+   */
   reply(replies: readonly { readonly content: string; readonly reply: ExternalReply }[]): void {
     for (const { content, reply } of replies) {
-      const waiting = [...this.#waiting.values()].find(({ ask }) => ask.id === reply.id && contentOf(ask) === content)
-      if (waiting === undefined) this.#remembered.set(content, reply)
-      else this.#answer(waiting, reply)
+      const waiting = this.#waiting.get(reply.id)
+      if (waiting !== undefined && contentOf(waiting.ask) === content) this.#answer(waiting, reply)
+      else if (this.#isLoaded) this.#remembered.set(content, reply)
     }
   }
 
@@ -169,53 +200,76 @@ export class Session {
   }
 
   #take(request: ChildRequest): void {
-    const ask = this.#askOf(request)
-    if (ask === undefined) return request.answer(notFound(request.method))
-    const remembered = this.#remembered.get(contentOf(ask))
-    const waiting = { ask, request }
+    const held = this.#heldOf(request)
+    if (held === undefined) return request.answer(notFound(request.method))
+    const content = contentOf(held.ask)
+    const remembered = this.#remembered.get(content)
     if (remembered !== undefined) {
-      this.#remembered.delete(contentOf(ask)) // it was given for one time
-      return this.#answer(waiting, remembered)
+      this.#remembered.delete(content) // it was given for one time
+      return this.#answer(held, remembered)
     }
-    this.#waiting.set(ask.id, waiting)
+    if (this.#waiting.size >= mostAsks) return this.#child.fail(tooMuch(`more than ${mostAsks} requests at once`))
+    this.#waiting.set(held.ask.id, held)
     this.#wake?.()
   }
 
-  #askOf({ method, params }: ChildRequest): ExternalAsk | undefined {
+  #heldOf(request: ChildRequest): HeldRequest | undefined {
+    const { method, params } = request
+    const id = `${this.#asked++}`
     if (method === 'elicitation/create' && params['mode'] === 'form') {
       const { message, requestedSchema } = params
       const question = {
         message: message ?? '',
         ...(requestedSchema === undefined ? undefined : { schema: requestedSchema }),
       }
-      return { type: 'question', id: `question:${this.#waiting.size}:${canonical(question)}`, question }
+      return { ask: { type: 'question', id: `question:${id}`, question }, request }
     }
     if (method !== 'session/request_permission') return undefined
     const update = isObject(params['toolCall']) ? params['toolCall'] : {}
-    const id = typeof update['toolCallId'] === 'string' ? update['toolCallId'] : ''
-    const {
-      toolCallId: _id,
-      status: _status,
-      _meta: _ours,
-      ...content
-    } = { ...this.#calls.get(id), ...present(update) }
+    const call = typeof update['toolCallId'] === 'string' ? update['toolCallId'] : ''
+    this.#setCall(call, update)
+    return { ask: this.#askFor(`permission:${id}`, call, params), request, call }
+  }
+
+  /** The permission for a call, as it is known now. */
+  #askFor(id: string, call: string, { options }: JsonObject): ExternalAsk & { readonly type: 'approval' } {
+    const { toolCallId: _id, status: _status, _meta: _ours, ...content } = this.#calls.get(call)?.content ?? {}
     const { name, kind, title } = content
+    const allows = optionOf(options, 'allow_once')?.['name']
     return {
       type: 'approval',
-      id: `permission:${this.#waiting.size}:${id}`,
+      id,
       action: typeof name === 'string' && name !== '' ? name : typeof kind === 'string' ? kind : 'other',
       input: content,
       ...(typeof title === 'string' ? { description: title } : undefined),
+      // the kind decides; what the agent calls it is shown
+      ...(typeof allows === 'string' ? { context: { option: visibleLine(beginning(allows, 500)) } } : undefined),
     }
+  }
+
+  /** What is said of a call. A permission that waits for it is asked as the call is now. */
+  #setCall(id: string, update: JsonObject): void {
+    const { sessionUpdate: _kind, ...said } = update
+    const before = this.#calls.get(id)
+    const added = JSON.stringify(said).length
+    this.#calls.set(id, { content: { ...before?.content, ...present(said) }, size: (before?.size ?? 0) + added })
+    this.#sizeOfCalls += added
+    if (this.#sizeOfCalls > mostOfCalls)
+      return this.#child.fail(tooMuch(`more than ${mostOfCalls} characters of tool calls that have not ended`))
+    const waiting = [...this.#waiting.values()].filter(({ call }) => call === id)
+    for (const held of waiting)
+      this.#waiting.set(held.ask.id, { ...held, ask: this.#askFor(held.ask.id, id, held.request.params) })
+    const isOver = said['status'] === 'completed' || said['status'] === 'failed'
+    if (!isOver || waiting.length > 0) return
+    this.#sizeOfCalls -= this.#calls.get(id)!.size
+    this.#calls.delete(id)
   }
 
   #update(update: JsonObject): void {
     const { sessionUpdate, content, toolCallId } = update
     if (this.#isLoading) this.#heardHistory = true
     if (sessionUpdate === 'tool_call' || sessionUpdate === 'tool_call_update') {
-      const { sessionUpdate: _kind, ...call } = update
-      if (typeof toolCallId === 'string')
-        this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...present(call) })
+      if (typeof toolCallId === 'string') this.#setCall(toolCallId, update)
       if (sessionUpdate === 'tool_call') this.#text = ''
       return
     }
@@ -224,7 +278,7 @@ export class Session {
     this.#text += content['text']
     this.#allText += content['text']
     this.#show?.(content['text'])
-    if (this.#allText.length > mostText) this.#child.kill('SIGKILL')
+    if (this.#allText.length > mostContent) this.#child.fail(tooMuch(`more than ${mostContent} characters of text`))
   }
 }
 
@@ -236,11 +290,14 @@ export const contentOf = (ask: ExternalAsk): string =>
 const present = (update: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(update).filter(([, value]) => value !== null && value !== undefined))
 
+/** The first option of a kind: what it is called decides nothing. */
+const optionOf = (options: Json | undefined, kind: 'allow_once' | 'reject_once'): JsonObject | undefined =>
+  (Array.isArray(options) ? (options as readonly Json[]) : []).filter(isObject).find((each) => each['kind'] === kind)
+
 /** The option that allows, or rejects, this once. Without one it is cancelled, which allows nothing. */
 function permitted({ options }: JsonObject, reply: ExternalReply): Json {
   const kind = reply.type === 'approved' && !reply.edited ? 'allow_once' : 'reject_once'
-  const listed = Array.isArray(options) ? (options as readonly Json[]).filter(isObject) : []
-  const optionId = listed.find((option) => option['kind'] === kind)?.['optionId']
+  const optionId = optionOf(options, kind)?.['optionId']
   return { outcome: optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId } }
 }
 

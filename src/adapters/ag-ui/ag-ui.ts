@@ -31,6 +31,7 @@ import {
   findQuestion,
   isSettlement,
   followRun,
+  requestPath,
   needsPeople,
   reply,
   settlementOf,
@@ -39,7 +40,7 @@ import {
 } from '../protocol-run/index.ts'
 import { EventTranslator } from './event-translator.ts'
 import { replyIn, type ResumeEntry } from './interrupt.ts'
-import { readRunInput, type AgUiRequest } from './run-input.ts'
+import { invalid, readRunInput, type AgUiRequest } from './run-input.ts'
 import type { AgUiEvent } from './wire.ts'
 
 /** The options of `agUi`. */
@@ -81,7 +82,7 @@ export function agUi(options: AgUiOptions): Protocol {
   return {
     paths: [path],
     async handle(request, context) {
-      const { pathname } = new URL(request.url)
+      const pathname = requestPath(request)
       const name = served.get(pathname)
       if (name === undefined)
         throw new ReeveError('request.unknown-path', `no agent answers at ${JSON.stringify(pathname)}`, {
@@ -113,20 +114,19 @@ interface ServedRun {
   readonly answered: readonly KnownQuestion[]
 }
 
-async function startedRun(
-  context: ProtocolContext,
-  agent: string,
-  { threadId, runId, text: said = '', files }: AgUiRequest,
-): Promise<ServedRun> {
+async function startedRun(context: ProtocolContext, agent: string, asked: AgUiRequest): Promise<ServedRun> {
   const { principal } = context
+  const { threadId, runId, said } = asked
   const id = derivedId('run', 'ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
-  await mustNotWait(context, threadId, id)
+  const waiting = await waitingRun(context, agent, asked, id)
+  if (waiting !== undefined) return waiting
+  if (said === undefined) throw invalid('the last message is not from the user')
   const options: StartOptions = {
     runId: id,
     session: threadId,
-    ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),
+    ...(said.files.length === 0 ? {} : { messages: [{ role: 'user', content: said.files }] }),
   }
-  const run = await context.start(agent, inputFor(context, agent, said), options)
+  const run = await context.start(agent, inputFor(context, agent, said.text), options)
   return { run, from: 0, answered: [] }
 }
 
@@ -137,13 +137,27 @@ function inputFor({ runtime }: ProtocolContext, agent: string, said: string): Js
   return isObject(json) ? json : said
 }
 
-/** A thread whose run waits for an answer takes nothing else. Throws `session.busy`. */
-async function mustNotWait(context: ProtocolContext, session: string, id: string): Promise<void> {
-  const [waiting] = await context.runtime.runs({ session, status: ['waiting'], limit: 1 })
-  if (waiting?.waitsFor === undefined || (await isThere(context, id))) return
-  throw new ReeveError('session.busy', `the thread ${JSON.stringify(session)} waits for an answer`, {
-    hint: 'Send resume with the interrupts of the last run. Nothing was started.',
-  })
+/**
+ * The run of a thread that waits for an answer, as after a reload: its stream has the open interrupts. Nothing else is
+ * taken meanwhile. It is shown from its beginning to a client without messages. Undefined: none waits, or the request
+ * came before. Throws `session.busy` where it is another agent's, or another user's.
+ */
+async function waitingRun(
+  context: ProtocolContext,
+  agent: string,
+  { threadId, hasMessages }: AgUiRequest,
+  id: string,
+): Promise<ServedRun | undefined> {
+  const [waiting] = await context.runtime.runs({ session: threadId, status: ['waiting'], limit: 1 })
+  if (waiting?.waitsFor === undefined || (await isThere(context, id))) return undefined
+  const { name, roles } = context.principal
+  if (waiting.agent !== agent || (waiting.caller.user !== name && !roles.includes('admin')))
+    throw new ReeveError('session.busy', `the thread ${JSON.stringify(threadId)} waits for an answer`, {
+      hint: 'Whoever began its run, at the path of its agent, is shown its interrupts. Nothing was started.',
+    })
+  const run = await context.run(waiting.run)
+  const shown = hasMessages ? ((await run.journal({ from: 0 })).at(-1)?.position ?? 0) : 0
+  return { run, from: shown, answered: [] }
 }
 
 /** Whether this run was begun before: then its request has come again. */

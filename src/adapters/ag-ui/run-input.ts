@@ -6,6 +6,7 @@
  * the session has the conversation.
  */
 import {
+  fileSource,
   isObject,
   own,
   present,
@@ -21,10 +22,10 @@ import type { ResumeEntry } from './interrupt.ts'
 export interface AgUiRequest {
   readonly threadId: string
   readonly runId: string
-  /** What the user says now: the text of the last message. Absent where it resumes. */
-  readonly text?: string
-  /** Files of the last message. */
-  readonly files: readonly FilePart[]
+  /** What the user says now: the last message. Absent where it resumes, and where the last message is no user's. */
+  readonly said?: { readonly text: string; readonly files: readonly FilePart[] }
+  /** The client has messages of the thread: it has seen what was shown before. */
+  readonly hasMessages: boolean
   readonly resume: readonly ResumeEntry[]
 }
 
@@ -44,12 +45,12 @@ export function readRunInput(body: Json | undefined): AgUiRequest {
   const resume = (given as readonly Json[]).map(entryIn)
   const twice = resume.find(({ interruptId }, i) => resume.findIndex((each) => each.interruptId === interruptId) < i)
   if (twice !== undefined) throw invalid(`resume names ${JSON.stringify(twice.interruptId)} twice`)
-  if (resume.length > 0) return { threadId, runId, files: [], resume }
+  const place = { threadId, runId, hasMessages: messages.length > 0, resume }
   const last = (messages as readonly Json[]).at(-1)
-  if (!isObject(last) || own(last, 'role') !== 'user') throw invalid('the last message is not from the user')
+  if (resume.length > 0 || !isObject(last) || own(last, 'role') !== 'user') return place
   const content = contentIn(own(last, 'content'))
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-  return { threadId, runId, text, files: content.filter((part) => part.type === 'file'), resume }
+  return { ...place, said: { text, files: content.filter((part) => part.type === 'file') } }
 }
 
 function idIn(body: JsonObject, name: 'threadId' | 'runId'): string {
@@ -100,9 +101,13 @@ function partIn(part: Json, i: number): ContentPart {
   if (typeof value !== 'string') throw invalid(`${where} has no source.value`)
   const file = { type: 'file', mediaType: typeof given === 'string' ? given : anyOf[type]! } as const
   if (kind === 'data') return { ...file, data: value }
-  if (kind === 'url') return { ...file, url: value }
+  if (kind === 'url') {
+    const source = fileSource(value)
+    if ('problem' in source) throw invalid(`${where}: its address ${source.problem}`)
+    return { ...source, ...file }
+  }
   throw invalid(`${where}: source.type is neither "data" nor "url"`)
 }
 
-const invalid = (problem: string): ReeveError =>
+export const invalid = (problem: string): ReeveError =>
   new ReeveError('input.invalid', problem, { hint: 'Nothing was started.' })

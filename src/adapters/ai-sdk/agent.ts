@@ -12,6 +12,7 @@ import { asText, isObject, type Json, type JsonObject } from '../../core/index.t
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
+  heardFrom,
   jsonOf,
   usedOf,
   type ExternalAsk,
@@ -126,7 +127,9 @@ interface Steps {
 /** Shows the text while it comes, and says what each model call has used. Rejects with the error in the stream. */
 async function shown(result: StreamResult, io: StepIO): Promise<readonly ExternalUse[]> {
   const uses: ExternalUse[] = []
-  for await (const part of result.stream ?? result.fullStream ?? []) {
+  const stream = result.stream ?? result.fullStream
+  if (stream === undefined) return uses
+  for await (const part of heardFrom(stream, io.signal)) {
     if (part.type === 'text-delta' && typeof part.text === 'string')
       io.emit({ type: 'text.delta', id: part.id ?? '0', text: part.text })
     else if (part.type === 'finish-step') uses.push(useOf(part))

@@ -7,6 +7,7 @@
  */
 import {
   described,
+  fileSource,
   hasNames,
   isObject,
   own,
@@ -102,10 +103,9 @@ function fileIn(part: JsonObject): FilePart {
   if (typeof mediaType !== 'string' || !mediaTypeForm.test(mediaType)) throw invalid('a file has no media type')
   if (typeof url !== 'string') throw invalid('a file has no url')
   const filename = typeof name === 'string' ? { filename: name.slice(0, 256) } : undefined
-  const data = /^data:[^,]*;base64,([A-Za-z0-9+/]*={0,2})$/.exec(url)?.[1]
-  if (data !== undefined) return { type: 'file', mediaType, data, ...filename }
-  if (URL.parse(url)?.protocol === 'https:') return { type: 'file', mediaType, url, ...filename }
-  throw invalid('the url of a file is neither base64 data nor https')
+  const source = fileSource(url)
+  if ('problem' in source) throw invalid(`the url of a file ${source.problem}`)
+  return { type: 'file', ...source, mediaType, ...filename }
 }
 
 function answersIn(body: JsonObject, message: JsonObject): ChatAnswers {

@@ -22,6 +22,7 @@ import {
 import { hasEnded, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import { ChatFeeds } from '../chat-feed/index.ts'
+import { requestPath } from '../protocol-run/index.ts'
 import { chatMessages, messageKey } from './chat-history.ts'
 import { chatRequest, type ChatAnswers, type ChatMessage, type ChatRequest } from './chat-request.ts'
 import { messageStream } from './message-stream.ts'
@@ -57,7 +58,7 @@ export function uiMessages(options: UiMessagesOptions): Protocol {
   return {
     paths: [path],
     async handle(request, context) {
-      const rest = new URL(request.url).pathname.slice(path.length + 1)
+      const rest = requestPath(request).slice(path.length + 1)
       const [chat, what, ...more] = rest.split('/').map(decoded)
       const { method } = request
       if (rest === '' && method === 'POST') return chats.post(context, chatRequest(await context.body()))

@@ -12,10 +12,20 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions, modelRulesOf } from '../../agent/index.ts'
-import { asText, messageOf, readJson, type CallUsage, type HistoryEntry, type Json } from '../../core/index.ts'
+import {
+  asText,
+  isObject,
+  messageOf,
+  readJson,
+  withSignalOf,
+  type CallUsage,
+  type HistoryEntry,
+  type Json,
+} from '../../core/index.ts'
 import type { Limits, Oversight, SchemaLike } from '../../edge/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
 import { priceOf, type Prices } from '../../model/index.ts'
+import { mostAsks, mostContent, tooMuch } from './bounded.ts'
 
 /** The options that every external agent has. */
 export interface ExternalAgentOptions<Name extends string = string> {
@@ -142,7 +152,7 @@ export function externalAgent<const Name extends string>(
     const place = ctx.place.activation
     const { prices } = modelRulesOf(ctx)
     const recorded = (go: (io: StepIO) => Promise<WorkSegment>, options: StepOptions): Promise<WorkSegment> =>
-      step(ctx, 'work', async (io) => naming(await going(go, io)), options)
+      step(ctx, 'work', async (io) => checked(await going(go, withBoundedText(io))), options)
     let segment = await recorded(
       (io) => work.begin(told, io, place),
       stepOptions(ctx.place.agent, prices, undefined, work.beginEffect),
@@ -173,6 +183,8 @@ export function externalAgent<const Name extends string>(
   return agent({ ...facts, name, run } as never) as Agent<Name, unknown, Json>
 }
 
+export { Allowance, heardFrom, mostAsks, mostContent, orAborted, tooMuch } from './bounded.ts'
+
 const segments = new AsyncLocalStorage<StepIO>()
 
 /**
@@ -194,13 +206,34 @@ async function going(go: (io: StepIO) => Promise<WorkSegment>, io: StepIO): Prom
   }
 }
 
-/** The ids of what is asked are unique, so that every reply finds its request. */
-function naming(segment: WorkSegment): WorkSegment {
-  if (segment.status !== 'asks') return segment
-  const ids = segment.asks.map(({ id }) => id)
-  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
-  if (twice !== undefined) throw new Error(`it asks twice under the id ${JSON.stringify(twice)}`)
-  if (segment.asks.length === 0) throw new Error('it stopped without an answer, and asks nothing')
+/** The text that it shows is bounded, whoever shows it. */
+function withBoundedText(io: StepIO): StepIO {
+  let shown = 0
+  const emit = (part: Json): void => {
+    const text = isObject(part) ? part['text'] : undefined
+    if (typeof text === 'string' && (shown += text.length) > mostContent)
+      throw tooMuch(`more than ${mostContent} characters of text`)
+    io.emit(part)
+  }
+  const { key, epoch, attempt, now, traceparent } = io
+  return withSignalOf(io, { key, epoch, attempt, now, traceparent, emit })
+}
+
+/**
+ * What it says at its end is bounded, and the ids of what it asks are unique, so that every reply finds its request.
+ */
+function checked(segment: WorkSegment): WorkSegment {
+  if (segment.status === 'on') return segment
+  const said = segment.status === 'done' ? segment.output : (segment.asks as unknown as Json)
+  if (JSON.stringify(said).length > mostContent) throw tooMuch(`more than ${mostContent} characters of JSON`)
+  if (segment.status === 'done') return segment
+  if (segment.asks.length > mostAsks) throw tooMuch(`more than ${mostAsks} requests at once`)
+  const ids = new Set<string>()
+  for (const { id } of segment.asks) {
+    if (ids.has(id)) throw new Error(`it asks twice under the id ${JSON.stringify(id)}`)
+    ids.add(id)
+  }
+  if (ids.size === 0) throw new Error('it stopped without an answer, and asks nothing')
   return segment
 }
 

@@ -11,6 +11,7 @@ import { isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
+  heardFrom,
   jsonOf,
   usedOf,
   type ExternalAsk,
@@ -187,7 +188,7 @@ const raisedIn = (interrupts: unknown): readonly Raised[] =>
 async function streamed(graph: LangGraphLike, input: unknown, config: object, io: StepIO): Promise<Snapshot> {
   let values: unknown
   const interrupts = new Map<string, Raised>()
-  for await (const chunk of await graph.stream(input as never, config as never)) {
+  for await (const chunk of heardFrom(await graph.stream(input as never, config as never), io.signal)) {
     const [mode, told] = chunk as [string, unknown]
     if (mode === 'messages') {
       const text = modelText((told as readonly unknown[])[0])

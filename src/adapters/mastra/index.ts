@@ -10,6 +10,7 @@ import { asText, isObject, type Json, type JsonObject } from '../../core/index.t
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
+  heardFrom,
   jsonOf,
   usedOf,
   type ExternalAsk,
@@ -107,7 +108,7 @@ async function heard(
   const uses: ExternalUse[] = []
   const asks = new Map<string, ExternalAsk>()
   let model = 'unknown'
-  for await (const { type, payload: told } of fullStream) {
+  for await (const { type, payload: told } of heardFrom(fullStream, io.signal)) {
     const payload = (told ?? {}) as { readonly [name: string]: unknown }
     if (type === 'text-delta' && typeof payload['text'] === 'string')
       io.emit({ type: 'text.delta', text: payload['text'] })

@@ -30,6 +30,7 @@ import {
 import { McpConnection, type MadeTransport } from './connection.ts'
 import { clientPackage, clientStdioPackage } from './packages.ts'
 import { pinned } from './pins.ts'
+import { BoundedLines, boundedFetch, readBound } from './read-bound.ts'
 import { callOverMcp } from './tool-call.ts'
 import {
   argumentSchema,
@@ -81,6 +82,12 @@ export interface McpOptions {
   readonly timeoutMs?: number
   /** Milliseconds for connecting. Default 30,000. */
   readonly connectMs?: number
+  /**
+   * How much of a result is recorded and shown to the model, in bytes of JSON. Of a larger one the beginning is, with a
+   * note: the tool is done. Of one answer of the server four times as much is read, and at least 16 MiB. Default
+   * 1,048,576.
+   */
+  readonly maxResultBytes?: number
 }
 
 /** The tools of a server. `close` ends the connection, and with it a program that was started. */
@@ -121,6 +128,10 @@ const checks: Checks<McpOptions> = {
   ),
   timeoutMs: duration,
   connectMs: duration,
+  maxResultBytes: expects(
+    (given) => Number.isSafeInteger(given) && (given as number) >= 1024,
+    'a number of bytes, at least 1,024',
+  ),
 }
 const rule: Rule<McpOptions> = ({ url, command, headers, authProvider, args, env, cwd }, where) => [
   (url === undefined) === (command === undefined) && `${where}: give either url or command`,
@@ -145,6 +156,7 @@ export async function mcp(options: McpOptions): Promise<McpTools> {
     server,
     transport: transportOf(options),
     connectMs: options.connectMs ?? 30_000,
+    maxResultBytes: options.maxResultBytes ?? defaultResultBytes,
   })
   try {
     const seen = await connection.definitions()
@@ -168,15 +180,19 @@ function asError({ failure: { code, message, retryable, hint }, cause }: Failure
 const nameOf = ({ url, command = '' }: McpOptions): string =>
   url === undefined ? basename(command) : new URL(url).host
 
+/** How much of a result is kept if nothing is said. Bytes. */
+const defaultResultBytes = 1024 * 1024
 /** How much of what a program says on its standard error is told where it cannot be used. Characters. */
 const longestLast = 1_000
 
-function transportOf({ url, headers = {}, authProvider, command, args = [], env, cwd }: McpOptions) {
+function transportOf({ url, headers = {}, authProvider, command, args = [], env, cwd, ...rest }: McpOptions) {
+  const most = readBound(rest.maxResultBytes ?? defaultResultBytes)
   return async (): Promise<MadeTransport> => {
     if (url !== undefined) {
       const { StreamableHTTPClientTransport } = await clientPackage()
       const transport = new StreamableHTTPClientTransport(new URL(url), {
         requestInit: { headers: { ...headers } },
+        fetch: boundedFetch(most),
         ...(authProvider === undefined ? undefined : { authProvider: authProvider as never }),
       })
       return { transport }
@@ -187,11 +203,25 @@ function transportOf({ url, headers = {}, authProvider, command, args = [], env,
       args: [...args],
       env: { ...getDefaultEnvironment(), ...env },
       stderr: 'pipe',
+      maxBufferSize: 2 * most,
       ...(cwd === undefined ? undefined : { cwd }),
     })
+    boundLines(transport, most)
     let last = ''
     transport.stderr?.on('data', (piece: Buffer) => (last = (last + piece.toString()).slice(-longestLast)))
     return { transport, lastWords: () => last }
+  }
+}
+
+/** Lines are bounded before the transport's own buffer, which would end the connection. */
+function boundLines(transport: object, most: number): void {
+  const { _readBuffer: buffer } = transport as { readonly _readBuffer?: { append?: (piece: Buffer) => void } }
+  const append = buffer?.append?.bind(buffer)
+  if (buffer === undefined || append === undefined) return // another version: its own bound holds
+  const lines = new BoundedLines(most)
+  buffer.append = (piece) => {
+    const whole = lines.take(piece)
+    if (whole.length > 0) append(whole)
   }
 }
 

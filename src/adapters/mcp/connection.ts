@@ -8,6 +8,7 @@
  */
 import type { Client, Transport } from '@modelcontextprotocol/client'
 import {
+  asText,
   beginning,
   detached,
   failure,
@@ -24,6 +25,8 @@ import {
 } from '../../core/index.ts'
 import { elicitationDigest, elicitationIn, type Elicitation, type ElicitationAnswer } from './elicitation.ts'
 import { clientPackage, implementation } from './packages.ts'
+import { tooLargeCode } from './read-bound.ts'
+import { errorText, shownResult } from './result-content.ts'
 import { definitionDigest, definitionIn, mostTools, type McpDefinition } from './tool-definition.ts'
 
 /** How a server is reached. */
@@ -34,6 +37,8 @@ export interface ConnectionSettings {
   readonly transport: () => Promise<MadeTransport>
   /** Milliseconds for connecting, and for listing tools. */
   readonly connectMs: number
+  /** How much of a result is kept, in bytes of JSON. */
+  readonly maxResultBytes: number
 }
 
 /** A transport, and of a program what it has said on its standard error last. */
@@ -75,7 +80,9 @@ export type ServerReply =
   | { readonly kind: 'result'; readonly result: JsonObject }
   /** The server has answered with an error. */
   | { readonly kind: 'error'; readonly message: string }
-  /** The server has answered, and not in the form of the protocol: what it did is done. */
+  /** A result that is too large to be kept: its size as JSON in bytes, and its beginning as text. It is done. */
+  | { readonly kind: 'cut'; readonly size: number; readonly beginning: string }
+  /** The server has answered, and not in the form of the protocol, or with too much: what it did is done. */
   | { readonly kind: 'unreadable'; readonly why: string }
   /** It was not called: the server defines the tool in another way now. */
   | { readonly kind: 'changed' }
@@ -117,6 +124,10 @@ export class McpConnection {
 
   get server(): string {
     return this.#settings.server
+  }
+
+  get maxResultBytes(): number {
+    return this.#settings.maxResultBytes
   }
 
   /** All tools of the server as they are now, in its order. Rejects with a retryable FailureError if it is away. */
@@ -248,12 +259,16 @@ export class McpConnection {
             },
           }),
       })
-      return replyIn(JSON.parse(JSON.stringify(result)) as Json)
+      return keptReply(JSON.stringify(result), this.#settings.maxResultBytes)
     } catch (thrown) {
       const code = SdkError.isInstance(thrown) ? thrown.code : undefined
       if (once && (code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType))
-        return { kind: 'unreadable', why: beginning(visibleLine(messageOf(thrown)), longestWhy) }
+        return {
+          kind: 'unreadable',
+          why: `it is not in the form of the protocol (${beginning(visibleLine(messageOf(thrown)), longestWhy)})`,
+        }
       if (!ProtocolError.isInstance(thrown)) throw thrown
+      if (thrown.code === tooLargeCode) return { kind: 'unreadable', why: messageOf(thrown) }
       return { kind: 'error', message: beginning(visibleLine(messageOf(thrown)), longestError) }
     }
   }
@@ -440,6 +455,30 @@ class LiveCall {
     this.#abort.abort(reason)
   }
 }
+
+/** What the server has answered, as much as is kept of it. */
+function keptReply(text: string, most: number): ServerReply {
+  const size = Buffer.byteLength(text)
+  const result = JSON.parse(text) as Json
+  if (size <= most) return replyIn(result)
+  if (isObject(result) && own(result, 'resultType') === 'input_required')
+    return { kind: 'error', message: `it asks with more than ${most} bytes` }
+  const whole = isObject(result) ? result : {}
+  if (own(whole, 'isError') === true) return { kind: 'error', message: beginning(errorText(whole), longestError) }
+  return { kind: 'cut', size, beginning: firstBytes(asText(shownResult(whole)), most) }
+}
+
+/** The first bytes of a text, never half of a character. */
+const firstBytes = (text: string, most: number): string =>
+  Buffer.byteLength(text) <= most
+    ? text
+    : beginning(
+        Buffer.from(text)
+          .subarray(0, most)
+          .toString()
+          .replace(/\ufffd+$/u, ''),
+        most,
+      )
 
 /** What the server has answered: the end, or questions. */
 function replyIn(result: Json): ServerReply {

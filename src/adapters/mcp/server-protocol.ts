@@ -47,7 +47,7 @@ export function mcpServer(options: McpServerOptions = {}): Protocol {
     paths: [path],
     headers: ['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
     async handle(request, context) {
-      if (new URL(request.url).pathname !== path)
+      if (new URL(request.url).pathname.replace(/\/$/, '') !== path)
         throw new ReeveError('request.unknown-path', 'MCP is not answered below its path', {
           hint: `It is at ${path}.`,
         })

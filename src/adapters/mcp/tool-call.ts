@@ -76,6 +76,7 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
         { effect, timeoutMs },
       )
       if (reply.kind === 'result') return noted(notes, resultOf(reply.result, tool))
+      if (reply.kind === 'cut') return noted(notes, cutResult(tool, reply))
       if (reply.kind === 'unreadable') return noted(notes, unreadable(tool, reply.why))
       if (reply.kind === 'error') throw refused(tool, reply.message)
       if (reply.kind === 'changed') {
@@ -159,7 +160,13 @@ const noted = (notes: readonly string[], result: Json): Json =>
   notes.length === 0 ? result : `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
 
 const unreadable = ({ connection }: McpToolParts, why: string): string =>
-  `[MCP server "${connection.server}" was called and has answered: the tool is done. Its result is not in the form of the protocol, and cannot be shown (${why}). Find out what it did before you call it again.]`
+  `[MCP server "${connection.server}" was called and has answered: the tool is done. Its result cannot be shown: ${why}. Find out what it did before you call it again.]`
+
+const cutResult = (
+  { connection }: McpToolParts,
+  { size, beginning: kept }: Extract<ServerReply, { kind: 'cut' }>,
+): string =>
+  `[the tool is done. Its result has ${size} bytes; MCP server "${connection.server}" is read up to ${connection.maxResultBytes}. It begins:]\n${kept}`
 
 /** The server has answered, and it was no success. */
 const refused = ({ connection }: McpToolParts, message: string): FailureError =>

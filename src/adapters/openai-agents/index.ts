@@ -11,6 +11,7 @@ import { isObject, readJson, type Json, type JsonObject } from '../../core/index
 import type { StepIO } from '../../engine/index.ts'
 import {
   externalAgent,
+  heardFrom,
   jsonOf,
   usedOf,
   type ExternalAsk,
@@ -121,7 +122,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
 /** Shows the text while it comes. True if a run that is taken turn by turn has stopped after its turn. */
 async function heard(result: RunResult, byTurns: boolean, io: StepIO): Promise<boolean> {
   try {
-    for await (const { type, data } of result) {
+    for await (const { type, data } of heardFrom(result, io.signal)) {
       const event = type === 'raw_model_stream_event' ? jsonOf(data) : null
       if (isObject(event) && event['type'] === 'output_text_delta' && typeof event['delta'] === 'string')
         io.emit({ type: 'text.delta', text: event['delta'] })

@@ -32,7 +32,7 @@ import {
   sseResponse,
   type ChatChange,
 } from '../chat-feed/index.ts'
-import type { StreamEnd } from '../protocol-run/index.ts'
+import { requestPath, type StreamEnd } from '../protocol-run/index.ts'
 import { completion, CompletionWriter, type CompletionHead } from './chat-completion.ts'
 import { failedResponse, refuse, type OpenAiError } from './errors.ts'
 import {
@@ -69,7 +69,8 @@ export function openai(options: OpenAiOptions = {}): Protocol {
     paths: [path],
     headers: clientHeaders,
     async handle(request, context) {
-      const { pathname, searchParams } = new URL(request.url)
+      const { searchParams } = new URL(request.url)
+      const pathname = requestPath(request)
       const [what, id, action, ...more] = pathname.slice(path.length + 1).split('/')
       const place = [what, what === 'chat' ? id : id && '*', action, ...more].filter((part) => part !== undefined)
       switch (`${request.method} ${place.join(' ')}`) {

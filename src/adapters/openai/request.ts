@@ -8,6 +8,7 @@
  */
 import {
   described,
+  fileSource,
   isObject,
   own,
   ReeveError,
@@ -16,6 +17,7 @@ import {
   type JsonObject,
   type Message,
 } from '../../core/index.ts'
+import { EarlierCalls, recordOf } from './earlier-calls.ts'
 
 /** What a run is started with. */
 export interface Asked {
@@ -106,10 +108,7 @@ export function chatAsked(given: Json | undefined): ChatAsked {
   const options = member(body, 'stream_options')
   return {
     agent: agentIn(body),
-    ...lastOf(
-      (messages as readonly Json[]).flatMap((message, i) => messageIn(message, `messages[${i}]`)),
-      'messages',
-    ),
+    ...lastOf(messagesIn(messages as readonly Json[], 'messages'), 'messages'),
     isStream: flagIn(body, 'stream'),
     includesUsage: isObject(options) && member(options, 'include_usage') === true,
   }
@@ -136,14 +135,14 @@ export function responseAsked(given: Json | undefined): ResponseAsked {
   if (answered !== undefined) return { asked: undefined, ...more }
   const instructions = member(body, 'instructions')
   const before: Message[] = typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : []
-  const messages = items.flatMap((item, i) => messageIn(item, `input[${i}]`))
-  const { text, messages: earlier } = lastOf(messages, 'input')
+  const { text, messages: earlier } = lastOf(messagesIn(items, 'input'), 'input')
   const asked = { agent: agentIn(body), text, messages: [...before, ...earlier], isStream: flags.isStream }
   return { asked, ...more }
 }
 
-/** Answers to approvals and questions; undefined if the items are messages. */
+/** Answers to approvals and questions; undefined if the items are messages. The output of a call among them is history. */
 function answersIn(items: readonly Json[]): ResponseAnswers | undefined {
+  const earlier = new EarlierCalls()
   const approvals: ResponseAnswers['approvals'][number][] = []
   const answers: ResponseAnswers['answers'][number][] = []
   for (const item of items) {
@@ -156,10 +155,11 @@ function answersIn(items: readonly Json[]): ResponseAnswers | undefined {
       approvals.push({ id, approved, ...(typeof reason === 'string' && reason !== '' ? { reason } : undefined) })
     } else if (type === 'function_call_output') {
       const [id, value] = ['call_id', 'output'].map((name) => member(item, name))
+      if (earlier.knows(id)) continue
       if (typeof id !== 'string' || typeof value !== 'string')
         throw invalidParameter('input', 'a function_call_output has call_id and output')
       answers.push({ id, value })
-    }
+    } else earlier.item(item)
   }
   const count = approvals.length + answers.length
   if (count === 0) return undefined
@@ -180,25 +180,63 @@ function lastOf(all: readonly Message[], parameter: string): Pick<Asked, 'text' 
   return { text, messages: [...all.slice(0, -1), ...before] }
 }
 
-function messageIn(message: Json, where: string): readonly Message[] {
-  if (!isObject(message)) throw invalidParameter(where, `it is ${described(message)}, expected a message`)
+/** The messages of a history. Calls of tools and their results become records, each where it was. */
+function messagesIn(items: readonly Json[], parameter: string): readonly Message[] {
+  const messages: Message[] = []
+  const calls = new EarlierCalls()
+  let lines: string[] = []
+  for (const [i, item] of items.entries()) {
+    const where = `${parameter}[${i}]`
+    if (!isObject(item)) throw invalidParameter(where, `it is ${described(item)}, expected a message`)
+    const found = messageIn(item, where, calls)
+    if (found === undefined) continue
+    const { said, called } = typeof found === 'string' ? { said: [], called: [found] } : found
+    // what came of a call stands before what is said next
+    if (said.length > 0 && lines.length > 0) {
+      messages.push(recordOf(lines))
+      lines = []
+    }
+    messages.push(...said)
+    lines.push(...called)
+  }
+  if (lines.length > 0)
+    throw invalidParameter(
+      parameter,
+      'it ends with calls of tools or their results, expected a message of the role user',
+    )
+  return messages
+}
+
+/** A message with the calls that it makes; a line of the record; undefined: it is passed over. */
+function messageIn(
+  message: JsonObject,
+  where: string,
+  calls: EarlierCalls,
+): { readonly said: readonly Message[]; readonly called: readonly string[] } | string | undefined {
   const type = member(message, 'type')
-  if (type === 'reasoning') return []
-  if (type !== undefined && type !== 'message')
+  if (type === 'reasoning') return undefined
+  if (type !== undefined && type !== 'message') {
+    const line = calls.item(message)
+    if (line !== undefined) return line
     throw invalidParameter(where, `items of type ${described(type)} are not taken`)
+  }
   const role = member(message, 'role')
+  if (role === 'tool' || role === 'function') return calls.result(message)
   const content = contentIn(member(message, 'content'), where)
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   switch (role) {
     case 'system':
     case 'developer':
-      return [{ role: 'system', content: text }]
+      return { said: [{ role: 'system', content: text }], called: [] }
     case 'assistant':
-      return text === '' ? [] : [{ role: 'assistant', content: text }]
+      return { said: text === '' ? [] : [{ role: 'assistant', content: text }], called: calls.inMessage(message) }
     case 'user':
-      return [{ role: 'user', content }]
+      return { said: [{ role: 'user', content }], called: [] }
     default:
-      throw invalidParameter(where, `the role is ${described(role)}, expected system, developer, user or assistant`)
+      throw invalidParameter(
+        where,
+        `the role is ${described(role)}, expected system, developer, user, assistant or tool`,
+      )
   }
 }
 
@@ -214,6 +252,8 @@ function contentIn(content: Json | undefined, where: string): readonly Content[]
     const text = member(part, 'text')
     if (typeof text === 'string' && (type === 'text' || type === 'input_text' || type === 'output_text'))
       return { type: 'text', text }
+    const refusal = member(part, 'refusal')
+    if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal }
     const image = member(part, 'image_url')
     const url = isObject(image) ? member(image, 'url') : image
     if ((type === 'image_url' || type === 'input_image') && typeof url === 'string') return imageIn(url, where)
@@ -222,8 +262,9 @@ function contentIn(content: Json | undefined, where: string): readonly Content[]
 }
 
 function imageIn(url: string, where: string): FilePart {
-  const [, mediaType, data] = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/]*={0,2})$/.exec(url) ?? []
-  if (mediaType !== undefined && data !== undefined) return { type: 'file', mediaType, data }
-  if (URL.parse(url)?.protocol === 'https:') return { type: 'file', mediaType: 'image/*', url }
-  throw invalidParameter(where, 'the url of an image is neither base64 data nor https')
+  const source = fileSource(url)
+  if ('problem' in source) throw invalidParameter(where, `the url of an image ${source.problem}`)
+  if ('url' in source) return { type: 'file', mediaType: 'image/*', url: source.url }
+  if (source.mediaType.startsWith('image/')) return { type: 'file', ...source }
+  throw invalidParameter(where, `the url of an image has data of the type ${source.mediaType}`)
 }
