@@ -1,0 +1,6 @@
+/** All attacks. Owns: which lists there are. */
+import type { Attack } from '../attack.ts'
+import { authors } from './authors.ts'
+import { ownership } from './ownership.ts'
+
+export const attacks: readonly Attack[] = [...authors, ...ownership]
