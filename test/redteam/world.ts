@@ -68,7 +68,7 @@ export const protocolNames = ['http', 'openai', 'responses', 'chat', 'ag-ui', 'a
 export type ProtocolName = (typeof protocolNames)[number]
 
 /** So long may a request take. Milliseconds. */
-const patience = 10_000
+const patience = 20_000
 
 const commonAgents = [
   'echo',
@@ -81,6 +81,7 @@ const commonAgents = [
   'crew',
   'typed',
   'chatty',
+  'lengthy',
 ] as const
 
 export class World {
@@ -430,6 +431,16 @@ export class World {
         description: 'Says much.',
         run: async (ctx) => {
           for (let i = 0; i < 50; i++) await step(ctx, 'say', () => `${i} ${'B'.repeat(200_000)}`)
+          await interrupt(ctx, 'Go on?')
+          return 'done'
+        },
+      }),
+      // a journal of 40,000 events
+      agent({
+        name: 'lengthy',
+        description: 'Takes many steps.',
+        run: async (ctx) => {
+          for (let i = 0; i < 20_000; i++) await step(ctx, 'count', () => i)
           await interrupt(ctx, 'Go on?')
           return 'done'
         },

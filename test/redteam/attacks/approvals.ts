@@ -85,6 +85,20 @@ export const approvals = area('Who may approve, and what', [
       },
     })),
   ),
+  {
+    id: 'approve-by-approver',
+    holds: 'Each of these ways decides for an approver of the tenant: what is tried above is no idle word.',
+    async run(world) {
+      for (const way of ['http', 'chat', 'responses', 'ag-ui', 'a2a', 'mcp', 'link']) {
+        world.effects.length = 0
+        const session = world.fresh('s')
+        const asked = await world.asked('anton', 'payer', '{"usd":1}', { session })
+        const answer = await ways[way]!(world, 'anton', asked, session)
+        await world.settled(asked.run, asked.id)
+        holds(world.effects.length === 1, `${way}: ${answer.status} ${short(answer.text)}`)
+      }
+    },
+  },
   ...Object.keys(ways).map((way) => ({
     id: `approvers-${way}`,
     holds: `Where the CFO alone may approve, another approver cannot (${way}).`,
