@@ -1,5 +1,7 @@
 /** Bounds for each caller and each moment: bodies, names, pages, streams. */
 import { connect } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf, type Person } from '../people.ts'
 import { until, type Answer, type World } from '../world.ts'
@@ -26,9 +28,14 @@ async function longestSilence(what: () => Promise<unknown>): Promise<number> {
   return Math.max(longest, performance.now() - last - 5)
 }
 
-const memory = (): number => {
-  const { heapUsed, external, arrayBuffers } = process.memoryUsage()
-  return (heapUsed + external + arrayBuffers) / 1e6
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** What is held after a collection, in MB. */
+function memory(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return (heapUsed + external) / 1e6
 }
 
 const million = 900_000
@@ -324,7 +331,6 @@ export const bounds = area('Bounds for each caller and moment', [
     async run(world: World) {
       const { run, id } = await world.asked('anton', 'chatty', 'x', { session: 's1' })
       await world.get('anton', `/runs/${run}`)
-      ;(globalThis as { gc?: () => void }).gc?.()
       const asked = request(run)
       const fixed = name === 'ag-ui' ? { ...asked, body: JSON.parse(JSON.stringify(asked.body).replace('"x"', JSON.stringify(id))) as unknown } : asked
       const before = memory()
@@ -337,7 +343,6 @@ export const bounds = area('Bounds for each caller and moment', [
         worst = Math.max(worst, performance.now() - begin)
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
-      ;(globalThis as { gc?: () => void }).gc?.()
       const grown = memory() - before
       for (const close of closers) close()
       holds(grown < 150, `60 readers hold ${Math.round(grown)} MB`)
@@ -351,16 +356,19 @@ export const bounds = area('Bounds for each caller and moment', [
       const server = await world.serve({ limits: { streams: 5 } })
       const controller = new AbortController()
       const open = (path: string): Promise<Response> =>
-        fetch(server.url + path, { headers: { Authorization: `Bearer ${tokenOf('alice')}` }, signal: controller.signal })
+        fetch(server.url + path, {
+          headers: { Authorization: `Bearer ${tokenOf('alice')}`, 'A2A-Version': '1.0' },
+          signal: controller.signal,
+        })
       const run = await world.start('alice', 'asker', 'x', { session: 's1' })
       await world.rest(run)
-      const paths = ['/api/live', `/api/runs/${run}/feed`, `/api/runs/${run}/live`, '/chat/s1/stream', '/api/live']
-      for (const path of paths) {
+      const subscribe = `/a2a/asker/tasks/${run}:subscribe`
+      for (const path of ['/api/live', `/api/runs/${run}/feed`, `/api/runs/${run}/live`, subscribe, subscribe]) {
         const { status } = await open(path)
         holds(status === 200, `${path}: ${status}`)
       }
-      holds((await open('/api/live')).status === 429, 'a sixth was opened')
-      holds((await open('/chat/s1/stream')).status === 429, 'a sixth was opened over a protocol')
+      for (const path of ['/api/live', `/api/runs/${run}/feed`, subscribe])
+        holds((await open(path)).status === 429, `a sixth was opened: ${path}`)
       controller.abort()
       await until(async () => {
         const { status, body } = await fetch(`${server.url}/api/live`, {

@@ -4,6 +4,9 @@ import { authors } from './authors.ts'
 import { approvals } from './approvals.ts'
 import { bounds } from './bounds.ts'
 import { cookies } from './cookies.ts'
+import { files } from './files.ts'
 import { ownership } from './ownership.ts'
+import { protocols } from './protocols.ts'
+import { transport } from './transport.ts'
 
-export const attacks: readonly Attack[] = [...authors, ...ownership, ...approvals, ...cookies, ...bounds]
+export const attacks: readonly Attack[] = [...authors, ...ownership, ...approvals, ...cookies, ...bounds, ...files, ...protocols, ...transport]
