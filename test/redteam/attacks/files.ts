@@ -91,21 +91,28 @@ export const files = area('Addresses and files from outside', [
       }
     },
   })),
-  ...Object.entries(doors).map(([door, send]) => ({
+  ...(['a2a', 'ag-ui'] as const).map((door) => ({
     id: `media-type-${door}`,
-    holds: `A media type or file name with line breaks, quotes or no end is refused or cut (${door}).`,
+    holds: `A media type or file name with line breaks, quotes, folders or no end is refused or cut (${door}).`,
     async run(world: World) {
-      const answer = await send(world, `https://example.com/${'x'.repeat(100_000)}`)
-      holds(answer.status < 500, `${answer.status}`)
-      for (const mediaType of ['image/png\r\nX-Evil: 1', 'text/html"><script>', 'a'.repeat(10_000), '']) {
-        const tried = [
-          await world.say('a2a', 'alice', 'echo', { more: { parts: [{ text: 'look' }, { url: 'https://example.com/x', mediaType, filename: '../../etc/passwd' }] } }),
-          await world.say('ag-ui', 'alice', 'echo', {
-            more: { messages: [{ id: 'm', role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image', source: { type: 'url', value: 'https://example.com/x', mimeType: mediaType } }] }] },
-          }),
-        ]
-        for (const { status } of tried) holds(status < 500, `${short(mediaType)}: ${status}`)
-        holds(!world.shown.some(({ messages }) => /X-Evil|<script>/.test(messages)), `the model was shown ${short(mediaType)}`)
+      for (const mediaType of ['image/png\r\nX-Evil: 1', 'text/html"><script>', 'a'.repeat(10_000), '', '../../etc']) {
+        const url = 'https://example.com/x'
+        const { status } = await {
+          a2a: () =>
+            world.say('a2a', 'alice', 'echo', {
+              more: { parts: [{ text: 'look' }, { url, mediaType, filename: 'X-Evil\r\n../../etc/passwd' }] },
+            }),
+          'ag-ui': () =>
+            world.say('ag-ui', 'alice', 'echo', {
+              more: {
+                messages: [
+                  { id: 'm', role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image', source: { type: 'url', value: url, mimeType: mediaType } }] },
+                ],
+              },
+            }),
+        }[door]()
+        holds(status < 500, `${short(mediaType)}: ${status}`)
+        holds(!world.shown.some(({ messages }) => /X-Evil|<script>|aaaaaaaa|\.\.\/etc/.test(messages)), `the model was shown ${short(mediaType)}`)
       }
     },
   })),

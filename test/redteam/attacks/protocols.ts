@@ -1,4 +1,6 @@
 /** Protocols: other doors to the same rooms. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { JsonObject } from '../../../src/core/index.ts'
 import { area, holds, short } from '../attack.ts'
 import type { Person } from '../people.ts'
@@ -137,12 +139,12 @@ export const protocols = area('Protocols', [
     id: 'a2a-push',
     holds: 'Nothing is sent to an address that a caller names for notifications.',
     async run(world) {
-      const { createServer } = await import('node:http')
       let hits = 0
       const internal = createServer((_request, response) => {
         hits++
         response.end()
       }).listen(0, '127.0.0.1')
+      await once(internal, 'listening')
       world.after(() => internal.close())
       const { port } = internal.address() as { readonly port: number }
       const url = `http://127.0.0.1:${port}/push`
