@@ -32,13 +32,16 @@ async function remote(world: World, { task, stream }: Behaviour): Promise<{ runt
       counts.sent++
       return Promise.resolve({ id: 't1', contextId: 'c', status: { state: 2 } })
     },
-    getTask: () => {
+    // as a network does, it answers in a later turn of the event loop
+    getTask: async () => {
       counts.asked++
-      return Promise.resolve(task())
+      await new Promise(setImmediate)
+      return task()
     },
     cancelTask: () => Promise.resolve({}),
     async *resubscribeTask() {
       counts.streamed++
+      await new Promise(setImmediate)
       if (stream !== undefined) yield* stream()
     },
   }
