@@ -272,8 +272,8 @@ export class World {
   }
 
   /** Waits until a run has ended, or needs a person. */
-  async rest(run: string): Promise<void> {
-    await this.runtime.handle(run as never).until('waiting', { signal: AbortSignal.timeout(patience) })
+  async rest(run: string, ms = patience): Promise<void> {
+    await this.runtime.handle(run as never).until('waiting', { signal: AbortSignal.timeout(ms) })
   }
 
   /** The question that a run asks. */
@@ -435,12 +435,12 @@ export class World {
           return 'done'
         },
       }),
-      // a journal of 40,000 events
+      // a journal of 20,000 events
       agent({
         name: 'lengthy',
         description: 'Takes many steps.',
         run: async (ctx) => {
-          for (let i = 0; i < 20_000; i++) await step(ctx, 'count', () => i)
+          for (let i = 0; i < 10_000; i++) await step(ctx, 'count', () => i)
           await interrupt(ctx, 'Go on?')
           return 'done'
         },
