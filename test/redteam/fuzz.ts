@@ -155,7 +155,7 @@ class Fuzzer {
     const session = this.#one(this.#pool.sessions)
     const run = this.#one(this.#pool.runs)
     const question = this.#one(this.#pool.questions)
-    const activation = this.#one(this.#pool.activations)
+    const activation = this.#roll(2) === 0 ? `act_${run}` : this.#one(this.#pool.activations)
     const id = `m${this.#roll(30)}`
     const response = run.replace('run_', 'resp_')
     const decision = this.#one(['approve', 'reject', 'edit', 'retry'])
