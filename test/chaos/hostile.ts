@@ -61,10 +61,17 @@ export class Hostile {
       this.#child.on('message', (message: { readonly port?: number; readonly error?: string }) => {
         if (message.port !== undefined) resolve(message.port)
         // the store is taken away now and then: that is told as what it is
-        else if (!/Reeve|store|engine|aborted/i.test(message.error ?? '')) this.problems.push(`the server failed: ${message.error}`)
+        else if (!/Reeve|store|engine|aborted/i.test(message.error ?? ''))
+          this.problems.push(`the server failed: ${message.error}`)
       })
     })
-    const kinds = [this.#stall, this.#sendHalf, this.#breakOff, this.#flood, this.#guess]
+    const kinds = [
+      () => this.#stall(),
+      () => this.#sendHalf(),
+      () => this.#breakOff(),
+      () => this.#flood(),
+      () => this.#guess(),
+    ]
     this.#clients = Array.from({ length: options.count }, (_, i) => this.#attack(kinds[i % kinds.length]!))
   }
 
@@ -99,7 +106,7 @@ export class Hostile {
     await this.#port
     while (!this.#over) {
       try {
-        await kind.call(this)
+        await kind()
       } catch {
         // a connection that is cut is what it is about
         await sleep(20)
@@ -120,7 +127,12 @@ export class Hostile {
   /** Sends a head, and half of a body. */
   async #sendHalf(): Promise<void> {
     const path = this.#one(['/api/session', '/api/runs', `/api/runs/${this.#run()}/messages`])
-    const socket = await this.#send({ method: 'POST', path, token: this.#one([viewer, stranger]), headers: 'Content-Length: 1000000\r\n' })
+    const socket = await this.#send({
+      method: 'POST',
+      path,
+      token: this.#one([viewer, stranger]),
+      headers: 'Content-Length: 1000000\r\n',
+    })
     socket.write('{"token":"'.padEnd(this.#o.dice.between(1, 500_000), 'x'))
     await this.#wait(200, 6_000)
     socket.destroy()
@@ -135,7 +147,9 @@ export class Hostile {
 
   /** Asks twenty things at once, over and over. */
   async #flood(): Promise<void> {
-    const asked = Array.from({ length: 20 }, () => this.#ask({ path: this.#one(this.#reads()), token: this.#one([viewer, stranger]) }))
+    const asked = Array.from({ length: 20 }, () =>
+      this.#ask({ path: this.#one(this.#reads()), token: this.#one([viewer, stranger]) }),
+    )
     await Promise.allSettled(asked)
     await this.#wait(10, 100)
   }
@@ -168,9 +182,17 @@ export class Hostile {
       '/api/questions',
       '/api/runs?limit=1000',
       '/api/sessions',
-      ...['', '/feed', '/live', '/events?limit=1000', '/audit', '/journal?find=a', '/spans', '/conversation', `/diff/${this.#run()}`].map(
-        (path) => `/api/runs/${run}${path}`,
-      ),
+      ...[
+        '',
+        '/feed',
+        '/live',
+        '/events?limit=1000',
+        '/audit',
+        '/journal?find=a',
+        '/spans',
+        '/conversation',
+        `/diff/${this.#run()}`,
+      ].map((path) => `/api/runs/${run}${path}`),
     ]
   }
 
@@ -193,14 +215,21 @@ export class Hostile {
   async #ask(said: Said): Promise<number> {
     const socket = await this.#send(said)
     try {
-      const [head] = (await once(socket, 'data', { signal: AbortSignal.timeout(10_000) })) as [Buffer]
+      const [head] = (await once(socket, 'data', { signal: AbortSignal.timeout(10_000) }).catch((thrown: unknown) => {
+        this.#count('no answer')
+        throw thrown
+      })) as [Buffer]
       const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head.toString('latin1'))?.[1] ?? 0)
-      this.statuses[status] = (this.statuses[status] ?? 0) + 1
+      this.#count(status)
       if (status >= 500 && status !== 503) this.problems.push(`${said.path}: ${status}`)
       return status
     } finally {
       socket.destroy()
     }
+  }
+
+  #count(met: number | string): void {
+    this.statuses[met] = (this.statuses[met] ?? 0) + 1
   }
 
   #run(): string {
@@ -212,6 +241,7 @@ export class Hostile {
   }
 
   async #wait(least: number, most: number): Promise<void> {
-    for (const until = Date.now() + this.#o.dice.between(least, most); Date.now() < until && !this.#over; ) await sleep(20)
+    for (const until = Date.now() + this.#o.dice.between(least, most); Date.now() < until && !this.#over;)
+      await sleep(20)
   }
 }

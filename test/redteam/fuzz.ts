@@ -6,7 +6,7 @@
  * Holds: the same seed makes the same requests, as far as the ids that a server draws allow. Each tenant's data has a
  * mark that stands in no request of the other one: where it is read there, it was told by the server.
  */
-import { isObject, seededRandom, type Json, type JsonObject } from '../../src/core/index.ts'
+import { isObject, seededRandom, type Json } from '../../src/core/index.ts'
 import type { ListeningServer } from '../../src/server/index.ts'
 import { short } from './attack.ts'
 import { people, principalOf, tokenOf, type Person } from './people.ts'
@@ -92,7 +92,11 @@ class Fuzzer {
     const tenant = this.#one(tenants)
     const all = people.filter((each) => principalOf(each).tenant === tenant)
     // those who may do more say more
-    const who = this.#one(this.#roll(3) === 0 ? all : all.filter((each) => principalOf(each).roles.some((role) => role === 'operator' || role === 'admin')))
+    const who = this.#one(
+      this.#roll(3) === 0
+        ? all
+        : all.filter((each) => principalOf(each).roles.some((role) => role === 'operator' || role === 'admin')),
+    )
     const draft = this.#changed(this.#draft(tenant))
     const where = `${this.#seed}, ${i}: ${who} ${draft.method} ${short(draft.path, 80)} ${short(draft.body ?? '', 300)}`
     this.#called[tenant].add(who)
@@ -101,7 +105,8 @@ class Fuzzer {
     if (status >= 500) this.#problems.push(`${where}: ${status} ${short(text)}`)
     const other = otherOf(tenant)
     for (const foreign of [markOf(other), `${other.toUpperCase()}-SECRET`, `support_${other} heard`])
-      if (text.includes(foreign)) this.#problems.push(`${where}: told ${foreign}: ${short(text.slice(Math.max(0, text.indexOf(foreign) - 80)))}`)
+      if (text.includes(foreign))
+        this.#problems.push(`${where}: told ${foreign}: ${short(text.slice(Math.max(0, text.indexOf(foreign) - 80)))}`)
     for (const { agent, messages } of this.#world.shown.slice(this.#shownBefore)) {
       if (agent === `support_${other}` && messages.includes(markOf(tenant)))
         this.#problems.push(`${where}: the model of ${agent} was called for ${tenant}`)
@@ -109,7 +114,8 @@ class Fuzzer {
         this.#problems.push(`${where}: a model of ${agent} was shown what both tenants said`)
     }
     this.#shownBefore = this.#world.shown.length
-    for (const error of this.#world.errors.splice(0)) this.#problems.push(`${where}: the server failed: ${String(error)}`)
+    for (const error of this.#world.errors.splice(0))
+      this.#problems.push(`${where}: the server failed: ${String(error)}`)
     this.#pool.learn(text)
   }
 
@@ -151,7 +157,17 @@ class Fuzzer {
 
   #draft(tenant: Tenant): Draft {
     const text = this.#one([`hello ${markOf(tenant)}`, `{"usd":1,"note":"${markOf(tenant)}"}`])
-    const agent = this.#one(['echo', 'payer', 'poster', 'asker', 'lead', 'crew', 'failing', `support_${tenant}`, `support_${otherOf(tenant)}`])
+    const agent = this.#one([
+      'echo',
+      'payer',
+      'poster',
+      'asker',
+      'lead',
+      'crew',
+      'failing',
+      `support_${tenant}`,
+      `support_${otherOf(tenant)}`,
+    ])
     const session = this.#one(this.#pool.sessions)
     const run = this.#one(this.#pool.runs)
     const question = this.#one(this.#pool.questions)
@@ -179,39 +195,138 @@ class Fuzzer {
       () => post('/api/runs', { agent, input: text, session, metadata: { m: markOf(tenant) } }),
       () => post('/api/runs', { agent, input: text, runId: run }),
       () => post('/api/runs', { agent, input: text }, { 'Idempotency-Key': id }),
-      () => post(`/api/approvals/${question}/decision`, { decision, ...(decision === 'edit' ? { input: { usd: 2 } } : {}), comment: forged }),
+      () =>
+        post(`/api/approvals/${question}/decision`, {
+          decision,
+          ...(decision === 'edit' ? { input: { usd: 2 } } : {}),
+          comment: forged,
+        }),
       () => post(`/api/approvals/${question}/decision`, { decision: 'approve', grant: 'session' }),
       () => post(`/api/approvals/${question}/link`, { approver: principalOf(this.#one(people)).name }),
       () => post(`/api/interrupts/${question}/answer`, { value: { by: forged, said: markOf(tenant) } }),
       () => post(`/api/questions/${question}/settle`, { happened: true }),
-      () => post(`/api/runs/${run}/messages`, { to: activation, message: { type: this.#one(['$note', '$stop', 'note']), by: forged } }),
+      () =>
+        post(`/api/runs/${run}/messages`, {
+          to: activation,
+          message: { type: this.#one(['$note', '$stop', 'note']), by: forged },
+        }),
       () => post(`/api/runs/${run}/fork`, { at: this.#roll(12) + 1, edit }),
       () => post(`/api/runs/${run}/fork`, {}),
       () => post(`/api/runs/${run}/retry`, { again: true }),
-      () => post(`/api/runs/${run}/${this.#one(['pause', 'resume', 'cancel', 'take-over', 'hand-back'])}`, { reason: markOf(tenant) }),
+      () =>
+        post(`/api/runs/${run}/${this.#one(['pause', 'resume', 'cancel', 'take-over', 'hand-back'])}`, {
+          reason: markOf(tenant),
+        }),
       () => post(`/api/runs/${run}/team/post`, { to: '*', content: { from: forged, said: markOf(tenant) } }),
       () => post(`/api/runs/${run}/finish`, { output: markOf(tenant) }),
       () => post('/api/runs/retry', {}),
-      () => get(`/api/runs?${this.#one(['', 'limit=5', `session=${session}`, 'status=waiting', `metadata.m=${markOf(tenant)}`, 'user=alice', 'user=gina'])}`),
-      () => get(`/api/runs/${run}${this.#one(['', '/events', '/outcome', '/control', '/audit', '/delegations', '/spans', '/journal', '/conversation', '/takeover-context', '/feed', '/live'])}`),
+      () =>
+        get(
+          `/api/runs?${this.#one(['', 'limit=5', `session=${session}`, 'status=waiting', `metadata.m=${markOf(tenant)}`, 'user=alice', 'user=gina'])}`,
+        ),
+      () =>
+        get(
+          `/api/runs/${run}${this.#one(['', '/events', '/outcome', '/control', '/audit', '/delegations', '/spans', '/journal', '/conversation', '/takeover-context', '/feed', '/live'])}`,
+        ),
       () => get(`/api/runs/${run}/diff/${this.#one(this.#pool.runs)}`),
-      () => get(this.#one(['/api/questions', '/api/sessions', `/api/sessions/${session}`, '/api/system', '/api/agents', '/api/me', '/api/live', `/api/questions/${question}`, `/api/grants?session=${session}`])),
+      () =>
+        get(
+          this.#one([
+            '/api/questions',
+            '/api/sessions',
+            `/api/sessions/${session}`,
+            '/api/system',
+            '/api/agents',
+            '/api/me',
+            '/api/live',
+            `/api/questions/${question}`,
+            `/api/grants?session=${session}`,
+          ]),
+        ),
       () => ({ method: 'DELETE', path: this.#one([`/api/runs/${run}`, `/api/grants?session=${session}`]) }),
-      () => post('/v1/chat/completions', { model: agent, messages: [{ role: 'user', content: text }], stream: this.#roll(2) === 0 }),
+      () =>
+        post('/v1/chat/completions', {
+          model: agent,
+          messages: [{ role: 'user', content: text }],
+          stream: this.#roll(2) === 0,
+        }),
       () => post('/v1/responses', { model: agent, input: text, stream: this.#roll(2) === 0 }),
       () => post('/v1/responses', { model: agent, input: text, previous_response_id: response }),
-      () => post('/v1/responses', { previous_response_id: response, input: [{ type: 'mcp_approval_response', approval_request_id: question, approve: true }] }),
-      () => get(this.#one(['/v1/models', `/v1/models/${agent}`, `/v1/responses/${response}`, `/v1/responses/${response}?stream=true`])),
+      () =>
+        post('/v1/responses', {
+          previous_response_id: response,
+          input: [{ type: 'mcp_approval_response', approval_request_id: question, approve: true }],
+        }),
+      () =>
+        get(
+          this.#one([
+            '/v1/models',
+            `/v1/models/${agent}`,
+            `/v1/responses/${response}`,
+            `/v1/responses/${response}?stream=true`,
+          ]),
+        ),
       () => post(`/v1/responses/${response}/cancel`, {}),
       () => post('/chat', { id: session, agent, messages: [{ id, role: 'user', parts: [{ type: 'text', text }] }] }),
-      () => post('/chat', { id: session, messages: [{ id: run, role: 'assistant', parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval: { id: question, approved: true } }] }] }),
-      () => post('/chat', { id: session, messages: [{ id: run, role: 'assistant', parts: [] }], answers: { [question]: 'yes' } }),
+      () =>
+        post('/chat', {
+          id: session,
+          messages: [
+            {
+              id: run,
+              role: 'assistant',
+              parts: [
+                { type: 'dynamic-tool', state: 'approval-responded', approval: { id: question, approved: true } },
+              ],
+            },
+          ],
+        }),
+      () =>
+        post('/chat', {
+          id: session,
+          messages: [{ id: run, role: 'assistant', parts: [] }],
+          answers: { [question]: 'yes' },
+        }),
       () => get(this.#one([`/chat/${session}`, `/chat/${session}/stream`])),
       () => post(`/chat/${session}/stop`, {}),
-      () => post(`/ag-ui/${agent}`, { threadId: session, runId: id, messages: [{ id, role: 'user', content: text }], state: { by: forged }, tools: [], context: [], forwardedProps: { tenant: otherOf(tenant) } }),
-      () => post(`/ag-ui/${agent}`, { threadId: session, runId: id, messages: [], resume: [{ interruptId: question, status: this.#one(['resolved', 'cancelled']), payload: { approved: true } }] }),
-      () => rpc('SendMessage', { message: { messageId: id, role: 'ROLE_USER', contextId: session, parts: [{ text }], metadata: { by: forged } } }),
-      () => rpc('SendMessage', { message: { messageId: id, role: 'ROLE_USER', taskId: run, parts: [{ data: { id: question, decision: 'approve' } }] } }),
+      () =>
+        post(`/ag-ui/${agent}`, {
+          threadId: session,
+          runId: id,
+          messages: [{ id, role: 'user', content: text }],
+          state: { by: forged },
+          tools: [],
+          context: [],
+          forwardedProps: { tenant: otherOf(tenant) },
+        }),
+      () =>
+        post(`/ag-ui/${agent}`, {
+          threadId: session,
+          runId: id,
+          messages: [],
+          resume: [
+            { interruptId: question, status: this.#one(['resolved', 'cancelled']), payload: { approved: true } },
+          ],
+        }),
+      () =>
+        rpc('SendMessage', {
+          message: {
+            messageId: id,
+            role: 'ROLE_USER',
+            contextId: session,
+            parts: [{ text }],
+            metadata: { by: forged },
+          },
+        }),
+      () =>
+        rpc('SendMessage', {
+          message: {
+            messageId: id,
+            role: 'ROLE_USER',
+            taskId: run,
+            parts: [{ data: { id: question, decision: 'approve' } }],
+          },
+        }),
       () => rpc(this.#one(['GetTask', 'CancelTask', 'SubscribeToTask']), { id: run, historyLength: 10 }),
       () => rpc('ListTasks', { contextId: session, includeArtifacts: true, historyLength: 10 }),
       () => get(this.#one([`/a2a/${agent}/.well-known/agent-card.json`, `/a2a/${agent}/tasks/${run}`])),
@@ -222,7 +337,12 @@ class Fuzzer {
       () => tool('list_questions', this.#one<Json>([{}, { run }, { after: question }])),
       () => tool('decide', { approval: question, decision: 'approve' }),
       () => tool('answer', { question, value: { said: markOf(tenant), by: forged } }),
-      () => post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }, { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }),
+      () =>
+        post(
+          '/mcp',
+          { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+          { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
+        ),
     ]
     return this.#one(drafts)()
   }
@@ -245,7 +365,9 @@ class Fuzzer {
     if (Array.isArray(value) && value.length > 0 && this.#roll(4) > 0) {
       const at = this.#roll(value.length)
       const list = value as readonly Json[]
-      return this.#roll(6) === 0 ? [...list, list[at]!] : list.map((each, i) => (i === at ? this.#changedValue(each) : each))
+      return this.#roll(6) === 0
+        ? [...list, list[at]!]
+        : list.map((each, i) => (i === at ? this.#changedValue(each) : each))
     }
     if (isObject(value) && Object.keys(value).length > 0 && this.#roll(5) > 0) {
       const key = this.#one(Object.keys(value))
@@ -254,11 +376,11 @@ class Fuzzer {
         case 0:
           return rest
         case 1:
-          return { ...(value as JsonObject), [this.#one(strangeMembers)]: this.#strange() }
+          return { ...value, [this.#one(strangeMembers)]: this.#strange() }
         case 2:
           return { ...rest, [this.#one(strangeMembers)]: old! }
         default:
-          return { ...(value as JsonObject), [key]: this.#changedValue(old!) }
+          return { ...value, [key]: this.#changedValue(old!) }
       }
     }
     return this.#strange()
@@ -282,14 +404,16 @@ class Fuzzer {
     const given = this.#strange()
     const text = typeof given === 'string' ? given : JSON.stringify(given)
     parts[at] = encodeURIComponent(text.slice(0, 300).toWellFormed())
-    return this.#roll(4) === 0 ? `${path}${path.includes('?') ? '&' : '?'}${encodeURIComponent(this.#one(strangeMembers))}=${parts[at]}` : parts.join('/')
+    return this.#roll(4) === 0
+      ? `${path}${path.includes('?') ? '&' : '?'}${encodeURIComponent(this.#one(strangeMembers))}=${parts[at]}`
+      : parts.join('/')
   }
 
   // ---- what is recorded in the end
 
   /** Every run is of the tenant and user of who asked, and its audit names nobody else. */
   async #recorded(): Promise<void> {
-    for (const { run, caller } of await this.#world.runtime.runs({ limit: 1_000 } as never)) {
+    for (const { run, caller } of await this.#world.runtime.runs({ limit: 1_000 })) {
       const tenant = caller.tenant as Tenant
       if (!tenants.includes(tenant) || !this.#called[tenant].has(String(caller.user)))
         this.#problems.push(`${run} began as ${short(caller)}, who did not call`)
@@ -309,7 +433,26 @@ class Fuzzer {
   }
 }
 
-const strangeMembers = ['by', 'tenant', 'user', 'approver', '__proto__', 'constructor', '$note', 'metadata', '_meta', 'agent', 'model', 'session', 'limits', 'values', 'versions', 'oversight', '', 'id']
+const strangeMembers = [
+  'by',
+  'tenant',
+  'user',
+  'approver',
+  '__proto__',
+  'constructor',
+  '$note',
+  'metadata',
+  '_meta',
+  'agent',
+  'model',
+  'session',
+  'limits',
+  'values',
+  'versions',
+  'oversight',
+  '',
+  'id',
+]
 
 const strangeValues: readonly Json[] = [
   null,

@@ -2,13 +2,16 @@
  * The attacks as a suite: each is tried on a server of its own, over HTTP; a table says which held.
  *
  *   npm run redteam -- [--only word,word] [--quick] [--write] [--list]
+ *   npm run redteam -- --fuzz 10000 [--seed text]
  *
  * `--only`: attacks whose id or area contains one of the words. `--quick`: those that need nothing but a server.
- * `--write`: also writes docs/reference/attacks.md. Exit code 1 if one fell or could not be tried.
+ * `--write`: also writes docs/reference/attacks.md. `--fuzz`: so many requests of two tenants over every protocol, instead
+ * of the attacks. Exit code 1 if one fell or could not be tried.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { attacks } from './attacks/index.ts'
+import { fuzzTenants } from './fuzz.ts'
 import { attackTable } from './table.ts'
 import { tryAttack, type Result } from './suite.ts'
 
@@ -18,8 +21,22 @@ const { values: args } = parseArgs({
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    fuzz: { type: 'string', default: '0' },
+    seed: { type: 'string', default: 'tenants' },
   },
 })
+
+if (Number(args.fuzz) > 0) {
+  const { requests, statuses, problems } = await fuzzTenants(Number(args.fuzz), args.seed)
+  for (const problem of problems) console.log(problem)
+  console.log(
+    `${requests} requests: ${Object.entries(statuses)
+      .map(([status, count]) => `${count} × ${status}`)
+      .join(', ')}`,
+  )
+  console.log(`${problems.length} problems`)
+  process.exit(problems.length === 0 ? 0 : 1)
+}
 
 const words = args.only.split(',').filter((word) => word !== '')
 const chosen = attacks.filter(

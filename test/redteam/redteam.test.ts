@@ -18,9 +18,13 @@ test('every attack has a name of its own', () => {
 })
 
 describe.each([...new Set(quick.map(({ area }) => area))])('%s', (area) => {
-  test.each(quick.filter((each) => each.area === area))('$id: $holds', async (attack) => {
-    expect(await tryAttack(attack)).toEqual({ status: 'held' })
-  }, 120_000)
+  test.each(quick.filter((each) => each.area === area))(
+    '$id: $holds',
+    async (attack) => {
+      expect(await tryAttack(attack)).toEqual({ status: 'held' })
+    },
+    120_000,
+  )
 })
 
 test(`${requests} requests of two tenants over every protocol: nobody is told what is another's`, async () => {

@@ -16,16 +16,7 @@ import { mcpServer } from '../../src/adapters/mcp/index.ts'
 import { openai } from '../../src/adapters/openai/index.ts'
 import type { Agent } from '../../src/agent/index.ts'
 import { isObject, own, ReeveError, type Json, type JsonObject } from '../../src/core/index.ts'
-import {
-  agent,
-  createRuntime,
-  interrupt,
-  step,
-  supervisor,
-  team,
-  tool,
-  type Runtime,
-} from '../../src/index.ts'
+import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '../../src/index.ts'
 import {
   createServer,
   listen,
@@ -273,7 +264,7 @@ export class World {
 
   /** Waits until a run has ended, or needs a person. */
   async rest(run: string, ms = patience): Promise<void> {
-    await this.runtime.handle(run as never).until('waiting', { signal: AbortSignal.timeout(ms) })
+    await this.runtime.handle(run).until('waiting', { signal: AbortSignal.timeout(ms) })
   }
 
   /** The question that a run asks. */
@@ -300,7 +291,7 @@ export class World {
   /** Waits until a question has been read by the run that asked it. */
   async settled(run: string, question: string): Promise<void> {
     await until(async () => {
-      const { approvals, interrupts } = await this.runtime.handle(run as never).view()
+      const { approvals, interrupts } = await this.runtime.handle(run).view()
       return [...approvals, ...interrupts].some(({ id, resolvedAt }) => id === question && resolvedAt !== undefined)
     })
     await this.rest(run)
@@ -311,7 +302,9 @@ export class World {
   }
 
   /** The names that the audit of a run gives, and what its check says. */
-  async audit(run: string): Promise<{ readonly names: readonly string[]; readonly isSound: boolean; readonly text: string }> {
+  async audit(
+    run: string,
+  ): Promise<{ readonly names: readonly string[]; readonly isSound: boolean; readonly text: string }> {
     const { json, text } = await this.get('ada', `/runs/${run}/audit`)
     const entries = memberOf(memberOf(json, 'document'), 'entries') ?? []
     const names = (entries as readonly Json[]).flatMap((entry) => {
@@ -370,7 +363,7 @@ export class World {
         name,
         description,
         model: noted(name, (messages) => `${name} heard ${short(textOf(messages))}`),
-      }) as unknown as Agent
+      })
     const hold = agent({
       name: 'hold',
       description: 'Waits.',
@@ -461,7 +454,7 @@ export class World {
         planner: { subtasks: [{ id: 'first', description: 'Begin.', role: 'generalist' }] },
         mailbox: {},
       }),
-    ] as unknown as readonly Agent[]
+    ]
   }
 }
 
@@ -478,7 +471,7 @@ function inputIn(messages: readonly { readonly role: string; readonly content: u
 function textOf(messages: readonly { readonly role: string; readonly content: unknown }[]): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content
   if (typeof content === 'string') return content
-  return Array.isArray(content) ? content.map((part) => String((part as { text?: unknown }).text ?? '')).join('') : ''
+  return Array.isArray(content) ? content.map((part) => (part as { readonly text?: string }).text ?? '').join('') : ''
 }
 
 const short = (text: string): string => text.slice(0, 100)
@@ -490,7 +483,7 @@ export const memberOf = (value: Json | undefined, name: string): Json | undefine
 /** The items of a page; none of what is no page. */
 export const itemsOf = <T = JsonObject>({ json }: Answer): readonly T[] => {
   const items = memberOf(json, 'items')
-  return Array.isArray(items) ? (items as unknown as readonly T[]) : []
+  return Array.isArray(items) ? (items as readonly T[]) : []
 }
 
 /** The run that an answer of a protocol is about. */
@@ -530,6 +523,6 @@ async function boundRuntime(store: string, agents: readonly Agent[]): Promise<Ru
     return await createRuntime({ ...options, tenants } as never)
   } catch (thrown) {
     if (!ReeveError.is(thrown, 'config.invalid') || !thrown.message.includes('tenants')) throw thrown
-    return createRuntime(options as never)
+    return createRuntime(options)
   }
 }

@@ -8,13 +8,19 @@ import { answerOf, memberOf, type Answer, type Asked, type World } from '../worl
 /** Approves over each way, as this person. */
 const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, session: string) => Promise<Answer>>> = {
   http: (world, who, { id }) => world.post(who, `/approvals/${id}/decision`, { decision: 'approve' }),
-  interrupt: (world, who, { id }) => world.post(who, `/interrupts/${id}/answer`, { value: { decision: 'approve', approver: 'cfo' } }),
-  settle: (world, who, { id }) => world.post(who, `/questions/${id}/settle`, { happened: true, value: { decision: 'approve' } }),
+  interrupt: (world, who, { id }) =>
+    world.post(who, `/interrupts/${id}/answer`, { value: { decision: 'approve', approver: 'cfo' } }),
+  settle: (world, who, { id }) =>
+    world.post(who, `/questions/${id}/settle`, { happened: true, value: { decision: 'approve' } }),
   chat: (world, who, { id, run }, session) =>
     world.ask(who, 'POST', '/chat', {
       id: session,
       messages: [
-        { id: run, role: 'assistant', parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval: { id, approved: true } }] },
+        {
+          id: run,
+          role: 'assistant',
+          parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval: { id, approved: true } }],
+        },
       ],
     }),
   responses: (world, who, { id, run }) =>
@@ -33,7 +39,12 @@ const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, se
   a2a: (world, who, { id, run }) =>
     agentOf(world, run).then((agent) =>
       world.a2a(who, agent, 'SendMessage', {
-        message: { messageId: world.fresh('m'), role: 'ROLE_USER', taskId: run, parts: [{ data: { id, decision: 'approve' } }] },
+        message: {
+          messageId: world.fresh('m'),
+          role: 'ROLE_USER',
+          taskId: run,
+          parts: [{ data: { id, decision: 'approve' } }],
+        },
       }),
     ),
   mcp: (world, who, { id }) => world.mcp(who, 'decide', { approval: id, decision: 'approve' }),
@@ -44,7 +55,7 @@ const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, se
   },
 }
 
-const agentOf = async (world: World, run: string): Promise<string> => (await world.runtime.handle(run as never).summary()).agent
+const agentOf = async (world: World, run: string): Promise<string> => (await world.runtime.handle(run).summary()).agent
 
 /** Posts the form of a link. */
 const byLink = async (url: string, form: string, headers: Record<string, string> = {}): Promise<Answer> =>
@@ -156,7 +167,8 @@ export const approvals = area('Who may approve, and what', [
   })),
   {
     id: 'approve-own-by-proxy',
-    holds: 'Who starts a run for another user does not become free of rules about who asked for it: the audit names the starter.',
+    holds:
+      'Who starts a run for another user does not become free of rules about who asked for it: the audit names the starter.',
     async run(world) {
       const run = await world.start('agnes', 'payer', '{"usd":1}', { user: 'alice' })
       await world.rest(run)
@@ -170,7 +182,12 @@ export const approvals = area('Who may approve, and what', [
     holds: 'A decision that names the hash of other arguments than those that would run is refused.',
     async run(world) {
       const asked = await world.asked('alice', 'payer')
-      for (const inputHash of ['deadbeef', '0'.repeat(64), asked.approval!.inputHash.toUpperCase(), ` ${asked.approval!.inputHash}`])
+      for (const inputHash of [
+        'deadbeef',
+        '0'.repeat(64),
+        asked.approval!.inputHash.toUpperCase(),
+        ` ${asked.approval!.inputHash}`,
+      ])
         await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', inputHash })
       await world.rest(asked.run)
       notPaid(world, 'other arguments')
@@ -194,24 +211,98 @@ export const approvals = area('Who may approve, and what', [
   },
   ...(
     [
-      ['start', (world: World, _asked: Asked) => world.post('alice', '/runs', `{"agent":"typed","input":{"n":${inexact}}}`)],
-      ['start-values', (world: World) => world.post('alice', '/runs', `{"agent":"typed","input":{"n":1},"session":"s","values":{"n":${inexact}}}`)],
-      ['edit', (world: World, { id }: Asked) => world.post('amy', `/approvals/${id}/decision`, `{"decision":"edit","input":{"n":${inexact}}}`)],
-      ['mcp-edit', (world: World, { id }: Asked) => raw(world, 'amy', '/mcp', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"decide","arguments":{"approval":"${id}","decision":"edit","input":{"n":${inexact}}}}}`, { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' })],
-      ['mcp-start', (world: World) => raw(world, 'alice', '/mcp', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_run","arguments":{"agent":"typed","input":{"n":${inexact}}}}}`, { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' })],
-      ['a2a-data', (world: World) => raw(world, 'alice', '/a2a/typed', `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n":${inexact}}}]}}}`, { 'A2A-Version': '1.0' })],
-      ['a2a-edit', (world: World, { id, run }: Asked) => raw(world, 'anton', '/a2a/payer', `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"${run}","parts":[{"data":{"id":"${id}","decision":"edit","input":{"n":${inexact}}}}]}}}`, { 'A2A-Version': '1.0' })],
+      [
+        'start',
+        (world: World, _asked: Asked) => world.post('alice', '/runs', `{"agent":"typed","input":{"n":${inexact}}}`),
+      ],
+      [
+        'start-values',
+        (world: World) =>
+          world.post('alice', '/runs', `{"agent":"typed","input":{"n":1},"session":"s","values":{"n":${inexact}}}`),
+      ],
+      [
+        'edit',
+        (world: World, { id }: Asked) =>
+          world.post('amy', `/approvals/${id}/decision`, `{"decision":"edit","input":{"n":${inexact}}}`),
+      ],
+      [
+        'mcp-edit',
+        (world: World, { id }: Asked) =>
+          raw(
+            world,
+            'amy',
+            '/mcp',
+            `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"decide","arguments":{"approval":"${id}","decision":"edit","input":{"n":${inexact}}}}}`,
+            { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
+          ),
+      ],
+      [
+        'mcp-start',
+        (world: World) =>
+          raw(
+            world,
+            'alice',
+            '/mcp',
+            `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_run","arguments":{"agent":"typed","input":{"n":${inexact}}}}}`,
+            { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
+          ),
+      ],
+      [
+        'a2a-data',
+        (world: World) =>
+          raw(
+            world,
+            'alice',
+            '/a2a/typed',
+            `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"n":${inexact}}}]}}}`,
+            { 'A2A-Version': '1.0' },
+          ),
+      ],
+      [
+        'a2a-edit',
+        (world: World, { id, run }: Asked) =>
+          raw(
+            world,
+            'anton',
+            '/a2a/payer',
+            `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"${run}","parts":[{"data":{"id":"${id}","decision":"edit","input":{"n":${inexact}}}}]}}}`,
+            { 'A2A-Version': '1.0' },
+          ),
+      ],
       ['a2a-text', (world: World) => world.say('a2a', 'alice', 'typed', { text: `{"n":${inexact}}` })],
       ['openai-text', (world: World) => world.say('openai', 'alice', 'typed', { text: `{"n":${inexact}}` })],
       ['ag-ui-text', (world: World) => world.say('ag-ui', 'alice', 'typed', { text: `{"n":${inexact}}` })],
-      ['ag-ui-edit', (world: World, { id }: Asked) => raw(world, 'anton', '/ag-ui/payer', `{"threadId":"s1","runId":"r","messages":[],"resume":[{"interruptId":"${id}","status":"resolved","payload":{"approved":true,"input":{"n":${inexact}},"editedArgs":{"n":${inexact}}}}]}`)],
-      ['fork', (world: World, { run }: Asked) => world.post('alice', `/runs/${run}/fork`, `{"edit":{"type":"input","input":{"n":${inexact}}}}`)],
-      ['message', (world: World, { run, activation }: Asked) => world.post('alice', `/runs/${run}/messages`, `{"to":"${activation}","message":{"n":${inexact}}}`)],
-      ['finish', async (world: World, { run }: Asked) => {
-        await world.post('alice', `/runs/${run}/take-over`, {})
-        return world.post('alice', `/runs/${run}/finish`, `{"output":{"n":${inexact}}}`)
-      }],
-      ['metadata', (world: World) => world.post('alice', '/runs', `{"agent":"echo","input":"x","metadata":{"n":${inexact}}}`)],
+      [
+        'ag-ui-edit',
+        (world: World, { id }: Asked) =>
+          raw(
+            world,
+            'anton',
+            '/ag-ui/payer',
+            `{"threadId":"s1","runId":"r","messages":[],"resume":[{"interruptId":"${id}","status":"resolved","payload":{"approved":true,"input":{"n":${inexact}},"editedArgs":{"n":${inexact}}}}]}`,
+          ),
+      ],
+      [
+        'fork',
+        (world: World, { run }: Asked) =>
+          world.post('alice', `/runs/${run}/fork`, `{"edit":{"type":"input","input":{"n":${inexact}}}}`),
+      ],
+      [
+        'message',
+        (world: World, { run, activation }: Asked) =>
+          world.post('alice', `/runs/${run}/messages`, `{"to":"${activation}","message":{"n":${inexact}}}`),
+      ],
+      [
+        'finish',
+        async (world: World, { run }: Asked) => {
+          await world.post('alice', `/runs/${run}/take-over`, {})
+          return world.post('alice', `/runs/${run}/finish`, `{"output":{"n":${inexact}}}`)
+        },
+      ],
+      [
+        'metadata',
+        (world: World) => world.post('alice', '/runs', `{"agent":"echo","input":"x","metadata":{"n":${inexact}}}`),
+      ],
     ] as const satisfies readonly (readonly [string, (world: World, asked: Asked) => Promise<Answer>])[]
   ).map(([way, tried]) => ({
     id: `number-${way}`,
@@ -241,12 +332,23 @@ export const approvals = area('Who may approve, and what', [
               input: [{ type: 'function_call_output', call_id: asked.id, output: `{"n":${inexact}}` }],
             }),
           chat: () =>
-            raw(world, 'anton', '/chat', `{"id":"s-chat","messages":[{"id":"${asked.run}","role":"assistant","parts":[]}],"answers":{"${asked.id}":{"n":${inexact}}}}`),
+            raw(
+              world,
+              'anton',
+              '/chat',
+              `{"id":"s-chat","messages":[{"id":"${asked.run}","role":"assistant","parts":[]}],"answers":{"${asked.id}":{"n":${inexact}}}}`,
+            ),
           a2a: () =>
-            raw(world, 'anton', '/a2a/asker', `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"${asked.run}","parts":[{"data":{"id":"${asked.id}","value":{"n":${inexact}}}}]}}}`, { 'A2A-Version': '1.0' }),
+            raw(
+              world,
+              'anton',
+              '/a2a/asker',
+              `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"${asked.run}","parts":[{"data":{"id":"${asked.id}","value":{"n":${inexact}}}}]}}}`,
+              { 'A2A-Version': '1.0' },
+            ),
         }[way]()
         await world.rest(asked.run)
-        const journal = JSON.stringify(await world.runtime.handle(asked.run as never).journal())
+        const journal = JSON.stringify(await world.runtime.handle(asked.run).journal())
         holds(!journal.includes('9007199254740992'), `${way}: it was changed`)
       }
     },
@@ -259,7 +361,9 @@ export const approvals = area('Who may approve, and what', [
     async run(world) {
       const { url } = await linked(world)
       for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
-        await fetch(`${url}?decision=approve`, { method, headers: { 'X-HTTP-Method-Override': 'POST' } }).then((each) => each.text())
+        await fetch(`${url}?decision=approve`, { method, headers: { 'X-HTTP-Method-Override': 'POST' } }).then((each) =>
+          each.text(),
+        )
       notPaid(world, 'it was approved')
     },
   },
@@ -268,13 +372,25 @@ export const approvals = area('Who may approve, and what', [
     holds: 'A form with another decision, two decisions, or from another origin decides nothing.',
     async run(world) {
       const { url, asked } = await linked(world)
-      for (const form of ['decision=edit&input=%7B%7D', 'decision=retry', 'decision=__proto__', 'decision=', '', 'decision=approve%00', 'DECISION=approve'])
+      for (const form of [
+        'decision=edit&input=%7B%7D',
+        'decision=retry',
+        'decision=__proto__',
+        'decision=',
+        '',
+        'decision=approve%00',
+        'DECISION=approve',
+      ])
         await byLink(url, form)
       await byLink(url, 'decision=approve', { Origin: 'http://evil.example' })
       await byLink(url, 'decision=approve', { Origin: 'null' })
       await byLink(`${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`, 'decision=approve')
       await byLink(url.replace('127.0.0.1', 'localhost'), 'decision=approve')
-      await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"decision":"approve"}' }).then((each) => each.text())
+      await fetch(url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: '{"decision":"approve"}',
+      }).then((each) => each.text())
       await world.rest(asked.run)
       notPaid(world, 'it was approved')
     },
@@ -305,7 +421,9 @@ export const approvals = area('Who may approve, and what', [
       const auth = (request: Request): Principal | undefined => {
         const token = request.headers.get('Authorization')
         if (token === `Bearer ${tokenOf('alice')}`) return everyone.tokens[tokenOf('alice')]
-        return token === 'Bearer eve' && roles.eve.length > 0 ? { name: 'eve', roles: roles.eve, tenant: 'acme' } : undefined
+        return token === 'Bearer eve' && roles.eve.length > 0
+          ? { name: 'eve', roles: roles.eve, tenant: 'acme' }
+          : undefined
       }
       const server = await world.serve({ auth })
       const asked = await world.asked('alice', 'payer')
@@ -333,7 +451,9 @@ export const approvals = area('Who may approve, and what', [
       const { json } = await world.get('ada', '/openapi.json')
       const paths = memberOf(json, 'paths') as JsonObject
       const has = (method: string): boolean =>
-        Object.entries(paths).some(([path, each]) => /link/.test(path) && !path.endsWith('{token}') && method in (each as JsonObject))
+        Object.entries(paths).some(
+          ([path, each]) => /link/.test(path) && !path.endsWith('{token}') && method in (each as JsonObject),
+        )
       holds(has('get'), 'no route lists links')
       holds(has('delete'), 'no route takes a link back')
     },
@@ -365,7 +485,8 @@ export const approvals = area('Who may approve, and what', [
   },
   {
     id: 'two-decide',
-    holds: 'Of many who decide at once, by decision and by link, on two servers, one wins, and the tool runs once at most.',
+    holds:
+      'Of many who decide at once, by decision and by link, on two servers, one wins, and the tool runs once at most.',
     async run(world) {
       const second = await world.serve()
       for (let round = 0; round < 10; round++) {
@@ -416,7 +537,8 @@ export const approvals = area('Who may approve, and what', [
   },
   {
     id: 'approve-permission-that-changes',
-    holds: 'What a person decides is what they were shown: the arguments of an approval cannot be changed while it waits.',
+    holds:
+      'What a person decides is what they were shown: the arguments of an approval cannot be changed while it waits.',
     async run(world) {
       const asked = await world.asked('alice', 'payer')
       for (const message of [
@@ -440,4 +562,3 @@ const raw = (
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Answer> => world.ask(who, 'POST', path, body, headers)
-

@@ -46,24 +46,33 @@ const longNames: Readonly<Record<string, (world: World, name: string) => Promise
   'start-member': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', [name]: 1 }),
   'start-agent': (world, name) => world.post('alice', '/runs', { agent: name, input: 'x' }),
   'start-limits': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', limits: { [name]: 1 } }),
-  'start-versions': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', versions: { [name]: name } }),
-  'start-values': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', session: 's', values: { [name]: 1 } }),
-  'start-metadata': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', metadata: { [name]: 1 } }),
+  'start-versions': (world, name) =>
+    world.post('alice', '/runs', { agent: 'echo', input: 'x', versions: { [name]: name } }),
+  'start-values': (world, name) =>
+    world.post('alice', '/runs', { agent: 'echo', input: 'x', session: 's', values: { [name]: 1 } }),
+  'start-metadata': (world, name) =>
+    world.post('alice', '/runs', { agent: 'echo', input: 'x', metadata: { [name]: 1 } }),
   'start-run-id': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', runId: name }),
   'start-session': (world, name) => world.post('alice', '/runs', { agent: 'echo', input: 'x', session: name }),
   'fork-edit': async (world, name) => world.post('alice', `/runs/${await ended(world)}/fork`, { edit: { type: name } }),
-  'fork-member': async (world, name) => world.post('alice', `/runs/${await ended(world)}/fork`, { edit: { type: 'input', input: 1, [name]: 1 } }),
+  'fork-member': async (world, name) =>
+    world.post('alice', `/runs/${await ended(world)}/fork`, { edit: { type: 'input', input: 1, [name]: 1 } }),
   'openai-model': (world, name) => world.say('openai', 'alice', name),
-  'openai-role': (world, name) => world.say('openai', 'alice', 'echo', { more: { messages: [{ role: name, content: 'x' }] } }),
+  'openai-role': (world, name) =>
+    world.say('openai', 'alice', 'echo', { more: { messages: [{ role: name, content: 'x' }] } }),
   'responses-model': (world, name) => world.say('responses', 'alice', name),
-  'responses-previous': (world, name) => world.say('responses', 'alice', 'echo', { more: { previous_response_id: `resp_${name}` } }),
+  'responses-previous': (world, name) =>
+    world.say('responses', 'alice', 'echo', { more: { previous_response_id: `resp_${name}` } }),
   'responses-item': (world, name) => world.say('responses', 'alice', 'echo', { more: { input: [{ type: name }] } }),
   'chat-agent': (world, name) => world.say('chat', 'alice', name),
   'chat-id': (world, name) => world.say('chat', 'alice', 'echo', { session: name }),
-  'chat-role': (world, name) => world.say('chat', 'alice', 'echo', { more: { messages: [{ id: 'm', role: name, parts: [] }] } }),
+  'chat-role': (world, name) =>
+    world.say('chat', 'alice', 'echo', { more: { messages: [{ id: 'm', role: name, parts: [] }] } }),
   'ag-ui-thread': (world, name) => world.say('ag-ui', 'alice', 'echo', { session: name }),
   'ag-ui-interrupt': (world, name) =>
-    world.say('ag-ui', 'alice', 'echo', { more: { messages: [], resume: [{ interruptId: name, status: 'resolved' }] } }),
+    world.say('ag-ui', 'alice', 'echo', {
+      more: { messages: [], resume: [{ interruptId: name, status: 'resolved' }] },
+    }),
   'a2a-method': (world, name) => world.a2a('alice', 'echo', name, {}),
   'a2a-task': (world, name) => world.a2a('alice', 'echo', 'GetTask', { id: name }),
   'a2a-context': (world, name) => world.say('a2a', 'alice', 'echo', { session: name }),
@@ -90,7 +99,9 @@ async function ended(world: World): Promise<string> {
 }
 
 /** Every stream that a caller can open: what it asks. */
-const streams: Readonly<Record<string, (run: string) => { readonly path: string; readonly method?: string; readonly body?: unknown }>> = {
+const streams: Readonly<
+  Record<string, (run: string) => { readonly path: string; readonly method?: string; readonly body?: unknown }>
+> = {
   feed: (run) => ({ path: `/api/runs/${run}/feed` }),
   live: (run) => ({ path: `/api/runs/${run}/live` }),
   changes: () => ({ path: '/api/live' }),
@@ -153,7 +164,12 @@ export const bounds = area('Bounds for each caller and moment', [
         versions: () => world.post('alice', '/runs', { agent: 'echo', input: 'x', versions: many }),
         a2a: () => world.a2a('alice', 'echo', 'SendMessage', many),
         mcp: () => world.mcp('alice', 'start_run', { agent: 'echo', input: 'x', ...many }),
-        chat: () => world.ask('anton', 'POST', '/chat', { id: 'c', messages: [{ id: 'm', role: 'assistant', parts: [] }], answers: many }),
+        chat: () =>
+          world.ask('anton', 'POST', '/chat', {
+            id: 'c',
+            messages: [{ id: 'm', role: 'assistant', parts: [] }],
+            answers: many,
+          }),
         openai: () => world.say('openai', 'alice', 'echo', { more: many }),
       }[where]
       let answer: Answer | undefined
@@ -182,7 +198,10 @@ export const bounds = area('Bounds for each caller and moment', [
         ['alice', '/mcp'],
       ] as const) {
         for (const body of [deep, `{"agent":"echo","input":${deep}}`]) {
-          const answer = await world.ask(who, 'POST', path, body, { 'A2A-Version': '1.0', Accept: 'application/json, text/event-stream' })
+          const answer = await world.ask(who, 'POST', path, body, {
+            'A2A-Version': '1.0',
+            Accept: 'application/json, text/event-stream',
+          })
           holds(answer.status < 500, `${path}: ${answer.status}`)
         }
       }
@@ -196,15 +215,22 @@ export const bounds = area('Bounds for each caller and moment', [
       for (const path of ['/api/session', '/api/runs', '/v1/responses', '/chat', '/ag-ui/echo', '/a2a/echo', '/mcp']) {
         const response = await fetch(world.server.url + path, {
           method: 'POST',
-          headers: { Authorization: `Bearer ${tokenOf('alice')}`, 'Content-Type': 'application/json', 'A2A-Version': '1.0' },
+          headers: {
+            Authorization: `Bearer ${tokenOf('alice')}`,
+            'Content-Type': 'application/json',
+            'A2A-Version': '1.0',
+          },
           body: new ReadableStream({
             pull: (controller) => controller.enqueue(Buffer.alloc(65_536, 0x20)),
           }),
           duplex: 'half',
           signal: AbortSignal.timeout(10_000),
-        } as RequestInit).catch(() => undefined)
+        }).catch(() => undefined)
         await response?.text().catch(() => undefined)
-        holds(response === undefined || response.status === 413 || response.status === 200, `${path}: ${response?.status}`)
+        holds(
+          response === undefined || response.status === 413 || response.status === 200,
+          `${path}: ${response?.status}`,
+        )
       }
     },
   },
@@ -262,7 +288,12 @@ export const bounds = area('Bounds for each caller and moment', [
     holds: 'A body that says it is compressed is not unpacked.',
     async run(world) {
       for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, gzip', 'identity, gzip']) {
-        const answer = await world.post('alice', '/runs', { agent: 'echo', input: 'x' }, { 'Content-Encoding': encoding })
+        const answer = await world.post(
+          'alice',
+          '/runs',
+          { agent: 'echo', input: 'x' },
+          { 'Content-Encoding': encoding },
+        )
         holds(answer.status === 400 || answer.status === 415, `${encoding}: ${answer.status}`)
       }
     },
@@ -311,7 +342,9 @@ export const bounds = area('Bounds for each caller and moment', [
       }
     },
   },
-  ...(['events?limit=1000', 'conversation?limit=500', 'audit', 'spans', 'journal?limit=500', '', 'diff/{run}'] as const).map((path) => ({
+  ...(
+    ['events?limit=1000', 'conversation?limit=500', 'audit', 'spans', 'journal?limit=500', '', 'diff/{run}'] as const
+  ).map((path) => ({
     id: `page-bytes-${path.replace(/\W.*/, '') || 'view'}`,
     holds: `What is sent of a run of 10 MB at once is bounded in bytes (${path === '' ? 'its view' : path}).`,
     async run(world: World) {
@@ -333,7 +366,10 @@ export const bounds = area('Bounds for each caller and moment', [
       const { run, id } = await world.asked('anton', 'chatty', 'x', { session: 's1' })
       await world.get('anton', `/runs/${run}`)
       const asked = request(run)
-      const fixed = name === 'ag-ui' ? { ...asked, body: JSON.parse(JSON.stringify(asked.body).replace('"x"', JSON.stringify(id))) as unknown } : asked
+      const fixed =
+        name === 'ag-ui'
+          ? { ...asked, body: JSON.parse(JSON.stringify(asked.body).replace('"x"', JSON.stringify(id))) as unknown }
+          : asked
       const before = memory()
       const closers = Array.from({ length: 60 }, () => stalled(world, 'anton', fixed))
       let worst = 0
@@ -385,7 +421,20 @@ export const bounds = area('Bounds for each caller and moment', [
     holds: 'A strange `Last-Event-ID` or position is refused, or is a position, on every stream.',
     async run(world) {
       const run = await ended(world)
-      for (const id of ['-1', '1e5', '999999999999999', '9999999999999999', '0x10', '5, 6', 'NaN', '__proto__', 'x'.repeat(8_000), '0', '2', '1.5'])
+      for (const id of [
+        '-1',
+        '1e5',
+        '999999999999999',
+        '9999999999999999',
+        '0x10',
+        '5, 6',
+        'NaN',
+        '__proto__',
+        'x'.repeat(8_000),
+        '0',
+        '2',
+        '1.5',
+      ])
         for (const path of [`/api/runs/${run}/feed`, `/api/runs/${run}/live`, '/api/live']) {
           const controller = new AbortController()
           const { status } = await fetch(world.server.url + path, {
@@ -404,7 +453,8 @@ export const bounds = area('Bounds for each caller and moment', [
     async run(world) {
       const server = await world.serve({ limits: { requestsPerSecond: 1, burst: 20 } })
       const statuses: number[] = []
-      for (let i = 0; i < 40; i++) statuses.push((await world.ask('alice', 'GET', '/api/me', undefined, {}, server)).status)
+      for (let i = 0; i < 40; i++)
+        statuses.push((await world.ask('alice', 'GET', '/api/me', undefined, {}, server)).status)
       holds(statuses.includes(429), 'nobody is told to wait')
       holds((await world.ask('gina', 'GET', '/api/me', undefined, {}, server)).status === 200, 'another tenant is')
     },
@@ -416,7 +466,16 @@ export const bounds = area('Bounds for each caller and moment', [
     async run(world) {
       const run = await world.start('ada', 'lengthy')
       await world.rest(run, 110_000)
-      for (const path of ['', '/control', '/delegations', '/audit', '/takeover-context', `/diff/${run}`, '/spans', '/journal?find=zzz']) {
+      for (const path of [
+        '',
+        '/control',
+        '/delegations',
+        '/audit',
+        '/takeover-context',
+        `/diff/${run}`,
+        '/spans',
+        '/journal?find=zzz',
+      ]) {
         let status = 0
         const silence = await longestSilence(async () => {
           status = (await world.ask('vic', 'GET', `/api/runs/${run}${path}`)).status
@@ -438,4 +497,3 @@ function halfSent(world: World, bytes: number): () => void {
   socket.write(Buffer.alloc(bytes, 0x20))
   return () => socket.destroy()
 }
-

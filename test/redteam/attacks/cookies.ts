@@ -30,10 +30,14 @@ const ask = async (
 const me = (server: ListeningServer, headers: Record<string, string>): Promise<Answer> => ask(server, '/me', headers)
 
 /** The cookie of one server under the name that another one gives its own. */
-const moved = (cookie: string, to: ListeningServer): string => `reeve_${to.port}=${cookie.slice(cookie.indexOf('=') + 1)}`
+const moved = (cookie: string, to: ListeningServer): string =>
+  `reeve_${to.port}=${cookie.slice(cookie.indexOf('=') + 1)}`
 
 /** Principals as a directory knows them at this moment. */
-function directory(): { readonly users: Map<string, Principal>; readonly auth: (request: Request) => Principal | undefined } {
+function directory(): {
+  readonly users: Map<string, Principal>
+  readonly auth: (request: Request) => Principal | undefined
+} {
   const users = new Map<string, Principal>([['bob', { name: 'bob', roles: ['admin'] }]])
   return {
     users,
@@ -84,7 +88,10 @@ export const cookies = area('Cookies and credentials', [
     id: 'cookie-after-restart',
     holds: 'With one secret, a cookie does not outlive its token over a restart.',
     async run(world) {
-      const before = await world.serve({ auth: { tokens: { [tokenOf('bob')]: { name: 'bob', roles: ['admin'] } } }, session })
+      const before = await world.serve({
+        auth: { tokens: { [tokenOf('bob')]: { name: 'bob', roles: ['admin'] } } },
+        session,
+      })
       const cookie = await signIn(before, tokenOf('bob'))
       for (const tokens of [
         { [tokenOf('bob')]: { name: 'bob', roles: ['viewer'] } },
@@ -127,7 +134,12 @@ export const cookies = area('Cookies and credentials', [
       const server = await world.serve({ session })
       const cookie = await signIn(server, tokenOf('ada'))
       const name = cookie.split('=')[0]!
-      for (const all of [`${name}=bad; ${cookie}`, `${cookie}; ${name}=bad`, `${name}=; ${cookie}`, `${name}=a.b; ${cookie}`]) {
+      for (const all of [
+        `${name}=bad; ${cookie}`,
+        `${cookie}; ${name}=bad`,
+        `${name}=; ${cookie}`,
+        `${name}=a.b; ${cookie}`,
+      ]) {
         const { status } = await me(server, { Cookie: all })
         holds(status === 200, `${short(all, 30)}: ${status}`)
       }
@@ -141,9 +153,9 @@ export const cookies = area('Cookies and credentials', [
       const cookie = await signIn(server, tokenOf('ada'))
       const [name, value] = [cookie.slice(0, cookie.indexOf('=')), cookie.slice(cookie.indexOf('=') + 1)]
       const [body, signature] = value.split('.') as [string, string]
-      const forged = Buffer.from(
-        Buffer.from(body, 'base64url').toString().replace('"ada"', '"eve"'),
-      ).toString('base64url')
+      const forged = Buffer.from(Buffer.from(body, 'base64url').toString().replace('"ada"', '"eve"')).toString(
+        'base64url',
+      )
       for (const each of [
         `${body.slice(0, -1)}${body.endsWith('A') ? 'B' : 'A'}.${signature}`,
         `${forged}.${signature}`,
@@ -190,7 +202,9 @@ export const cookies = area('Cookies and credentials', [
         { 'Content-Type': 'application/json', 'X-Reeve': '1', 'Sec-Fetch-Site': 'same-site' },
       ] as readonly Record<string, string>[])
         for (const path of ['/api/runs', '/v1/responses', '/chat', '/mcp', '/a2a/echo', '/ag-ui/echo'])
-          await fetch(server.url + path, { method: 'POST', body, headers: { Cookie: cookie, ...headers } }).then((each) => each.text())
+          await fetch(server.url + path, { method: 'POST', body, headers: { Cookie: cookie, ...headers } }).then(
+            (each) => each.text(),
+          )
       holds((await world.runtime.runs()).length === 0, 'a run was started')
     },
   },
@@ -203,7 +217,11 @@ export const cookies = area('Cookies and credentials', [
       const bodies = {
         '/v1/chat/completions': { model: 'echo', messages: [{ role: 'user', content: 'x' }] },
         '/v1/responses': { model: 'echo', input: 'x' },
-        '/chat': { id: 'c', agent: 'echo', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }] },
+        '/chat': {
+          id: 'c',
+          agent: 'echo',
+          messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'x' }] }],
+        },
         '/ag-ui/echo': { threadId: 't', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'x' }] },
         '/a2a/echo/message:send': { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } },
       }
@@ -312,10 +330,15 @@ export const cookies = area('Cookies and credentials', [
       for (let i = 0; i < 60; i++)
         statuses.add(
           (
-            await ask(world.server, '/session', { 'Content-Type': 'application/json' }, {
-              method: 'POST',
-              body: JSON.stringify({ token: `wrong-${i}`.padEnd(30, '-') }),
-            })
+            await ask(
+              world.server,
+              '/session',
+              { 'Content-Type': 'application/json' },
+              {
+                method: 'POST',
+                body: JSON.stringify({ token: `wrong-${i}`.padEnd(30, '-') }),
+              },
+            )
           ).status,
         )
       holds(statuses.has(429) && !statuses.has(200), `all were answered ${[...statuses].join(', ')}`)
@@ -367,7 +390,12 @@ export const cookies = area('Cookies and credentials', [
           : everyone.tokens[request.headers.get('Authorization')?.replace('Bearer ', '') ?? '']
       const server = await world.serve({ auth })
       const post = (token: string): Promise<Answer> =>
-        ask(server, '/runs', { ...bearer(token), 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' }, { method: 'POST', body: '{"agent":"echo","input":"x"}' })
+        ask(
+          server,
+          '/runs',
+          { ...bearer(token), 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' },
+          { method: 'POST', body: '{"agent":"echo","input":"x"}' },
+        )
       const mine = await post(tokenOf('alice'))
       const theirs = await post('eve')
       holds(theirs.status < 500 || theirs.status === 503, `${theirs.status} ${short(theirs.text)}`)
@@ -397,7 +425,12 @@ export const cookies = area('Cookies and credentials', [
         for (const method of Object.keys(methods as object)) {
           if (/health|links|\/session$|\/live$|\/ready$|openapi/.test(path) && path !== '/api/live') continue
           const at = path.replaceAll(/\{\w+\}/g, 'x').replace(/^\/api/, '')
-          const answer = await world.ask(undefined, method.toUpperCase(), `/api${at}`, method === 'post' ? {} : undefined)
+          const answer = await world.ask(
+            undefined,
+            method.toUpperCase(),
+            `/api${at}`,
+            method === 'post' ? {} : undefined,
+          )
           holds(answer.status === 401, `${method} ${path}: ${answer.status}`)
         }
       for (const path of ['/v1/models', '/chat/x', '/mcp', '/a2a/echo', '/ag-ui/echo', '/a2a/echo/tasks'])

@@ -16,7 +16,10 @@ interface Provider {
 }
 
 /** An identity provider, and a server that asks it. `document`: answers for the discovery document itself. */
-async function provided(world: World, document?: (response: ServerResponse, issuer: string) => boolean): Promise<Provider> {
+async function provided(
+  world: World,
+  document?: (response: ServerResponse, issuer: string) => boolean,
+): Promise<Provider> {
   const { publicKey, privateKey } = await jose.generateKeyPair('RS256', { extractable: true })
   const jwk = { ...(await jose.exportJWK(publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
   const http = createServer((request, response) => {
@@ -119,7 +122,13 @@ export const identity = area('Tokens of an identity provider', [
       world.after(() => internal.close())
       const url = `http://127.0.0.1:${(internal.address() as AddressInfo).port}/keys`
       const evil = await jose.generateKeyPair('RS256', { extractable: true })
-      for (const header of [{}, { jwk: await jose.exportJWK(evil.publicKey) }, { jku: url }, { x5u: url }, { jku: url, kid: 'k9' }])
+      for (const header of [
+        {},
+        { jwk: await jose.exportJWK(evil.publicKey) },
+        { jku: url },
+        { x5u: url },
+        { jku: url, kid: 'k9' },
+      ])
         holds((await get(await sign({}, header, evil.privateKey))).status === 401, short(header))
       holds(hits === 0, `${hits} requests went to the address of a token`)
     },
@@ -136,7 +145,9 @@ export const identity = area('Tokens of an identity provider', [
         `${part({ alg: 'NoNe', typ: 'at+jwt' })}.${part(claims)}.`,
         `${part({ alg: 'RS256', kid: 'k1' })}.${part(claims)}.`,
         `${part({ kid: 'k1' })}.${part(claims)}.AAAA`,
-        await new jose.SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(new TextEncoder().encode(pem)),
+        await new jose.SignJWT(claims)
+          .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
+          .sign(new TextEncoder().encode(pem)),
         'a.b.c',
         '...',
         'a',
@@ -173,11 +184,15 @@ export const identity = area('Tokens of an identity provider', [
     holds: 'A discovery document of another issuer, with an internal address, or a redirect, lets nobody in.',
     async run(world) {
       for (const document of [
-        (response: ServerResponse, issuer: string) => response.end(JSON.stringify({ issuer: `${issuer}/`, jwks_uri: `${issuer}/keys` })),
-        (response: ServerResponse, issuer: string) => response.end(JSON.stringify({ issuer, jwks_uri: 'http://169.254.169.254/keys' })),
-        (response: ServerResponse, issuer: string) => response.end(JSON.stringify({ issuer, jwks_uri: 'file:///etc/passwd' })),
+        (response: ServerResponse, issuer: string) =>
+          response.end(JSON.stringify({ issuer: `${issuer}/`, jwks_uri: `${issuer}/keys` })),
+        (response: ServerResponse, issuer: string) =>
+          response.end(JSON.stringify({ issuer, jwks_uri: 'http://169.254.169.254/keys' })),
+        (response: ServerResponse, issuer: string) =>
+          response.end(JSON.stringify({ issuer, jwks_uri: 'file:///etc/passwd' })),
         (response: ServerResponse, issuer: string) => response.writeHead(302, { Location: `${issuer}/other` }).end(),
-        (response: ServerResponse, issuer: string) => response.end(`{"__proto__":{"issuer":"${issuer}","jwks_uri":"${issuer}/keys"}}`),
+        (response: ServerResponse, issuer: string) =>
+          response.end(`{"__proto__":{"issuer":"${issuer}","jwks_uri":"${issuer}/keys"}}`),
         (response: ServerResponse) => response.end('null'),
         (response: ServerResponse) => response.end('<html>'),
       ]) {

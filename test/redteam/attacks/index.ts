@@ -13,4 +13,17 @@ import { protocols } from './protocols.ts'
 import { remotes } from './remote.ts'
 import { transport } from './transport.ts'
 
-export const attacks: readonly Attack[] = [...authors, ...ownership, ...approvals, ...cookies, ...bounds, ...files, ...protocols, ...transport, ...identity, ...remotes, ...display, ...machine]
+export const attacks: readonly Attack[] = [
+  ...authors,
+  ...ownership,
+  ...approvals,
+  ...cookies,
+  ...bounds,
+  ...files,
+  ...protocols,
+  ...transport,
+  ...identity,
+  ...remotes,
+  ...display,
+  ...machine,
+]

@@ -8,7 +8,12 @@ import { until, type World } from '../world.ts'
 const cli = join(import.meta.dirname, '../../../src/cli/main.ts')
 
 /** Runs a command until it has said this, then stops it. What it said. */
-async function reeve(world: World, args: readonly string[], says: RegExp, env: NodeJS.ProcessEnv = {}): Promise<string> {
+async function reeve(
+  world: World,
+  args: readonly string[],
+  says: RegExp,
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   let said = ''
   const child = spawn(process.execPath, ['--no-warnings', cli, ...args], {
     cwd: world.folder,

@@ -1,5 +1,5 @@
 /** What owns is what is checked: tenants own runs, agents, keys and positions; users own sessions and what was granted. */
-import { derivedId, type Json, type JsonObject } from '../../../src/core/index.ts'
+import { derivedId, type JsonObject } from '../../../src/core/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf, type Person } from '../people.ts'
 import { itemsOf, memberOf, protocolNames, runIn, until, type Answer, type ProtocolName, type World } from '../world.ts'
@@ -134,7 +134,8 @@ export const ownership = area('What owns is what is checked', [
         await world.ask('alice', 'GET', '/v1/models/support_globex'),
         await world.mcpMethod('alice', 'tools/list', {}),
       ]
-      for (const { text } of seen) holds(!/GLOBEX-SECRET|support_globex"[,}]/.test(text), short(text.slice(text.indexOf('globex') - 60)))
+      for (const { text } of seen)
+        holds(!/GLOBEX-SECRET|support_globex"[,}]/.test(text), short(text.slice(text.indexOf('globex') - 60)))
     },
   },
   {
@@ -162,7 +163,9 @@ export const ownership = area('What owns is what is checked', [
         versions: { support_nobody: 'published' },
       })
       holds(
-        known.status === absent.status && known.text.replaceAll('support_globex', 'N').replace(/run_\w+/, 'R') === absent.text.replaceAll('support_nobody', 'N').replace(/run_\w+/, 'R'),
+        known.status === absent.status &&
+          known.text.replaceAll('support_globex', 'N').replace(/run_\w+/, 'R') ===
+            absent.text.replaceAll('support_nobody', 'N').replace(/run_\w+/, 'R'),
         `known: ${short(known.text)}; absent: ${short(absent.text)}`,
       )
     },
@@ -284,7 +287,7 @@ export const ownership = area('What owns is what is checked', [
     id: 'session-of-code',
     holds: 'A session that code began for a user is not joined by another user.',
     async run(world) {
-      await world.runtime.run('echo' as never, secret as never, { session: 's1', user: 'alice', tenant: 'acme' } as never)
+      await world.runtime.run('echo' as never, secret as never, { session: 's1', user: 'alice', tenant: 'acme' })
       world.shown.length = 0
       for (const protocol of withSession) await world.say(protocol, 'bob', 'echo', { session: 's1' })
       holds(!world.shownTo('echo').includes(secret), 'a model was shown it')
@@ -304,7 +307,17 @@ export const ownership = area('What owns is what is checked', [
     holds: 'A name of a session cannot name that of a tenant, or of a user.',
     async run(world) {
       await victim(world, 's1')
-      for (const session of ['acme/s1', 'acme:s1', 'acme s1', 'alice/s1', 'alice:s1', '../acme/s1', 's1\u0000', 'S1', 'ｓ1'])
+      for (const session of [
+        'acme/s1',
+        'acme:s1',
+        'acme s1',
+        'alice/s1',
+        'alice:s1',
+        '../acme/s1',
+        's1\u0000',
+        'S1',
+        'ｓ1',
+      ])
         for (const who of ['oscar', 'bob'] as const)
           for (const protocol of withSession) await world.say(protocol, who, 'echo', { session })
       holds(!world.shownTo('echo').includes(secret), 'a model was shown it')
@@ -342,8 +355,7 @@ export const ownership = area('What owns is what is checked', [
     async run(world) {
       await grantedTo(world, 's1')
       for (const who of ['gina', 'oscar'] as const)
-        for (const protocol of withSession)
-          await world.say(protocol, who, 'poster', { session: 's1', text: '{"n":2}' })
+        for (const protocol of withSession) await world.say(protocol, who, 'poster', { session: 's1', text: '{"n":2}' })
       holds(world.effects.length === 0, `the tool ran: ${short(world.effects)}`)
     },
   },
@@ -433,7 +445,10 @@ export const ownership = area('What owns is what is checked', [
         other: mine,
       })
       const strip = (text: string): string =>
-        text.replaceAll(/globex-(0001|9999)/g, 'R').replaceAll(foreign.id, 'Q').replaceAll(absentId, 'Q')
+        text
+          .replaceAll(/globex-(0001|9999)/g, 'R')
+          .replaceAll(foreign.id, 'Q')
+          .replaceAll(absentId, 'Q')
       for (const [i, { method, path, body }] of there.entries())
         for (const who of ['agnes', 'anton'] as const) {
           const one = await world.ask(who, method, `/api${path}`, body)
@@ -468,10 +483,16 @@ export const ownership = area('What owns is what is checked', [
       const to = await world.post('alice', `/runs/${mine.run}/messages`, { to: foreign.activation, message: 'x' })
       holds(to.status >= 400 && to.status < 500, `message: ${to.status}`)
       for (const path of ['journal', 'conversation']) {
-        const { text } = await world.get('alice', `/runs/${mine.run}/${path}?activation=${encodeURIComponent(foreign.activation)}`)
+        const { text } = await world.get(
+          'alice',
+          `/runs/${mine.run}/${path}?activation=${encodeURIComponent(foreign.activation)}`,
+        )
         holds(!text.includes('"event"'), short(text))
       }
-      const prefix = await world.post('alice', `/runs/${mine.run}/messages`, { to: `act_${mine.run}>${foreign.run}`, message: 'x' })
+      const prefix = await world.post('alice', `/runs/${mine.run}/messages`, {
+        to: `act_${mine.run}>${foreign.run}`,
+        message: 'x',
+      })
       holds(prefix.status !== 200 || memberOf(prefix.json, 'result') !== 'accepted', short(prefix.text))
     },
   },
@@ -489,7 +510,9 @@ export const ownership = area('What owns is what is checked', [
               {
                 id: mine.run,
                 role: 'assistant',
-                parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval: { id: foreign.id, approved: true } }],
+                parts: [
+                  { type: 'dynamic-tool', state: 'approval-responded', approval: { id: foreign.id, approved: true } },
+                ],
               },
             ],
           }),
@@ -502,7 +525,10 @@ export const ownership = area('What owns is what is checked', [
         'ag-ui': () =>
           world.say('ag-ui', 'anton', 'payer', {
             session: 's1',
-            more: { messages: [], resume: [{ interruptId: foreign.id, status: 'resolved', payload: { approved: true } }] },
+            more: {
+              messages: [],
+              resume: [{ interruptId: foreign.id, status: 'resolved', payload: { approved: true } }],
+            },
           }),
         a2a: () =>
           world.a2a('anton', 'payer', 'SendMessage', {
@@ -602,7 +628,10 @@ export const ownership = area('What owns is what is checked', [
         await world.post(who, '/runs', { agent: 'echo', input: 'squat', runId: id })
       const answer = await underKey(world, protocol, 'order-7')
       const row = (await world.runtime.runs()).find(({ caller }) => caller.user === 'alice')
-      holds(answer.status < 300 && row !== undefined && !answer.text.includes('run.conflict'), `${answer.status} ${short(answer.text)}`)
+      holds(
+        answer.status < 300 && row !== undefined && !answer.text.includes('run.conflict'),
+        `${answer.status} ${short(answer.text)}`,
+      )
     },
   })),
   ...(Object.keys(keyed) as ProtocolName[]).map((protocol) => ({
@@ -625,7 +654,10 @@ export const ownership = area('What owns is what is checked', [
     async run(world) {
       for (const protocol of ['http', 'openai', 'responses', 'mcp', 'a2a', 'ag-ui'] as const) {
         const answer = await underKey(world, protocol, 'order-9')
-        holds(answer.status < 300 && !/run\.conflict|"error":\{/.test(answer.text), `${protocol}: ${answer.status} ${short(answer.text)}`)
+        holds(
+          answer.status < 300 && !/run\.conflict|"error":\{/.test(answer.text),
+          `${protocol}: ${answer.status} ${short(answer.text)}`,
+        )
       }
     },
   },
@@ -672,7 +704,11 @@ export const ownership = area('What owns is what is checked', [
         await guess({ agent: 'echo', input: 'the right input', session: 'wrong' }),
       ]
       const said = new Set(answers.map(({ status, text }) => `${status} ${text}`))
-      holds(said.size === 1 && !/input|session|agent|tenant|user/.test(String(memberOf(memberOf(answers[0]!.json, 'error'), 'message'))), [...said].map((each) => short(each)).join(' | '))
+      holds(
+        said.size === 1 &&
+          !/input|session|agent|tenant|user/.test(memberOf(memberOf(answers[0]!.json, 'error'), 'message') as string),
+        [...said].map((each) => short(each)).join(' | '),
+      )
     },
   },
   {
@@ -794,7 +830,7 @@ export const ownership = area('What owns is what is checked', [
         ['POST', '/trust/echo/level', { level: 'expert', reason: 'x' }],
         ['POST', '/trust/echo/incidents', { severity: 'serious' }],
       ] as const) {
-        const answer = await world.ask('agnes', method, `/api${path}`, body as Json | undefined)
+        const answer = await world.ask('agnes', method, `/api${path}`, body)
         holds(isAbsent(answer), `${method} ${path}: ${answer.status}`)
       }
     },

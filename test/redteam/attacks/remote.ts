@@ -25,7 +25,10 @@ interface Counts {
 }
 
 /** A runtime with a remote agent that behaves so, and a run of it. */
-async function remote(world: World, { task, stream }: Behaviour): Promise<{ runtime: Runtime; run: string; counts: Counts }> {
+async function remote(
+  world: World,
+  { task, stream }: Behaviour,
+): Promise<{ runtime: Runtime; run: string; counts: Counts }> {
   const counts: Counts = { sent: 0, asked: 0, streamed: 0 }
   const client = {
     sendMessage: () => {
@@ -45,8 +48,8 @@ async function remote(world: World, { task, stream }: Behaviour): Promise<{ runt
       if (stream !== undefined) yield* stream()
     },
   }
-  const worker = a2aAgent({ name: 'remote', description: 'From elsewhere.', client: client as never, pollMs: 1_000 })
-  const runtime = await createRuntime({ store: join(world.folder, 'remote.db'), agents: [worker] } as never)
+  const worker = a2aAgent({ name: 'remote', description: 'From elsewhere.', client: client, pollMs: 1_000 })
+  const runtime = await createRuntime({ store: join(world.folder, 'remote.db'), agents: [worker] })
   world.after(() => runtime.close())
   const { id } = await runtime.start('remote' as never, 'hi' as never)
   return { runtime, run: id, counts }
@@ -95,7 +98,11 @@ const mcpAnswers =
     switch (method) {
       case 'initialize':
         return {
-          result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } },
+          result: {
+            protocolVersion: '2025-11-25',
+            capabilities: { tools: {} },
+            serverInfo: { name: 'x', version: '1' },
+          },
         }
       case 'tools/list':
         return { result: { tools } }
@@ -109,7 +116,10 @@ const mcpAnswers =
 const plainTool = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } }
 
 /** Calls a tool of an MCP server that answers so; what the model was shown of it. */
-async function calledTool(world: World, call: (response: ServerResponse, id: unknown) => object | undefined): Promise<string> {
+async function calledTool(
+  world: World,
+  call: (response: ServerResponse, id: unknown) => object | undefined,
+): Promise<string> {
   const url = await mcpServer(world, mcpAnswers([plainTool], call))
   const tools = await mcp({ url, timeoutMs: 8_000 })
   world.after(() => tools.close())
@@ -118,12 +128,12 @@ async function calledTool(world: World, call: (response: ServerResponse, id: unk
     name: 'caller',
     description: 'Calls.',
     tools: [...tools],
-    model: ({ messages }) => {
+    model: ({ messages }: { readonly messages: readonly { readonly role: string }[] }) => {
       shown = JSON.stringify(messages.at(-1))
       return messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'look', input: {} }] }
     },
   } as never)
-  const runtime = await createRuntime({ store: join(world.folder, 'mcp.db'), agents: [caller] } as never)
+  const runtime = await createRuntime({ store: join(world.folder, 'mcp.db'), agents: [caller] })
   world.after(() => runtime.close())
   const run = await runtime.start('caller' as never, 'go' as never)
   const waiting = await run.until('waiting', { signal: AbortSignal.timeout(30_000) })
@@ -143,7 +153,7 @@ async function coder(world: World, how: string): Promise<{ runtime: Runtime; run
     args: [join(import.meta.dirname, '../hostile-acp-child.ts'), how],
     cwd: world.folder,
   })
-  const runtime = await createRuntime({ store: join(world.folder, 'acp.db'), agents: [worker] } as never)
+  const runtime = await createRuntime({ store: join(world.folder, 'acp.db'), agents: [worker] })
   world.after(() => patient(runtime.close(), 5_000))
   const { id } = await runtime.start('coder' as never, 'do it' as never)
   return { runtime, run: id }
@@ -187,7 +197,10 @@ export const remotes = area('Workers from elsewhere', [
       })
       const ended = await patient(runtime.handle(run as never).outcome(), 20_000)
       const grown = rss() - before
-      await runtime.handle(run as never).control.cancel('enough', 'ada').catch(() => undefined)
+      await runtime
+        .handle(run as never)
+        .control.cancel('enough', 'ada')
+        .catch(() => undefined)
       holds(ended !== 'late', 'it goes on')
       holds(grown < 250, `${Math.round(grown)} MB more`)
     },
@@ -205,7 +218,10 @@ export const remotes = area('Workers from elsewhere', [
       })
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       const { streamed, asked } = counts
-      await runtime.handle(run as never).control.cancel('enough', 'ada').catch(() => undefined)
+      await runtime
+        .handle(run as never)
+        .control.cancel('enough', 'ada')
+        .catch(() => undefined)
       holds(streamed < 20 && asked < 20, `${streamed} streams and ${asked} questions in 1.5 s`)
     },
   })),
@@ -220,11 +236,20 @@ export const remotes = area('Workers from elsewhere', [
         },
       })
       await until(() => counts.asked > 0)
-      await patient(runtime.handle(run as never).control.cancel('enough', 'ada').catch(() => undefined), 3_000)
+      await patient(
+        runtime
+          .handle(run as never)
+          .control.cancel('enough', 'ada')
+          .catch(() => undefined),
+        3_000,
+      )
       await patient(runtime.handle(run as never).outcome(), 5_000)
       const before = counts.asked + counts.streamed
       await new Promise((resolve) => setTimeout(resolve, 1_500))
-      holds(counts.asked + counts.streamed - before < 3, `it was asked ${counts.asked + counts.streamed - before} times more`)
+      holds(
+        counts.asked + counts.streamed - before < 3,
+        `it was asked ${counts.asked + counts.streamed - before} times more`,
+      )
     },
   },
   {
@@ -234,16 +259,37 @@ export const remotes = area('Workers from elsewhere', [
       for (const task of [
         {},
         { id: 't1', status: { state: 3 } },
-        { id: 't1', status: { state: 3 }, artifacts: [{ artifactId: '__proto__', parts: [{ content: { $case: 'data', value: JSON.parse('{"__proto__":{"polluted":1}}') as object } }] }] },
+        {
+          id: 't1',
+          status: { state: 3 },
+          artifacts: [
+            {
+              artifactId: '__proto__',
+              parts: [{ content: { $case: 'data', value: JSON.parse('{"__proto__":{"polluted":1}}') as object } }],
+            },
+          ],
+        },
         { id: 't1', status: { state: '3' }, artifacts: {} },
         { id: 't1', status: { state: 3 }, artifacts: [null, 7, { parts: 'x' }] },
         { id: 't1', status: null, artifacts: null },
         { id: 't1', status: { state: 6, message: { messageId: '__proto__', parts: [{ content: null }] } } },
-        { id: 't1', status: { state: 6, message: { messageId: 'm', parts: Array.from({ length: 50_000 }, () => ({ content: { $case: 'text', value: 'x' } })) } } },
+        {
+          id: 't1',
+          status: {
+            state: 6,
+            message: {
+              messageId: 'm',
+              parts: Array.from({ length: 50_000 }, () => ({ content: { $case: 'text', value: 'x' } })),
+            },
+          },
+        },
       ]) {
         const { runtime, run } = await remote(world, { task: () => task })
-        const handle = runtime.handle(run as never)
-        const ended = await patient(handle.until('waiting', { signal: AbortSignal.timeout(4_000) }).catch(() => 'late' as const), 5_000)
+        const handle = runtime.handle(run)
+        const ended = await patient(
+          handle.until('waiting', { signal: AbortSignal.timeout(4_000) }).catch(() => 'late' as const),
+          5_000,
+        )
         const { status } = await handle.summary()
         holds(status !== 'stuck', `${short(task)}: the run is stuck`)
         if (ended !== 'late' && 'questions' in ended)
@@ -263,7 +309,11 @@ export const remotes = area('Workers from elsewhere', [
     holds: `An address of the kind "${id}" in what a remote agent made is no file that a model is shown.`,
     async run(world: World) {
       const { runtime, run } = await remote(world, {
-        task: () => ({ id: 't1', status: { state: 3 }, artifacts: [{ artifactId: 'a', parts: [{ content: { $case, value } }] }] }),
+        task: () => ({
+          id: 't1',
+          status: { state: 3 },
+          artifacts: [{ artifactId: 'a', parts: [{ content: { $case, value } }] }],
+        }),
       })
       const outcome = await patient(runtime.handle(run as never).outcome(), 8_000)
       holds(!JSON.stringify(outcome).includes('"url"'), short(outcome))
@@ -331,7 +381,8 @@ export const remotes = area('Workers from elsewhere', [
   },
   {
     id: 'mcp-definitions',
-    holds: 'Definitions with names of prototypes, hidden characters, doubled names or patterns without end are refused or escaped.',
+    holds:
+      'Definitions with names of prototypes, hidden characters, doubled names or patterns without end are refused or escaped.',
     async run(world) {
       for (const tools of [
         [{ ...plainTool, name: '__proto__' }],
@@ -344,7 +395,10 @@ export const remotes = area('Workers from elsewhere', [
         [{ name: 7 }],
         'none',
       ]) {
-        const url = await mcpServer(world, mcpAnswers(tools as readonly object[], () => ({ result: { content: [] } })))
+        const url = await mcpServer(
+          world,
+          mcpAnswers(tools as readonly object[], () => ({ result: { content: [] } })),
+        )
         const begin = performance.now()
         try {
           const found = await mcp({ url, connectMs: 4_000 })
@@ -382,18 +436,27 @@ export const remotes = area('Workers from elsewhere', [
   },
   {
     id: 'acp-call-that-changes',
-    holds: 'A call that a coding agent changes while a person looks at it is asked again, and the old answer does not allow it.',
+    holds:
+      'A call that a coding agent changes while a person looks at it is asked again, and the old answer does not allow it.',
     async run(world) {
       const { runtime, run } = await coder(world, 'bait')
       await until(async () => (await runtime.approvals()).length > 0)
       const [shown] = await runtime.approvals()
       await until(async () => {
-        const { text } = { text: JSON.stringify(await runtime.handle(run as never).view()) }
+        const { text } = { text: JSON.stringify(await runtime.handle(run).view()) }
         return text.includes('rm -rf') || (await changed())
       })
-      await runtime.decide({ approvalId: shown!.id, decision: 'approve', approver: 'ann' } as never).catch(() => undefined)
+      await runtime
+        .decide({ approvalId: shown!.id, decision: 'approve', approver: 'ann' } as never)
+        .catch(() => undefined)
       await patient(runtime.handle(run as never).outcome(), 4_000)
-      const allowed = await runtime.handle(run as never).outcome().then((outcome) => JSON.stringify(outcome), () => '')
+      const allowed = await runtime
+        .handle(run as never)
+        .outcome()
+        .then(
+          (outcome) => JSON.stringify(outcome),
+          () => '',
+        )
       holds(!allowed.includes('ALLOWED rm -rf /'), 'the changed call was allowed')
 
       /** The agent has sent the change: it says so in a file. */
@@ -412,7 +475,10 @@ export const remotes = area('Workers from elsewhere', [
       await new Promise((resolve) => setTimeout(resolve, 5_000))
       const open = await runtime.questions()
       const view = JSON.stringify(open).length
-      await runtime.handle(run as never).control.cancel('enough', 'ada').catch(() => undefined)
+      await runtime
+        .handle(run as never)
+        .control.cancel('enough', 'ada')
+        .catch(() => undefined)
       holds(open.length <= 100 && view < 1_000_000, `${open.length} questions, ${view} characters`)
     },
   },

@@ -76,7 +76,14 @@ export const transport = area('The wire', [
     id: 'host-forwarded',
     holds: 'Headers of proxies change neither the host nor the address nor the user.',
     async run(world) {
-      for (const header of ['X-Forwarded-Host', 'X-Host', 'X-Original-Host', 'Forwarded', 'X-Real-IP', 'X-Forwarded-User']) {
+      for (const header of [
+        'X-Forwarded-Host',
+        'X-Host',
+        'X-Original-Host',
+        'Forwarded',
+        'X-Real-IP',
+        'X-Forwarded-User',
+      ]) {
         const { status, text } = await world.ask(undefined, 'GET', '/api/me', undefined, { [header]: 'ada' })
         holds(status === 401, `${header}: ${status} ${short(text)}`)
       }
@@ -120,7 +127,7 @@ export const transport = area('The wire', [
         FOO: `FOO /api/me HTTP/1.1\r\n${host}${auth}${close}`,
         PROPFIND: `PROPFIND /api/me HTTP/1.1\r\n${host}${auth}${close}`,
         override: `POST /api/me HTTP/1.1\r\n${host}${auth}X-HTTP-Method-Override: GET\r\nContent-Length: 0\r\n${close}`,
-        'garbage': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
+        garbage: '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
         'no line': '\r\n\r\n\r\n',
         'HTTP/9.9': `GET /api/me HTTP/9.9\r\n${host}${auth}${close}`,
         'HTTP/0.9': 'GET /api/me\r\n',
@@ -180,7 +187,9 @@ export const transport = area('The wire', [
         { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
       ] as readonly Record<string, string>[])
         for (const path of ['/api/me', '/api/live', '/v1/models', '/chat/x', '/mcp']) {
-          const response = await fetch(world.server.url + path, { headers: { Authorization: `Bearer ${tokenOf('ada')}`, ...headers } })
+          const response = await fetch(world.server.url + path, {
+            headers: { Authorization: `Bearer ${tokenOf('ada')}`, ...headers },
+          })
           await response.body?.cancel()
           holds(response.status === 403, `${path} ${short(headers)}: ${response.status}`)
           holds(!response.headers.has('Access-Control-Allow-Origin'), 'CORS allows it')
