@@ -18,13 +18,18 @@ export interface Attack {
   /** What holds, as a sentence. */
   readonly holds: string
   readonly needs?: Need
-  /** Tries it. Rejects with `Fell` where it works. */
+  /** Tries it. Rejects with `Fell` where it works, with `Skipped` where what it needs is not there. */
   readonly run: (world: World) => Promise<void>
 }
 
 /** An attack worked. */
 export class Fell extends Error {
   override readonly name = 'Fell'
+}
+
+/** What an attack needs is not there. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped'
 }
 
 /** Throws `Fell` where this does not hold. `what`: what was seen instead. */

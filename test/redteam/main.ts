@@ -52,16 +52,27 @@ for (const attack of chosen) {
   }
   const result = await tryAttack(attack)
   results.set(attack.id, result)
-  const said =
-    result.status === 'held'
-      ? ''
-      : result.status === 'fell'
-        ? `: ${result.seen}`
-        : `: ${result.error instanceof Error ? result.error.stack : String(result.error)}`
-  console.log(`${result.status.padEnd(6)} ${attack.id}${said}`)
+  const said = seenOf(result)
+  console.log(`${result.status.padEnd(7)} ${attack.id}${said === '' ? '' : `: ${said}`}`)
 }
+function seenOf(result: Result): string {
+  switch (result.status) {
+    case 'held':
+      return ''
+    case 'fell':
+      return result.seen
+    case 'skipped':
+      return result.why
+    case 'broken':
+      return result.error instanceof Error ? (result.error.stack ?? result.error.message) : String(result.error)
+  }
+}
+
 const count = (status: Result['status']): number =>
   [...results.values()].filter((result) => result.status === status).length
 if (args.write) writeFileSync('docs/reference/attacks.md', attackTable(attacks, results))
-if (!args.list) console.log(`${count('held')} held, ${count('fell')} fell, ${count('broken')} could not be tried`)
+if (!args.list)
+  console.log(
+    `${count('held')} held, ${count('fell')} fell, ${count('skipped')} skipped, ${count('broken')} could not be tried`,
+  )
 process.exit(count('fell') + count('broken') === 0 ? 0 : 1)

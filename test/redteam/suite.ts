@@ -4,7 +4,7 @@
  * Owns: trying one attack, what came of it. Does not own: the attacks (attacks/), who asks for which (main.ts,
  * redteam.test.ts).
  */
-import { Fell, type Attack } from './attack.ts'
+import { Fell, Skipped, type Attack } from './attack.ts'
 import { World } from './world.ts'
 
 /** What came of an attack. */
@@ -12,6 +12,8 @@ export type Result =
   | { readonly status: 'held' }
   /** It worked: what was seen. */
   | { readonly status: 'fell'; readonly seen: string }
+  /** What it needs is not there: why. */
+  | { readonly status: 'skipped'; readonly why: string }
   /** It could not be tried to its end: an error that is no finding. */
   | { readonly status: 'broken'; readonly error: unknown }
 
@@ -28,7 +30,9 @@ export async function tryAttack(attack: Attack): Promise<Result> {
     await Promise.race([attack.run(world), late])
     return { status: 'held' }
   } catch (thrown) {
-    return thrown instanceof Fell ? { status: 'fell', seen: thrown.message } : { status: 'broken', error: thrown }
+    if (thrown instanceof Fell) return { status: 'fell', seen: thrown.message }
+    if (thrown instanceof Skipped) return { status: 'skipped', why: thrown.message }
+    return { status: 'broken', error: thrown }
   } finally {
     clearTimeout(callOff)
     await world.end()

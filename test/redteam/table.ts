@@ -9,6 +9,7 @@ import type { Result } from './suite.ts'
 const shown: Readonly<Record<Result['status'], string>> = {
   held: 'held',
   fell: '**fell**',
+  skipped: 'skipped',
   broken: 'could not be tried',
 }
 

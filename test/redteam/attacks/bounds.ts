@@ -417,6 +417,30 @@ export const bounds = area('Bounds for each caller and moment', [
     },
   },
   {
+    id: 'waits-counted',
+    holds: 'Requests of one principal that wait for the end of a run are counted as their streams are.',
+    async run(world) {
+      const server = await world.serve({ limits: { streams: 5 } })
+      const run = await world.start('alice', 'asker')
+      await world.rest(run)
+      const controller = new AbortController()
+      const statuses: number[] = []
+      const waiting = Array.from({ length: 30 }, async () => {
+        const { status } = await fetch(`${server.url}/api/runs/${run}/outcome?waitMs=60000`, {
+          headers: { Authorization: `Bearer ${tokenOf('alice')}` },
+          signal: controller.signal,
+        }).catch(() => ({ status: 0 }))
+        statuses.push(status)
+      })
+      await world.ask('alice', 'GET', '/api/me', undefined, {}, server)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      const refused = statuses.filter((status) => status === 429).length
+      controller.abort()
+      await Promise.all(waiting)
+      holds(refused >= 20, `${30 - refused} of 30 wait at once`)
+    },
+  },
+  {
     id: 'last-event-id',
     holds: 'A strange `Last-Event-ID` or position is refused, or is a position, on every stream.',
     async run(world) {

@@ -323,6 +323,17 @@ export const cookies = area('Cookies and credentials', [
     },
   },
   {
+    id: 'token-guesses-ipv6',
+    holds: 'Guesses from the addresses of one IPv6 network, which one machine has, are counted together.',
+    async run(world) {
+      let drawn = 0
+      const server = await world.serve({ clientAddress: () => `2001:db8:1:2::${(drawn++).toString(16)}` })
+      const statuses = new Set<number>()
+      for (let i = 0; i < 100; i++) statuses.add((await me(server, bearer(`wrong-${i}`.padEnd(30, '-')))).status)
+      holds(statuses.has(429), `100 guesses were answered ${[...statuses].join(', ')}`)
+    },
+  },
+  {
     id: 'token-guesses-by-session',
     holds: 'Guesses by POST /session are counted with the others.',
     async run(world) {

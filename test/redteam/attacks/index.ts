@@ -3,11 +3,13 @@ import type { Attack } from '../attack.ts'
 import { authors } from './authors.ts'
 import { approvals } from './approvals.ts'
 import { bounds } from './bounds.ts'
+import { browsers } from './browser.ts'
 import { cookies } from './cookies.ts'
 import { display } from './display.ts'
 import { files } from './files.ts'
 import { identity } from './identity.ts'
 import { machine } from './machine.ts'
+import { outbound } from './outbound.ts'
 import { ownership } from './ownership.ts'
 import { protocols } from './protocols.ts'
 import { remotes } from './remote.ts'
@@ -25,5 +27,7 @@ export const attacks: readonly Attack[] = [
   ...identity,
   ...remotes,
   ...display,
+  ...outbound,
+  ...browsers,
   ...machine,
 ]

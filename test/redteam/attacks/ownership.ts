@@ -364,7 +364,7 @@ export const ownership = area('What owns is what is checked', [
     holds: 'A fork of a run, by whomever, has no grant that was given for it.',
     async run(world) {
       const asked = await world.asked('alice', 'poster', '{"n":1}')
-      await world.decide('amy', asked, { decision: 'approve', grant: 'run' })
+      await world.decide('amy', asked, { decision: 'approve', grant: 'session' })
       world.effects.length = 0
       for (const who of ['alice', 'bob'] as const)
         for (const body of [{ edit: { type: 'input', input: '{"n":2}' } }, { at: 2 }, { at: 4 }]) {
@@ -372,6 +372,50 @@ export const ownership = area('What owns is what is checked', [
           if (typeof fork === 'string') await world.rest(fork)
         }
       holds(world.effects.length === 0, `the tool ran: ${short(world.effects)}`)
+    },
+  },
+  {
+    id: 'grant-for-other-session',
+    holds: 'A grant names no session, tenant, tool or agent but those of the call that was approved.',
+    async run(world) {
+      const asked = await world.asked('alice', 'poster', '{"n":1}', { session: 's1' })
+      for (const grant of [
+        { for: 'session', session: 's2' },
+        { for: 'session', tool: 'pay' },
+        { for: 'session', tenant: 'globex' },
+        { for: 'session', user: 'bob' },
+        { for: 'session', agent: 'payer' },
+        { for: 'always' },
+        { for: 'session', expiresInMs: -1 },
+        { for: 'session', expiresInMs: 1e308 },
+        { for: 'session', input: { __proto__: { n: 1 } } },
+        'always',
+        'run',
+      ])
+        await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', grant } as never)
+      await world.rest(asked.run)
+      world.effects.length = 0
+      for (const [who, agentName, session] of [
+        ['alice', 'poster', 's2'],
+        ['alice', 'payer', 's1'],
+        ['bob', 'poster', 's2'],
+        ['gina', 'poster', 's1'],
+      ] as const)
+        await world.say('http', who, agentName, { session, text: '{"n":2}' })
+      holds(world.effects.length === 0, `the tool ran: ${short(world.effects)}`)
+    },
+  },
+  {
+    id: 'takeover-of-another',
+    holds: 'What another operator does to a run that is taken over is recorded in their own name.',
+    async run(world) {
+      const { run } = await world.asked('alice', 'payer')
+      await world.post('alice', `/runs/${run}/take-over`, {})
+      await world.post('bob', `/runs/${run}/take-over`, {})
+      const ended = await world.post('bob', `/runs/${run}/finish`, { output: 'paid, says alice' })
+      if (ended.status !== 204) return
+      const { names } = await world.audit(run)
+      holds(names.includes('bob'), `the audit names ${names.join(', ')}`)
     },
   },
   {
@@ -776,7 +820,10 @@ export const ownership = area('What owns is what is checked', [
     id: 'lists-tell',
     holds: 'No list, with whatever filter, has a run, session or question of another tenant.',
     async run(world) {
-      await world.asked('gina', 'payer', '{"usd":777}', { session: 'gs', metadata: { m: 'globex-mark' } })
+      const foreign = await world.asked('gina', 'payer', '{"usd":777}', {
+        session: 'gs',
+        metadata: { m: 'globex-mark' },
+      })
       for (const path of [
         '/runs?limit=1000',
         '/runs?user=gina',
@@ -788,6 +835,7 @@ export const ownership = area('What owns is what is checked', [
         '/sessions?user=gina',
         '/questions',
         '/questions?kind=approval',
+        `/questions?run=${foreign.run}`,
         '/versions/uses',
         '/grants?session=gs',
         '/trust',

@@ -1,14 +1,17 @@
 /** The wire: hosts, targets, framing, headers of every answer. */
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createServer } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf } from '../people.ts'
 import { memberOf, type World } from '../world.ts'
 
 /** Sends bytes as they are; what came back until the connection ended or was quiet. */
-const raw = (world: World, bytes: string | Buffer, quietMs = 250): Promise<string> =>
+const raw = (world: World, bytes: string | Buffer, quietMs = 250, port = world.server.port): Promise<string> =>
   new Promise((resolve) => {
     let said = ''
-    const socket = connect(world.server.port, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
     let quiet = setTimeout(() => socket.destroy(), quietMs * 4)
     socket
       .on('connect', () => socket.write(bytes))
@@ -216,6 +219,63 @@ export const transport = area('The wire', [
       }
       for (const socket of sockets) socket.destroy()
       holds(worst < 500, `others waited ${Math.round(worst)} ms`)
+    },
+  },
+  {
+    id: 'listen-without-auth',
+    holds: 'A server without `auth` listens on this machine alone, however the host is written.',
+    async run(world) {
+      for (const host of [
+        '0.0.0.0',
+        '::',
+        '0',
+        '',
+        '127.1',
+        '::ffff:127.0.0.1',
+        '*',
+        'example.com',
+        '0x7f.1',
+        '[::]',
+      ]) {
+        const server = createServer({ runtime: world.runtime })
+        let isRefused = false
+        try {
+          server.bind(host)
+        } catch {
+          isRefused = true
+        }
+        server.close()
+        holds(isRefused, JSON.stringify(host))
+      }
+    },
+  },
+  {
+    id: 'static-files',
+    holds: 'A path leads to no file but those of the studio.',
+    async run(world) {
+      const assets = join(world.folder, 'assets')
+      mkdirSync(assets)
+      writeFileSync(join(assets, 'index.html'), '<!doctype html>studio')
+      writeFileSync(join(world.folder, 'secret.txt'), 'SECRET')
+      symlinkSync(join(world.folder, 'secret.txt'), join(assets, 'linked.txt'))
+      const { port } = await world.serve({ assets })
+      for (const path of [
+        '/../secret.txt',
+        '/..%2fsecret.txt',
+        '/%2e%2e/secret.txt',
+        '/%252e%252e/secret.txt',
+        String.raw`/..\secret.txt`,
+        '/assets/../../secret.txt',
+        '/linked.txt',
+        '/__proto__',
+        '//secret.txt',
+        '/./../secret.txt',
+        '/secret.txt%00.html',
+      ]) {
+        const said = await raw(world, `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${close}`, 250, port)
+        holds(!said.includes('SECRET'), `${path}: ${statusesOf(said).join()}`)
+        holds(!statusesOf(said).some((status) => status >= 500), `${path}: ${statusesOf(said).join()}`)
+      }
     },
   },
   {
