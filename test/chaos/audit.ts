@@ -11,7 +11,7 @@ import type { Operator } from './operator.ts'
 import type { Recorder } from './recorder.ts'
 
 export type Problems = Record<
-  'lost' | 'outcome' | 'journal' | 'effect' | 'once' | 'epoch' | 'operator' | 'left',
+  'lost' | 'outcome' | 'journal' | 'effect' | 'once' | 'epoch' | 'operator' | 'left' | 'hostile',
   string[]
 >
 

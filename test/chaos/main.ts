@@ -3,11 +3,12 @@
  * Temporal, or none), and of the database: `kill -9`, SIGSTOP and cut connections for all of them at random moments,
  * with this process as their operator. Everything that was promised holds in the end.
  *
- *   npm run chaos -- --engine postgres|restate|temporal [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5,partition=4] [--hosts] [--keep]
+ *   npm run chaos -- --engine postgres|restate|temporal [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5,partition=4] [--hosts] [--hostile 50] [--keep]
  *
  * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with
  * `database=0` the PostgreSQL that runs is used. `--hosts`: each worker is on a host of its own (a network namespace:
- * needs root) and is cut off from the store or from the server now and then. Prints figures, then a line for each
+ * needs root) and is cut off from the store or from the server now and then. `--hostile`: so many hostile clients are on a
+ * server over the same store all the while. Prints figures, then a line for each
  * promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { parseArgs } from 'node:util'
@@ -24,6 +25,7 @@ const { values: args } = parseArgs({
     kills: { type: 'string', default: '' },
     patience: { type: 'string', default: '90' },
     hosts: { type: 'boolean', default: false },
+    hostile: { type: 'string', default: '0' },
     keep: { type: 'boolean', default: false },
   },
 })
@@ -39,6 +41,7 @@ const storm = new Storm({
   patience: Number(args.patience),
   rhythm: rhythmOf(args.kills),
   hosts: args.hosts,
+  hostile: Number(args.hostile),
   keep: args.keep,
 })
 console.log(`${engine}, seed ${args.seed}`)

@@ -53,6 +53,11 @@ export class Operator {
     this.#runtimes = Promise.all(options.engines.map((engine) => createRuntime({ engine, drive: false, agents })))
   }
 
+  /** The questions that were asked so far. */
+  get asked(): readonly string[] {
+    return [...this.#seen]
+  }
+
   /** From now on everything is decided at once, and nothing is paused. */
   calm(): void {
     this.#calm = true

@@ -14,6 +14,7 @@ import { freePort } from '../servers/place.ts'
 import { freshPostgres, stoppablePostgres, type StoppablePostgres } from '../servers/postgres.ts'
 import { Audit, type Problems, type Started } from './audit.ts'
 import { groundOf, type Ground } from './ground.ts'
+import { Hostile } from './hostile.ts'
 import { Hosts } from './hosts.ts'
 import { Operator } from './operator.ts'
 import { Recorder } from './recorder.ts'
@@ -33,6 +34,8 @@ export interface StormOptions {
   readonly rhythm: Rhythm
   /** Each worker is on a host of its own. */
   readonly hosts: boolean
+  /** So many hostile clients are on a server over the store all the time. 0: there is no server. */
+  readonly hostile: number
   readonly keep: boolean
 }
 
@@ -56,6 +59,7 @@ const promises: Readonly<Record<keyof Problems, string>> = {
   epoch: 'no epoch held by two or written by another, none fell, nothing done again that was recorded',
   operator: 'every accepted decision is the one in the journal',
   left: 'nothing left: questions, inboxes, runs, calls and workflows of the server that moves',
+  hostile: 'hostile clients changed nothing, met no error that was the server’s, and left it answering',
 }
 
 /** What runs are, by turns. A victim is cancelled at any moment. */
@@ -73,6 +77,7 @@ export class Storm {
     epoch: [],
     operator: [],
     left: [],
+    hostile: [],
   }
   readonly #dice: Dice
   readonly #world: World
@@ -121,6 +126,18 @@ export class Storm {
     const workers = new Workers({ count, socket, options: place, on, name, log, world, dice: new Dice(seed + 200) })
     this.#ends.push(() => workers.close())
     while (workers.able.length < count) await sleep(20)
+    const clients = this.#o.hostile
+    const hostile =
+      clients === 0
+        ? undefined
+        : new Hostile({
+            count: clients,
+            place: JSON.stringify(ground.place(0, store, 6, '127.0.0.1')),
+            dice: new Dice(seed + 400),
+            runs: () => this.#runs.size,
+            questions: () => operator.asked,
+          })
+    this.#ends.push(async () => hostile?.close())
     const until = Date.now() + seconds * 1_000
     const victims = { world, workers, ground, postgres: database.postgres, recorder, hosts }
     const torture = new Torture(victims, rhythm, seed + 300, until)
@@ -128,6 +145,8 @@ export class Storm {
     await torture.over()
     operator.calm()
     await this.#untilEnded(operator, recorder, ground)
+    await hostile?.end()
+    this.#problems.hostile.push(...(hostile?.problems ?? []))
     await workers.close()
     this.#problems.lost.push(...workers.problems, ...torture.problems)
     const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
@@ -143,7 +162,12 @@ export class Storm {
     })
     await audit.run()
     const lines = Object.entries(this.#problems).map(([key, list]) => [promises[key as keyof Problems], list] as const)
-    return { figures: this.#figures(torture, operator, audit, workers), promises: lines }
+    const met = Object.entries(hostile?.statuses ?? {}).map(([status, count]) => `${count} × ${status}`)
+    const figures = this.#figures(torture, operator, audit, workers)
+    return {
+      figures: hostile === undefined ? figures : [...figures, `${clients} hostile clients: ${met.join(', ')}`],
+      promises: lines,
+    }
   }
 
   /** One's own, if it is to be killed. */
