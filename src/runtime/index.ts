@@ -4,7 +4,7 @@ export { preparedModels, type PreparedModel } from './model-check.ts'
 export { declareThem, undeclaredText, undeclaredTools, type UndeclaredTools } from './undeclared-tools.ts'
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime } from './create-runtime.ts'
-export type { Runtime } from './runtime.ts'
+export type { OpenFilter, Runtime } from './runtime.ts'
 export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
 export type { CancelOptions, RunControl } from './operator/run-control.ts'
 export type { RunTeam } from './operator/run-team.ts'
@@ -16,6 +16,9 @@ export type {
   LinkRequest,
   RuntimeLinks,
 } from './operator/approval-links.ts'
+export type { RuntimeSessions, SessionAccess, SessionName, SharedSession } from './operator/sessions.ts'
+export { isUsableBy, type TenantOptions, type Tenants } from './tenants.ts'
+export { notRegistered } from './registry.ts'
 export type { RuntimeGrants } from './operator/grants.ts'
 export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'

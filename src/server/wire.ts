@@ -43,6 +43,8 @@ export interface Principal {
   readonly roles: readonly Role[]
   /** They see and touch the runs of this tenant alone, and nothing that tenants share. Absent: all runs. */
   readonly tenant?: string
+  /** They start these agents alone, and see the runs of these alone. Absent: all that the tenant may use. */
+  readonly agents?: readonly string[]
 }
 
 /** The answer of `GET /api/me`. */
@@ -52,6 +54,12 @@ export interface Me extends Principal {
   /** The server's clock, in milliseconds since 1970: deadlines are measured against it. */
   readonly now: number
   readonly version: string
+}
+
+/** The body of `POST /api/sessions/{session}/share` and `/unshare`. */
+export interface ShareBody {
+  /** Names of users, as their credentials say them. */
+  readonly with: readonly string[]
 }
 
 /** The body of `POST /api/session`. */
@@ -397,6 +405,8 @@ export interface AgentDocument {
   readonly inputSchema?: JsonObject
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
+  /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
+  readonly tenants?: readonly string[]
 }
 
 /** A session: `GET /api/sessions`. */

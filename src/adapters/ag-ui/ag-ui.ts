@@ -7,7 +7,6 @@
  * and goes on. Replies are checked before the first of them is sent.
  */
 import {
-  derivedId,
   expects,
   listOf,
   mustBeOptions,
@@ -15,11 +14,13 @@ import {
   ReeveError,
   refuseProblems,
   rootRun,
+  runKey,
   choice,
   isObject,
   valueTyped,
   type Checks,
   type Json,
+  type RunKey,
 } from '../../core/index.ts'
 import type { Run, StartOptions } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
@@ -91,7 +92,6 @@ export function agUi(options: AgUiOptions): Protocol {
         throw new ReeveError('request.wrong-method', `${JSON.stringify(pathname)} does not take ${request.method}`, {
           hint: 'It takes POST.',
         })
-      context.mustAllow('operator')
       const asked = readRunInput(await context.body())
       const meant = await (asked.resume.length === 0
         ? startedRun(context, name, asked)
@@ -118,11 +118,13 @@ async function startedRun(
   agent: string,
   { threadId, runId, text: said = '', files }: AgUiRequest,
 ): Promise<ServedRun> {
-  const { principal } = context
-  const id = derivedId('run', 'ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
-  await mustNotWait(context, threadId, id)
+  context.mustAllow('ag-ui start')
+  const { principal, runtime } = context
+  await runtime.sessions.mustBeOf({ session: threadId, user: principal.name })
+  const key = runKey('ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
+  await mustNotWait(context, threadId, key)
   const options: StartOptions = {
-    runId: id,
+    key,
     session: threadId,
     ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),
   }
@@ -138,24 +140,17 @@ function inputFor({ runtime }: ProtocolContext, agent: string, said: string): Js
 }
 
 /** A thread whose run waits for an answer takes nothing else. Throws `session.busy`. */
-async function mustNotWait(context: ProtocolContext, session: string, id: string): Promise<void> {
+async function mustNotWait(context: ProtocolContext, session: string, key: RunKey): Promise<void> {
   const [waiting] = await context.runtime.runs({ session, status: ['waiting'], limit: 1 })
-  if (waiting?.waitsFor === undefined || (await isThere(context, id))) return
+  if (waiting?.waitsFor === undefined || (await isThere(context, key))) return
   throw new ReeveError('session.busy', `the thread ${JSON.stringify(session)} waits for an answer`, {
     hint: 'Send resume with the interrupts of the last run. Nothing was started.',
   })
 }
 
-/** Whether this run was begun before: then its request has come again. */
-async function isThere(context: ProtocolContext, id: string): Promise<boolean> {
-  try {
-    await context.run(id)
-    return true
-  } catch (thrown) {
-    if (ReeveError.is(thrown, 'run.unknown')) return false
-    throw thrown
-  }
-}
+/** Whether the run of a key was begun before: then its request has come again. */
+const isThere = async (context: ProtocolContext, key: RunKey): Promise<boolean> =>
+  (await context.keyed(key)) !== undefined
 
 async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRequest): Promise<ServedRun> {
   const run = await runOfThread(context, agent, asked)

@@ -21,7 +21,7 @@ import {
   type Clock,
   type Json,
 } from '../../core/index.ts'
-import type { Me, Principal, Role } from '../wire.ts'
+import type { Me, Principal } from '../wire.ts'
 import {
   authCheck,
   authenticate,
@@ -40,7 +40,8 @@ import {
   preflight,
   type GuardRules,
 } from './guard.ts'
-import { mustAllow, mustBeOfNoTenant } from './principal.ts'
+import { resources, type Door, type Resource } from './doors.ts'
+import { mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
 import { jsonBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
@@ -107,10 +108,9 @@ export const accessChecks: Checks<AccessOptions> = {
 }
 
 /** What access needs to know of a route. */
-export interface AccessRule {
-  readonly role: Role | 'open'
-  /** Tenants share what it reads or changes: not for a principal of one tenant. */
-  readonly isShared?: boolean
+export interface AccessRule extends Pick<Door, 'role'> {
+  /** What it opens. Default `public`. */
+  readonly resource?: Resource
   readonly isStream?: boolean
   /** A page that any link may open. */
   readonly isPage?: boolean
@@ -205,7 +205,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
       mustBeAddressedHere(request, rules, isPage)
       return preflight(request, rules, headers)
     },
-    async enter(request, { role, isShared = false, isStream = false }, peer) {
+    async enter(request, { role, resource = 'public', isStream = false }, peer) {
       const address = addressOf(request, peer)
       const caller = role === 'open' ? undefined : await callerOf(request, address)
       if (role !== 'open' && caller === undefined) throw unknownCaller(request)
@@ -216,7 +216,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock)
           : `principal ${JSON.stringify([principal.tenant, principal.name])}`
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
-      if (isShared) mustBeOfNoTenant(principal)
+      if (resources[resource] === 'refused') mustReachAll(principal)
       if (!isStream) return { principal, leave: () => {}, ...present({ via }) }
       const left = open.enter(key)
       if (left === undefined) throw tooMany(`${streams} streams are open already`)

@@ -13,6 +13,7 @@ const me = object<Me>('Me', {
   name: name(),
   roles: list(choice<Role>(['viewer', 'operator', 'approver', 'admin'])),
   tenant: optional(name()),
+  agents: optional(list(name())),
   via: choice(['local', 'bearer', 'oidc', 'cookie']),
   now: whole(),
   version: text(),
@@ -22,7 +23,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/me',
-    role: 'viewer',
     summary: 'Who asks, what they may do, and what time it is here.',
     answer: me,
     handle: ({ principal, via = 'bearer' }) => ({ ...principal, via, now: systemClock.now(), version }),
@@ -30,7 +30,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/session',
-    role: 'open',
     summary:
       'Sign a browser in: a cookie for a token. Without a token in the body, for the bearer token of the request.',
     body: object<SessionBody>('SessionBody', { token: optional(text({ maxLength: 10_000 })) }),
@@ -44,7 +43,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/session',
-    role: 'viewer',
     summary: 'Sign a browser out: its cookie holds no more.',
     answer: nothing,
     statuses: [204],
