@@ -16,6 +16,7 @@ export type {
   LinkRequest,
   RuntimeLinks,
 } from './operator/approval-links.ts'
+export { mayContinue } from './operator/sessions.ts'
 export type { RuntimeSessions, SessionAccess, SessionName, SharedSession } from './operator/sessions.ts'
 export { isUsableBy, type TenantOptions, type Tenants } from './tenants.ts'
 export { notRegistered } from './registry.ts'

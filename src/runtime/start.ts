@@ -282,6 +282,14 @@ function callerOf({ user, metadata, session, tenant, traceparent }: StartOptions
   }
 }
 
+/** Throws `session.invalid` for what is not the id of a session. */
+export function mustBeSession(session: string): void {
+  if (sessionId.test(session)) return
+  throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
+    hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
+  })
+}
+
 const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 const plainJson: Check = (given, where) =>
@@ -343,10 +351,7 @@ function mustBeStart(
   find: (name: string) => Agent | undefined,
 ): void {
   const { session } = hasNames(options) ? options : ({} as StartOptions)
-  if (session !== undefined && !sessionId.test(session))
-    throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
-      hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
-    })
+  if (session !== undefined) mustBeSession(session)
   refuseProblems(
     'input.invalid',
     optionProblems(startChecks(agent, hooks, find), options, 'start', {

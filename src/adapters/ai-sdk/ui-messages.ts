@@ -20,7 +20,7 @@ import {
   type Checks,
   type RunKey,
 } from '../../core/index.ts'
-import { hasEnded, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
+import { hasEnded, mayContinue, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import { ChatFeeds } from '../chat-feed/index.ts'
 import { chatMessages, messageKey } from './chat-history.ts'
@@ -224,11 +224,15 @@ class Chats {
 }
 
 /**
- * The runs of a chat, newest first. Throws `session.forbidden` for a chat of another, which only an admin is shown
+ * The runs of a chat, newest first. Throws `request.forbidden` for a chat of another, which only an admin is shown
  * besides whom it is shared with.
  */
 async function runsOf({ runtime, principal }: ProtocolContext, chat: string): Promise<readonly RunSummary[]> {
-  if (!principal.roles.includes('admin')) await runtime.sessions.mustBeOf({ session: chat, user: principal.name })
+  const access = await runtime.sessions.access({ session: chat })
+  if (!mayContinue(access, principal.name) && !principal.roles.includes('admin'))
+    throw new ReeveError('request.forbidden', `the chat ${JSON.stringify(chat)} is of another user`, {
+      hint: 'Nothing was done.',
+    })
   const found = await runtime.runs({ session: chat, limit: runsOfChat })
   return found.filter(({ caller }) => caller.tenant === principal.tenant)
 }

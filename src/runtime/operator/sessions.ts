@@ -27,6 +27,8 @@ import {
 import { mostListed, streamOf, type Engine, type RunSummary, type StreamValues } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { sessionQueue } from '../session.ts'
+import { mustBeSession } from '../start.ts'
+import { tenantCheck } from '../tenants.ts'
 
 /** A session of a tenant, or of none. */
 export interface SessionName {
@@ -66,6 +68,10 @@ export interface RuntimeSessions {
   /** Throws `session.forbidden` if a session is of another user. `user`: absent, the application. */
   mustBeOf(of: SessionName & { readonly user?: string }): Promise<void>
 }
+
+/** Whether a user may continue a session: it is theirs or shared with them, or no run has begun in it. */
+export const mayContinue = (access: SessionAccess | undefined, user: string | undefined): boolean =>
+  access === undefined || access.owner === user || access.sharedWith.some((each) => each.user === user)
 
 /** The key of the owner. */
 const ownerKey = '$owner'
@@ -119,7 +125,7 @@ export function runtimeSessions(engine: Engine, clock: Clock): RuntimeSessions {
     async mustBeOf(of) {
       mustName('sessions.mustBeOf()', used, of)
       const owner = await ownerOf(engine, of)
-      if (owner !== undefined && !isMember(owner, of.user)) throw forbidden(of.session)
+      if (!mayContinue(owner && accessOf(of, owner), of.user)) throw forbidden(of.session)
     },
   }
 }
@@ -138,11 +144,8 @@ export async function enterSession(engine: Engine, caller: Caller): Promise<void
     const first = (await firstOwner(engine, of)) ?? { user, sharedWith: [] }
     owner = storedOwner(await values.update(ownerKey, (value) => value ?? (first as unknown as Json)))!
   }
-  if (!isMember(owner, caller.user)) throw forbidden(session)
+  if (!mayContinue(accessOf(of, owner), caller.user)) throw forbidden(session)
 }
-
-const isMember = ({ user, sharedWith }: StoredOwner, caller: string | undefined): boolean =>
-  user === (caller ?? null) || sharedWith.some((each) => each.user === caller)
 
 const forbidden = (session: string): ReeveError =>
   new ReeveError('session.forbidden', `the session ${JSON.stringify(session)} is of another user`, {
@@ -176,7 +179,7 @@ async function firstOwner(engine: Engine, of: SessionName): Promise<StoredOwner 
 }
 
 const id = expects((given) => typeof given === 'string' && given !== '', 'an id')
-const named: Checks<SessionName> = { session: required(id), tenant: id }
+const named: Checks<SessionName> = { session: required(id), tenant: tenantCheck }
 const used: Checks<SessionName & { readonly user?: string }> = { ...named, user: string }
 const unshared: Checks<SessionName & { readonly with: readonly string[] }> = {
   ...named,
@@ -187,5 +190,7 @@ const shared: Checks<SessionName & { readonly with: readonly string[]; readonly 
   by: string,
 }
 
-const mustName = <Of extends SessionName>(where: string, checks: Checks<Of>, of: Of): void =>
+function mustName<Of extends SessionName>(where: string, checks: Checks<Of>, of: Of): void {
   refuseProblems('input.invalid', optionProblems(checks, of, where), 'Nothing was changed.')
+  mustBeSession(of.session)
+}
