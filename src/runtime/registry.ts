@@ -30,7 +30,7 @@ export interface Agents extends Registry {
   require(agent: Agent | string, tenant?: string): Agent
   /** Throws as for an agent that is not there, if this registered one is not the tenant's. */
   mustBeOf(agent: string, tenant: string | undefined): void
-  /** Whose each agent is, as teams are now. */
+  /** Whose each agent is. */
   owners(): OwnersOf
   /** All agents. */
   readonly names: readonly string[]
@@ -63,8 +63,11 @@ export function registerAgents(
 ): Agents {
   const byName = new Map<string, RegisteredVersions>()
   const unloaded = new Set<Agent>()
+  /** Known until agents are registered. */
+  let owners: OwnersOf | undefined
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents, parts.models?.().prices)
+    owners = undefined
     for (const agent of reachableAgents(agents)) {
       const before = byName.get(agent.name)?.versions ?? new Map<string, Agent>()
       before.delete(agent.version)
@@ -81,7 +84,7 @@ export function registerAgents(
     const known = byName.get(name)
     return version === undefined ? known?.newest : known?.versions.get(version)
   }
-  const ownersNow = (): OwnersOf => agentOwners(tenants, given, (name) => lookUp(name))
+  const ownersNow = (): OwnersOf => (owners ??= agentOwners(tenants, given, (name) => lookUp(name)))
   /** The registered names that a tenant may hear of. */
   const namesFor = (tenant: string | undefined): readonly string[] => {
     const of = ownersNow()
@@ -92,6 +95,10 @@ export function registerAgents(
   return {
     onMissingVersion,
     owners: ownersNow,
+    mayBegin(name, tenant) {
+      const agent = lookUp(name)
+      return agent === undefined || isOf(agent, tenant)
+    },
     mustBeOf(name, tenant) {
       const agent = lookUp(name)
       if (agent !== undefined && !isOf(agent, tenant)) throw notRegistered(name, namesFor(tenant))

@@ -51,8 +51,9 @@ export const strangeAgents = (tenants: Tenants, registered: readonly string[]): 
 export type OwnersOf = (agent: Agent) => readonly string[] | undefined
 
 /**
- * Whose each agent is, as the rosters of teams are now. `given`: the agents that the runtime was given; `named`: a
- * registered agent. What only agents of tenants reach is theirs.
+ * Whose each agent is. What only agents of tenants reach is as the rosters of teams were when the first was asked for;
+ * whom an agent reaches is as it is now. `given`: the agents that the runtime was given; `named`: a
+ * registered agent.
  */
 export function agentOwners(
   tenants: Tenants | undefined,

@@ -198,9 +198,12 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     const [birth] = await run.journal({ limit: 1 })
     if (birth?.event.type !== 'activation.started') return
     const { versions } = birth.event.input as { readonly versions?: Readonly<Record<string, Json>> }
+    const { chosen } = runtime.versions
     for (const [agent, recorded] of Object.entries(versions ?? {})) {
-      const { base: _base, ...data } = recorded as { readonly base?: string; readonly version: string }
-      if (_base === data.version) continue // a version of the code
+      const { base, ...data } = recorded as { readonly base?: string; readonly version: string }
+      // a version of the code, or what the installation chooses for all
+      if (base === data.version || chosen.defaultStatus === 'draft' || Object.hasOwn(chosen.versions ?? {}, agent))
+        continue
       const kept = await runtime.versions.revisions({ agent })
       const isOut = kept.some(({ status, revision: { base: _of, ...revision } }) => {
         return status === 'published' && canonical(revision as unknown as Json) === canonical(data as unknown as Json)
