@@ -230,11 +230,11 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
   }
 
   const inOwnTenant = <Of extends { readonly tenant?: string }>(of: Of): Of => ({ ...of, ...inTenant })
-  const mustShare = async (of: SessionName): Promise<void> => {
+  const mustShare = async ({ session, tenant: of }: SessionName): Promise<void> => {
     if (allows(principal, 'admin')) return
-    const access = await runtime.sessions.access(of)
+    const access = await runtime.sessions.access({ session, ...present({ tenant: of }) })
     if (access === undefined || access.owner === name) return
-    throw new ReeveError('session.forbidden', `the session ${JSON.stringify(of.session)} is of another user`, {
+    throw new ReeveError('session.forbidden', `the session ${JSON.stringify(session)} is of another user`, {
       hint: 'Its owner shares it, or an admin. Nothing was changed.',
     })
   }
