@@ -79,7 +79,7 @@ export interface RunKey {
 
 /** The key of these parts. Name the protocol, the tenant and the user among them: each has keys of its own. */
 export const runKey = (...parts: readonly string[]): RunKey => ({
-  id: derivedId('run', ...parts).replace('_', '@') as RunId,
+  id: `${derivedId('run', ...parts)}@key` as RunId,
   former: derivedId('run', ...parts) as RunId,
 })
 

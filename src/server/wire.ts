@@ -31,8 +31,8 @@ import type {
 
 /**
  * What a person or program may do. `viewer`: see. `operator`: also start, pause, resume, cancel, take over, fork, retry,
- * settle, recruit, retire, post. `approver`: see, and decide and answer. `admin`: all of it, and trust, versions,
- * grants, removal. A principal may have several.
+ * settle, recruit, retire, post, share sessions of their own. `approver`: see, decide and answer, take back grants.
+ * `admin`: all of it, and trust, versions, removal. A principal may have several.
  */
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin'
 
@@ -464,6 +464,8 @@ export type { Revision } from '../edge/index.ts'
 export type { DelegationView } from '../journal/index.ts'
 export type {
   ApprovalGrant,
+  SessionAccess,
+  SharedSession,
   CancelOptions,
   CompleteByHand,
   ControlState,

@@ -178,7 +178,7 @@ describe('an id', () => {
     const all = await served()
     const parts = ['Idempotency-Key', 'acme', 'ann', 'order-7'] as const
     const guessed = derivedId('run', ...parts)
-    for (const runId of [guessed, guessed.replace('_', '@'), guessed.replace('_', '-')])
+    for (const runId of [guessed, `${guessed}@key`, `${guessed}:key`])
       await all.post('/runs', { agent: 'echo', input: 'squat', runId }, as('eve'))
     const first = await all.post('/runs', { agent: 'echo', input: 'x' }, as('ann', { 'Idempotency-Key': 'order-7' }))
     const again = await all.post('/runs', { agent: 'echo', input: 'x' }, as('ann', { 'Idempotency-Key': 'order-7' }))
