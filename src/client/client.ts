@@ -22,6 +22,7 @@ import type {
   Revision,
   RunRow,
   RunStatus,
+  SessionAccess,
   SessionRow,
   SettleBody,
   StartBody,
@@ -123,12 +124,27 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     list(query?: { readonly user?: string } & CallOptions): Promise<Page<SessionRow>>
     /** Its runs, newest first. */
     get(session: string, query?: { readonly user?: string } & CallOptions): Promise<Page<RunRow>>
+    /** Who may continue it. `tenant`: for principals without one. */
+    access(session: string, query?: { readonly tenant?: string } & CallOptions): Promise<SessionAccess>
+    /** Lets these users continue it as well. Its owner may, or an admin. */
+    share(session: string, users: readonly string[], query?: { readonly tenant?: string }): Promise<SessionAccess>
+    /** Ends that. */
+    unshare(session: string, users: readonly string[], query?: { readonly tenant?: string }): Promise<SessionAccess>
   }
   /** What was granted for a session or a run. */
   readonly grants: {
-    of(whose: { readonly session?: string; readonly run?: string }): Promise<readonly ApprovalGrant[]>
+    of(whose: {
+      readonly session?: string
+      readonly tenant?: string
+      readonly run?: string
+    }): Promise<readonly ApprovalGrant[]>
     /** Takes back one, or all; resolves to how many. */
-    revoke(which: { readonly session?: string; readonly run?: string; readonly grant?: string }): Promise<number>
+    revoke(which: {
+      readonly session?: string
+      readonly tenant?: string
+      readonly run?: string
+      readonly grant?: string
+    }): Promise<number>
   }
   readonly trust: {
     all(options?: CallOptions): Promise<readonly TrustView[]>
@@ -209,6 +225,12 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     sessions: {
       list: (query) => page('/sessions', query),
       get: (session, query) => page(`/sessions/${segment(session)}`, query),
+      access: (session, { signal, ...query } = {}) =>
+        http.get(`/sessions/${segment(session)}/access`, { query, ...(signal && { signal }) }),
+      share: (session, users, query = {}) =>
+        http.post(`/sessions/${segment(session)}/share`, { with: users }, { query }),
+      unshare: (session, users, query = {}) =>
+        http.post(`/sessions/${segment(session)}/unshare`, { with: users }, { query }),
     },
     grants: {
       of: (query) => http.get('/grants', { query: query }),

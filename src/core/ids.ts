@@ -68,6 +68,22 @@ export function derivedId(prefix: string, ...parts: string[]): string {
   return `${prefix}_${digest(told.join('\u0000')).slice(0, 20)}`
 }
 
+/**
+ * The id of a run that is named by a key instead: two requests with one key are one run. No caller can name it:
+ * `runId()` refuses its `@`. So nobody can begin a run under an id that the key of another caller comes to.
+ */
+export interface RunKey {
+  readonly id: RunId
+  /** The id of the same key before ids of keys were apart from those of callers: a run of the same caller keeps it. */
+  readonly former?: RunId
+}
+
+/** The key of these parts. Name the protocol, the tenant and the user among them: each has keys of its own. */
+export const runKey = (...parts: readonly string[]): RunKey => ({
+  id: `${derivedId('run', ...parts)}@key` as RunId,
+  former: derivedId('run', ...parts) as RunId,
+})
+
 /** Whether an activation is this one, or works below it. */
 export const isWithin = (activation: string, above: ActivationId): boolean =>
   activation === above || activation.startsWith(`${above}>`)

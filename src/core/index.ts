@@ -32,6 +32,7 @@ export {
 export {
   childActivation,
   derivedId,
+  runKey,
   isChildRun,
   newId,
   newSecret,
@@ -43,7 +44,17 @@ export {
   mustBeId,
   rootRun,
 } from './ids.ts'
-export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
+export type {
+  ActivationId,
+  ApprovalId,
+  CapabilityId,
+  InterruptId,
+  MessageId,
+  OpId,
+  RunId,
+  RunKey,
+  SessionId,
+} from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'
 export { isSamePerson, personName, underName } from './people.ts'

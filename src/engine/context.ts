@@ -493,6 +493,11 @@ export interface Registry {
    */
   workerVersion?(leader: string, version: string, worker: string): string | undefined
   /**
+   * Whether a worker of this name may begin in a run of this tenant: if not, it is as one that is not registered.
+   * Absent: every agent in every run.
+   */
+  mayBegin?(name: string, tenant: string | undefined): boolean
+  /**
    * Loads what the code of its agents needs and is not loaded yet. An engine awaits it before it drives, and so does
    * whoever adds agents later. Idempotent. Absent: nothing is to be loaded.
    */

@@ -5,7 +5,7 @@ export { declareThem, undeclaredText, undeclaredTools, type UndeclaredTools } fr
 export { storeKind } from '../engine/store-name.ts'
 export { createRuntime } from './create-runtime.ts'
 export { installationValues } from './installation-values.ts'
-export type { Runtime } from './runtime.ts'
+export type { OpenFilter, Runtime } from './runtime.ts'
 export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
 export type { CancelOptions, RunControl } from './operator/run-control.ts'
 export type { RunTeam } from './operator/run-team.ts'
@@ -17,6 +17,10 @@ export type {
   LinkRequest,
   RuntimeLinks,
 } from './operator/approval-links.ts'
+export { mayContinue } from './operator/sessions.ts'
+export type { RuntimeSessions, SessionAccess, SessionName, SharedSession } from './operator/sessions.ts'
+export { isUsableBy, type TenantOptions, type Tenants } from './tenants.ts'
+export { notRegistered } from './registry.ts'
 export type { RuntimeGrants } from './operator/grants.ts'
 export type { PostFromOutside } from './operator/team-mail.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'

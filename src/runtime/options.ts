@@ -25,6 +25,7 @@ import { channelsCheck, type Channel, type TrustPresets } from '../oversight/ind
 import type { MayDecide } from './operator/decisions.ts'
 import { registeredCheck, type Hooks } from './hooks.ts'
 import type { SessionMemory } from './session.ts'
+import { strangeAgents, tenantsCheck, type Tenants } from './tenants.ts'
 import { strangeRules, trustPresetsCheck } from './operator/trust.ts'
 import { choicesCheck, statusCheck, type RevisionStatus, type VersionChoices } from './versions.ts'
 
@@ -91,6 +92,12 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * list. Limits in US dollars, and the costs of views, count with them. Default: the built-in list.
    */
   readonly prices?: Prices
+  /**
+   * What belongs to each tenant. An agent that tenants name is theirs alone, with the workers that only their agents
+   * reach: to another tenant it is not there. One that none names is everybody's. A run without a tenant is the
+   * application's, and uses all of them. Default: all agents are everybody's.
+   */
+  readonly tenants?: Tenants
   /** By which rules trust rises, by name. Default `standard`. */
   readonly trust?: TrustPresets
   /**
@@ -118,6 +125,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   versions: unchecked, // by mustBeChoices, which knows the agents
   defaultStatus: statusCheck,
   prices: pricesCheck,
+  tenants: tenantsCheck,
   trust: trustPresetsCheck,
   onUnknownVersion: choice('warn', 'refuse'),
   limits: limitsCheck,
@@ -150,6 +158,10 @@ export const mustBeChoices = (versions: VersionChoices | undefined, registered: 
 /** Rules for a trust that no agent has would be passed over in silence. */
 export const mustBeForSomebody = (trust: TrustPresets | undefined, named: readonly string[]): void =>
   refuseProblems('config.invalid', strangeRules(trust, named), 'Nothing was started.')
+
+/** An agent that is not here would be everybody's in silence once it is. */
+export const mustBeTenants = (tenants: Tenants | undefined, registered: readonly string[]): void =>
+  refuseProblems('config.invalid', strangeAgents(tenants ?? {}, registered), 'Nothing was started.')
 
 /** An option that the chosen engine does not know would be passed over in silence, `redact` among them. */
 export function mustMeanSomething(

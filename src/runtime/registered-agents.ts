@@ -18,14 +18,17 @@ export interface RegisteredAgent {
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   /** The names of its current workers or members. */
   readonly workers: readonly string[]
+  /** The tenants that it belongs to. Absent: it is everybody's. */
+  readonly tenants?: readonly string[]
 }
 
 /** Every agent in its newest version, by name. Tools that are agents inside are part of their agent. */
 export function registeredAgents(registry: Agents): readonly RegisteredAgent[] {
+  const ownersOf = registry.owners()
   return registry.names
     .flatMap((name) => registry.named(name) ?? [])
     .filter(({ name }) => !name.includes('.'))
-    .map(describedAgent)
+    .map((agent) => ({ ...describedAgent(agent), ...present({ tenants: ownersOf(agent) }) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

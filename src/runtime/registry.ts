@@ -18,15 +18,20 @@ import {
   type Channel,
 } from '../oversight/index.ts'
 import { workOf, type LayerParts } from './layers.ts'
+import { agentOwners, isUsableBy, type OwnersOf, type Tenants } from './tenants.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
   load(): Now<void>
   /**
    * The registered agent, with members that joined its team since; throws `agent.not-registered`. An agent object must
-   * be the registered one, or have the same name and version.
+   * be the registered one, or have the same name and version. `tenant`: to one, the agents of others are not there.
    */
-  require(agent: Agent | string): Agent
+  require(agent: Agent | string, tenant?: string): Agent
+  /** Throws as for an agent that is not there, if this registered one is not the tenant's. */
+  mustBeOf(agent: string, tenant: string | undefined): void
+  /** Whose each agent is. */
+  owners(): OwnersOf
   /** All agents. */
   readonly names: readonly string[]
   /** The trust names of their oversight. */
@@ -46,7 +51,7 @@ export interface Agents extends Registry {
 /**
  * Registers the agents and all agents that they reach; `earlier`: former versions for runs that began with them. Throws
  * (`team.invalid` and others) with every problem of every agent in one message. `parts`: for the layers of every agent.
- * `channels`: absent if this process drives no run.
+ * `channels`: absent if this process drives no run. `tenants`: whose agents are.
  */
 export function registerAgents(
   given: readonly Agent[],
@@ -54,11 +59,15 @@ export function registerAgents(
   onMissingVersion: 'move' | 'park',
   parts: LayerParts = { endOf: () => Promise.resolve(undefined) },
   channels?: readonly Channel[],
+  tenants?: Tenants,
 ): Agents {
   const byName = new Map<string, RegisteredVersions>()
   const unloaded = new Set<Agent>()
+  /** Known until agents are registered. */
+  let owners: OwnersOf | undefined
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents, parts.models?.().prices)
+    owners = undefined
     for (const agent of reachableAgents(agents)) {
       const before = byName.get(agent.name)?.versions ?? new Map<string, Agent>()
       before.delete(agent.version)
@@ -75,8 +84,25 @@ export function registerAgents(
     const known = byName.get(name)
     return version === undefined ? known?.newest : known?.versions.get(version)
   }
+  const ownersNow = (): OwnersOf => (owners ??= agentOwners(tenants, given, (name) => lookUp(name)))
+  /** The registered names that a tenant may hear of. */
+  const namesFor = (tenant: string | undefined): readonly string[] => {
+    const of = ownersNow()
+    return [...byName].flatMap(([name, { newest }]) => (isUsableBy(of(newest), tenant) ? [name] : []))
+  }
+  const isOf = (agent: Agent, tenant: string | undefined): boolean =>
+    tenants === undefined || tenant === undefined || isUsableBy(ownersNow()(agent), tenant)
   return {
     onMissingVersion,
+    owners: ownersNow,
+    mayBegin(name, tenant) {
+      const agent = lookUp(name)
+      return agent === undefined || isOf(agent, tenant)
+    },
+    mustBeOf(name, tenant) {
+      const agent = lookUp(name)
+      if (agent !== undefined && !isOf(agent, tenant)) throw notRegistered(name, namesFor(tenant))
+    },
     get names() {
       return [...byName.keys()]
     },
@@ -121,7 +147,7 @@ export function registerAgents(
       const declares = (agent: Agent): boolean => agent.version.split('+')[0] === version
       return lookUp(name, version) ?? [...(byName.get(name)?.versions.values() ?? [])].findLast(declares)
     },
-    require(agent) {
+    require(agent, tenant) {
       if (typeof agent !== 'string' && !isAgent(agent))
         throw new ReeveError('agent.not-registered', `expected an agent or its name, not ${described(agent)}`, {
           hint: 'Pass the agent itself, or its name.',
@@ -132,6 +158,7 @@ export function registerAgents(
         // name means one worker in all teams, so all are looked at.
         if (reachableAgents([found]).some((each) => byName.get(each.name)?.versions.get(each.version) !== each))
           register([...new Set([...given, found])])
+        if (!isOf(found, tenant)) throw notRegistered(found.name, namesFor(tenant))
         return found
       }
       const name = typeof agent === 'string' ? agent : agent.name
@@ -142,7 +169,7 @@ export function registerAgents(
           `the agent "${name}" is registered in another version: this one is ${agent.version}, registered is ${[...others.keys()].join(', ')}`,
           { hint: 'Pass this one to createRuntime({ agents: [...] }), or start the registered one by its name.' },
         )
-      throw notRegisteredHere(name, [...byName.keys()])
+      throw notRegistered(name, namesFor(tenant))
     },
   }
 }
@@ -170,7 +197,8 @@ function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): 
   return [...new Set(problems)]
 }
 
-function notRegisteredHere(name: string, registered: readonly string[]): ReeveError {
+/** `registered`: the names that the caller may hear of. */
+export function notRegistered(name: string, registered: readonly string[]): ReeveError {
   const give = 'Give it to createRuntime({ agents: [...] }).'
   const hint = registered.length === 0 ? give : `Registered: ${registered.join(', ')}. ${give}`
   const meant = nearest(name, registered)

@@ -17,6 +17,7 @@ import {
   type Clock,
   type Json,
   type RunId,
+  type RunKey,
 } from '../core/index.ts'
 import { defaultLimits, type Limits } from '../edge/index.ts'
 import {
@@ -58,14 +59,23 @@ import {
 } from './operator/retry.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
+import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
 import type { EndOf } from './session.ts'
 import { endOfRun, listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
-import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
+import {
+  mustBeChoices,
+  mustBeFine,
+  mustBeForSomebody,
+  mustBeTenants,
+  mustMeanSomething,
+  type RuntimeOptions,
+} from './options.ts'
 import { registeredAgents, type RegisteredAgent } from './registered-agents.ts'
 import { rememberEngine } from './installation-values.ts'
 import { registerAgents, type Agents } from './registry.ts'
+import { isUsableBy } from './tenants.ts'
 import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOptions } from './start.ts'
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
@@ -137,6 +147,8 @@ export interface Runtime extends AsyncDisposable {
   readonly versions: RuntimeVersions
   /** What was granted for a session or a run, and taking it back. */
   readonly grants: RuntimeGrants
+  /** Whose sessions are, and sharing them. */
+  readonly sessions: RuntimeSessions
   /** Links by which people outside decide one approval once. */
   readonly links: RuntimeLinks
   /** How much agents are trusted, and incidents. */
@@ -191,6 +203,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   } = options
   const {
     channels,
+    tenants,
     mayDecide,
     memory,
     hooks,
@@ -221,9 +234,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       onMissingVersion,
       parts,
       drive ? (channels ?? []) : undefined,
+      tenants,
     )
     mustBeChoices(versions, registry.names)
     mustBeForSomebody(trust, registry.trusts)
+    mustBeTenants(tenants, registry.names)
     registry.mustHaveChannels()
     engine ??= await (place === 'postgres'
       ? openPostgres(store!, embedded)
@@ -289,6 +304,7 @@ interface RuntimeParts {
 class EngineRuntime implements Runtime {
   readonly versions: RuntimeVersions
   readonly grants: RuntimeGrants
+  readonly sessions: RuntimeSessions
   readonly links: RuntimeLinks
   readonly trust: RuntimeTrust
   readonly #parts: RuntimeParts
@@ -308,6 +324,7 @@ class EngineRuntime implements Runtime {
       birthOf: (run) => this.#birthOf(run),
     })
     this.grants = runtimeGrants(engine, clock)
+    this.sessions = runtimeSessions(engine, clock)
     this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
@@ -325,17 +342,39 @@ class EngineRuntime implements Runtime {
   async #begin(
     agent: Agent | string,
     input: unknown,
-    options: StartOptions = {},
+    given: StartOptions = {},
   ): Promise<{ readonly run: RunId; readonly created: boolean }> {
-    const root = this.#parts.registry.require(agent)
+    const root = this.#parts.registry.require(agent, given.tenant)
     // what is wrong with it is said before anything is read
-    const request = startRequest(root, input, options, undefined, this.#parts.defaults, this.#named)
+    const plain = startRequest(root, input, given, undefined, this.#parts.defaults, this.#namesFor(given.tenant))
+    const run = await this.#idOf(plain, given.key)
+    const request: StartRun = { ...plain, run }
+    const { runId: _runId, ...others } = given
+    const options = { ...others, key: { id: run } }
     if (options.oversight !== undefined) this.#parts.registry.mustHaveChannels(options.oversight)
     // a leader may have been given a planned team since
     const loaded = this.#parts.registry.load()
     if (loaded instanceof Promise) await loaded
-    const created = await this.#startOnce(root, input, { ...options, runId: request.run }, request)
-    return { run: request.run, created }
+    const created = await this.#startOnce(root, input, options, request)
+    return { run, created }
+  }
+
+  /** The id of a start: that of a key, or the one that the same caller's run of this key had before ids of keys were apart. */
+  async #idOf({ run, caller }: StartRun, key: RunKey | undefined): Promise<RunId> {
+    const former = key?.former
+    if (former === undefined) return run
+    const before = (await this.#parts.engine.summary(former))?.caller
+    return before !== undefined && before.tenant === caller?.tenant && before.user === caller?.user ? former : run
+  }
+
+  /** What a start may name: for a tenant, no agent of another. */
+  #namesFor(tenant: string | undefined): Required<StartNames> {
+    const { registry } = this.#parts
+    const find = (name: string): Agent | undefined => {
+      const found = registry.named(name)
+      return found !== undefined && isUsableBy(registry.owners()(found), tenant) ? found : undefined
+    }
+    return tenant === undefined ? this.#named : { ...this.#named, find }
   }
 
   /**
@@ -345,7 +384,7 @@ class EngineRuntime implements Runtime {
   async #startOnce(
     root: Agent,
     input: unknown,
-    options: StartOptions & { readonly runId: string },
+    options: StartOptions & { readonly key: RunKey },
     plain: StartRun,
   ): Promise<boolean> {
     const chosen = chosenBy(this.#parts.chosen, options)
@@ -360,7 +399,8 @@ class EngineRuntime implements Runtime {
         this.#parts.prices,
       )
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#named)
+      const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
+      await enterSession(this.#parts.engine, begun.caller ?? {})
       return (await this.#parts.engine.start(begun)).created
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
@@ -371,7 +411,7 @@ class EngineRuntime implements Runtime {
       return await begin(now, this.#parts.defaults, chosen === undefined ? plain : undefined)
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'run.conflict')) throw thrown
-      const birth = await this.#birthOf(options.runId as RunId)
+      const birth = await this.#birthOf(options.key.id)
       return begin(chosen === undefined ? now : resolvedIn(birth), defaultsIn(birth))
     }
   }
@@ -402,9 +442,12 @@ class EngineRuntime implements Runtime {
   }
 
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
-    const id = options?.runId ?? newId('run')
-    const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...options, runId: id })) // not before its parts are listened to
-    return ownedRun(this.#parts.engine, id as RunId, run, this.#parts.clock)
+    const { runId: named = newId('run'), key, ...others } = options ?? {}
+    // a bad id is refused by the start
+    const id = key?.id ?? (named as RunId)
+    const once = key === undefined ? { runId: named } : { key: { id } }
+    const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...others, ...once })) // not before its parts are listened to
+    return ownedRun(this.#parts.engine, id, run, this.#parts.clock)
   }
 
   handle<O>(id: string): Run<O> {
@@ -451,19 +494,33 @@ class EngineRuntime implements Runtime {
 
   async fork(options: ForkOptions): Promise<Run> {
     const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
+    await this.#mustBeOfTenant(options.run)
     const { run, created } = await forkRun(this.#parts.engine, underName(options), find)
     return { ...this.handle(run), created }
   }
 
   async retry(run: string, options: RetryOptions = {}): Promise<Run & RetryScope> {
     mustBeId(run, 'retry(): run')
+    await this.#mustBeOfTenant(run)
     const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, options)
     return { ...this.handle(to), ...retried }
   }
 
-  async retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
+  async retryAll(filter: RunFilter = {}, { check, ...options }: RetryAllOptions = {}): Promise<RetriedRuns> {
     mustBeOptions(filter, 'retryAll', 'input.invalid')
-    return retryAll(this.#parts.engine, filter, options)
+    return retryAll(this.#parts.engine, filter, {
+      ...options,
+      check: async (summary) => {
+        this.#parts.registry.mustBeOf(summary.agent, summary.caller.tenant)
+        await check?.(summary)
+      },
+    })
+  }
+
+  /** Whose an agent is may have changed since a run began. */
+  async #mustBeOfTenant(run: string): Promise<void> {
+    const found = await this.#parts.engine.summary(run as RunId)
+    if (found !== undefined) this.#parts.registry.mustBeOf(found.agent, found.caller.tenant)
   }
 
   system(options?: SystemOptions): Promise<SystemView> {

@@ -19,7 +19,6 @@ import {
   choice,
   copy,
   described,
-  expects,
   formatTraceparent,
   hasNames,
   isObject,
@@ -40,6 +39,7 @@ import {
   type JsonObject,
   type Message,
   type Rule,
+  type RunKey,
   type SessionId,
 } from '../core/index.ts'
 import type { Prices } from '../model/index.ts'
@@ -65,6 +65,7 @@ import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import { startHookChecks, startHookRule, type Hooks } from './hooks.ts'
 import type { BusySession, RootContext, RootExtras } from './session.ts'
+import { tenantCheck } from './tenants.ts'
 import {
   choicesCheck,
   revisedModel,
@@ -82,6 +83,8 @@ export interface StartOptions extends StartHooks {
    * anything else is `run.conflict`. Default: a new id.
    */
   readonly runId?: string
+  /** Instead of a `runId`: names the run by a key (`runKey`), under an id that no `runId` comes to. */
+  readonly key?: RunKey
   /** The conversation that this run continues. */
   readonly session?: string
   /** What to do if another run has the session. Default `queue`. */
@@ -146,7 +149,7 @@ export function startRequest(
   { hooks = {}, find = () => undefined }: StartNames = {},
 ): StartRun {
   mustBeStart(options, agent, hooks, find)
-  const run = runId(options.runId ?? newId('run'))
+  const run = options.key?.id ?? runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, oversight, values, busySession, messages, context } = options
   const { delegation, onIterationComplete, isComplete } = options
@@ -279,13 +282,15 @@ function callerOf({ user, metadata, session, tenant, traceparent }: StartOptions
   }
 }
 
-const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+/** Throws `session.invalid` for what is not the id of a session. */
+export function mustBeSession(session: string): void {
+  if (sessionId.test(session)) return
+  throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
+    hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
+  })
+}
 
-/** A tenant is part of the names of streams: the same letters as a session. */
-const tenantCheck = expects(
-  (given) => typeof given === 'string' && sessionId.test(given),
-  'a tenant: 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit',
-)
+const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 const plainJson: Check = (given, where) =>
   isObject(given) ? jsonCheck(given, where) : [`${where} is ${described(given)}, expected a plain object`]
@@ -293,6 +298,7 @@ const plainJson: Check = (given, where) =>
 const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent | undefined): Checks<StartOptions> => ({
   ...startHookChecks(hooks, find),
   runId: unchecked, // by runId()
+  key: unchecked, // by runKey()
   session: unchecked, // by mustBeSession()
   busySession: choice('queue', 'reject'),
   user: string,
@@ -332,6 +338,7 @@ const startRule =
       (key) => key.startsWith('$') && `${where}: values.${key}: names that begin with "$" belong to Reeve`,
     ),
     ...(options.limits === undefined ? [] : ownTurnsProblems(agent, options.limits, where)),
+    options.key !== undefined && options.runId !== undefined && `${where}: expected either runId or key`,
     options.context !== undefined &&
       options.session === undefined &&
       `${where}: context says what is shown of the session, and this run belongs to none`,
@@ -344,10 +351,7 @@ function mustBeStart(
   find: (name: string) => Agent | undefined,
 ): void {
   const { session } = hasNames(options) ? options : ({} as StartOptions)
-  if (session !== undefined && !sessionId.test(session))
-    throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
-      hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
-    })
+  if (session !== undefined) mustBeSession(session)
   refuseProblems(
     'input.invalid',
     optionProblems(startChecks(agent, hooks, find), options, 'start', {

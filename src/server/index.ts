@@ -2,6 +2,14 @@
 export { createServer, type ReeveServer, type ReeveServerOptions } from './server.ts'
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
 export { localContext, type LocalContextOptions, type Protocol, type ProtocolContext } from './protocol.ts'
+export {
+  protocolDoors,
+  routeDoors,
+  type Door,
+  type ProtocolVerb,
+  type Resource,
+  type RouteDoor,
+} from './access/doors.ts'
 export type { ShownError } from './error-status.ts'
 export { oidc, type KeySet, type OidcOptions, type TokenClaims } from './access/oidc.ts'
 export type { AccessOptions, RequestLimits } from './access/access.ts'

@@ -5,8 +5,18 @@
  * own: any protocol (`src/adapters/`), who may call (access/).
  * Holds: a protocol is reached through the same guard, credentials, limits and tenants as every route.
  */
-import { expects, hasNames, messageOf, present, refuseProblems, type Json } from '../core/index.ts'
+import {
+  expects,
+  hasNames,
+  messageOf,
+  present,
+  ReeveError,
+  refuseProblems,
+  type Json,
+  type RunKey,
+} from '../core/index.ts'
 import type { Run, Runtime, StartOptions } from '../runtime/index.ts'
+import { protocolDoors, verbRole, type ProtocolVerb } from './access/doors.ts'
 import { asPrincipal, mustAllow, principalProblems } from './access/principal.ts'
 import { runOf, runtimeOf } from './access/tenant-runtime.ts'
 import { shownError, type ShownError } from './error-status.ts'
@@ -25,8 +35,8 @@ export interface ProtocolContext {
   readonly heartbeatMs: number
   /** A reader of a stream that takes nothing for this many milliseconds is dropped. */
   readonly readerTimeoutMs: number
-  /** Throws `request.forbidden` for a caller without this role. */
-  readonly mustAllow: (role: Role) => void
+  /** Throws `request.forbidden` for a caller without this role, or the one that a verb of Reeve's own protocols needs. */
+  readonly mustAllow: (needed: Role | ProtocolVerb) => void
   /**
    * Starts a run as the caller: in their tenant, under their name, and in the trace that the header `traceparent` of the
    * request names. The options come before these, but for the tenant. Rejects as `runtime.start` does.
@@ -34,6 +44,8 @@ export interface ProtocolContext {
   readonly start: (agent: string, input: Json, options?: StartOptions) => Promise<Run>
   /** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
   readonly run: (id: string) => Promise<Run>
+  /** The run that was started by this key, if it is there for the caller; undefined if none was. */
+  readonly keyed: (key: RunKey) => Promise<Run | undefined>
   /**
    * What the caller may be told of anything that was thrown after the answer began. What is the server's own fault is
    * reported, as where `handle` throws it.
@@ -103,12 +115,29 @@ export function protocolContext(
     runtime: own,
     stream: (open) => eventStream({ request, signal, heartbeatMs, readerTimeoutMs }, (left) => messages(open(left))),
     principal,
-    mustAllow: (role) => mustAllow(principal, role),
+    mustAllow: (needed) => mustAllow(principal, isVerb(needed) ? verbRole(needed) : needed),
     start: (agent, input, options) =>
       own.start(agent, input, { user: principal.name, ...present({ traceparent }), ...options }),
     run: (id) => runOf(runtime, principal, id),
+    keyed: (key) => keyedRun(runtime, principal, key),
   }
 }
+
+/** A run of before ids of keys were apart counts if it is the caller's own: anyone may have given it that id. */
+async function keyedRun(runtime: Runtime, principal: Principal, { id, former }: RunKey): Promise<Run | undefined> {
+  for (const each of former === undefined ? [id] : [id, former]) {
+    try {
+      const run = await runOf(runtime, principal, each)
+      const { user, tenant } = (await run.summary()).caller
+      if (each === id || (user === principal.name && tenant === principal.tenant)) return run
+    } catch (thrown) {
+      if (!ReeveError.is(thrown, 'run.unknown')) throw thrown
+    }
+  }
+  return undefined
+}
+
+const isVerb = (needed: Role | ProtocolVerb): needed is ProtocolVerb => Object.hasOwn(protocolDoors, needed)
 
 async function* messages(source: AsyncIterable<unknown>): AsyncGenerator<{ readonly data: unknown }> {
   for await (const data of source) yield { data }

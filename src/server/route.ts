@@ -1,17 +1,19 @@
 /**
  * A route: one path and method of the server, as data.
  *
- * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it (access).
+ * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it
+ * (access/doors.ts).
  */
 import type { JsonObject } from '../core/index.ts'
 import type { Run, Runtime } from '../runtime/index.ts'
 import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
+import { routeDoors, type Door, type RouteDoor } from './access/doors.ts'
 import type { RequestBody } from './access/request-body.ts'
 import { runOf } from './access/tenant-runtime.ts'
 import type { WireSchema } from './wire-schema.ts'
-import type { Me, Principal, Role } from './wire.ts'
+import type { Me, Principal } from './wire.ts'
 
 /** What a handler knows of its request. */
 export interface RequestContext {
@@ -24,6 +26,8 @@ export interface RequestContext {
   /** The address of the caller, where it is known. */
   readonly peer?: string
   readonly principal: Principal
+  /** Runs of this request that were looked for, by their ids. */
+  readonly found: Map<string, Promise<Run>>
   /** Absent: an open route, and nobody has asked who calls it. */
   readonly via?: Me['via']
   readonly request: Request
@@ -49,15 +53,12 @@ export interface RouteInput<Path extends string, Query, Body> {
   readonly body: Body
 }
 
-interface RouteShape<Path extends string, Query, Body, Answer> {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the base. */
+/** A route without what the table of doors says of it: who may, and what it opens. */
+interface RouteShape<Method extends string, Path extends string, Query, Body, Answer> {
+  readonly method: Method
+  /** Below the base. With the method a row of `routeDoors`. */
   readonly path: Path
-  /** Who may; `open`: everyone. */
-  readonly role: Role | 'open'
   readonly summary: string
-  /** Tenants share what it reads or changes: a principal of one tenant may not. */
-  readonly isShared?: true
   /** A page for people: any link may open it, and its body is a form, which the handler reads. */
   readonly isPage?: true
   readonly query?: WireSchema<Query>
@@ -71,17 +72,29 @@ interface RouteShape<Path extends string, Query, Body, Answer> {
 }
 
 /** A route as the server calls it: its input was checked before. */
-export type Route = RouteShape<string, unknown, unknown, unknown>
+export type Route = RouteShape<RouteMethod, string, unknown, unknown, unknown> & Door
 
-/** A route; the types of path, query, body and answer are held to its schemas. */
-export const route = <const Path extends string, Answer, Query = object, Body = undefined>(
-  shape: RouteShape<Path, Query, Body, Answer>,
-): Route => shape
+type RouteMethod = 'GET' | 'POST' | 'DELETE'
+
+/** A route; the types of path, query, body and answer are held to its schemas, method and path to the table of doors. */
+export const route = <
+  const Method extends RouteMethod,
+  const Path extends string,
+  Answer,
+  Query = object,
+  Body = undefined,
+>(
+  shape: RouteShape<Method, Path, Query, Body, Answer> &
+    (`${Method} ${Path}` extends RouteDoor ? unknown : { readonly path: RouteDoor }),
+): Route => ({ ...shape, ...routeDoors[`${shape.method} ${shape.path}` as RouteDoor] })
 
 /** An answer with another status than 200. */
 export const answered = (status: 201 | 202 | 204, body?: unknown): Response =>
   body === undefined ? new Response(null, { status }) : Response.json(body, { status })
 
-/** The run of this id, if it is there for the caller. Rejects with `run.unknown`. */
-export const ownRun = ({ runtime, principal }: RequestContext, id: string): Promise<Run> =>
-  runOf(runtime, principal, id)
+/** The run of this id, if it is there for the caller. Asked once for each request. Rejects with `run.unknown`. */
+export function ownRun({ runtime, principal, found }: RequestContext, id: string): Promise<Run> {
+  const run = found.get(id) ?? runOf(runtime, principal, id)
+  found.set(id, run)
+  return run
+}

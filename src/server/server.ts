@@ -31,17 +31,16 @@ import {
 import { installationValues, type Runtime } from '../runtime/index.ts'
 import { accessChecks, createAccess, type AccessOptions, type AccessRule } from './access/access.ts'
 import type { RequestBody } from './access/request-body.ts'
-import { runtimeOf, runOf } from './access/tenant-runtime.ts'
+import { runtimeOf } from './access/tenant-runtime.ts'
 import { errorHeaders, errorResponse, responseOf, shownError, type ShownError } from './error-status.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
-import type { RequestContext, Route, RouteInput } from './route.ts'
+import { ownRun, type RequestContext, type Route, type RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
-import type { Principal } from './wire.ts'
 
 /** The version of the package. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -138,6 +137,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         access,
         eventLoop,
         principal,
+        found: new Map(),
         request: req.raw,
         body,
         signal: whileReading(req.raw, ended),
@@ -149,7 +149,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       }
       try {
         const path: Readonly<Record<string, string>> = req.param()
-        await mustBeOwn(runtime, principal, path)
+        if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
         const input = await inputOf(route, req.raw, path, body)
         const answer = await route.handle(context, input)
         const response = answer instanceof Response ? answer : Response.json(answer)
@@ -168,8 +168,13 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     let leave: (() => void) | undefined
     const [route = ''] = protocol.paths
     try {
-      const isOpen = protocol.open?.includes(new URL(request.url).pathname) === true
-      const entrance = await access.enter(request, { role: isOpen ? 'open' : 'viewer', isStream: true }, peer)
+      // who sends a credential to an open path is shown what is theirs
+      const isOpen =
+        protocol.open?.includes(new URL(request.url).pathname) === true &&
+        !request.headers.has('Authorization') &&
+        !request.headers.has('Cookie')
+      const rule: AccessRule = { role: isOpen ? 'open' : 'viewer', resource: 'public', isStream: true }
+      const entrance = await access.enter(request, rule, peer)
       leave = entrance.leave
       const signal = whileReading(request, entrance.ended)
       const own = runtimeOf(runtime, entrance.principal)
@@ -235,21 +240,11 @@ function wrongMethod(method: string, path: string, allow: readonly string[]): Re
   return response
 }
 
-/** Each run that a path names is the tenant's own, before a handler is called. Rejects with `run.unknown`. */
-async function mustBeOwn(
-  runtime: Runtime,
-  principal: Principal,
-  { run, other }: Readonly<Record<string, string>>,
-): Promise<void> {
-  if (principal.tenant === undefined) return
-  for (const id of [run, other]) if (id !== undefined) await runOf(runtime, principal, id)
-}
+/** The runs that a path names: each is the principal's own before a handler is called, or a body read. */
+const runsIn = ({ run, other }: Readonly<Record<string, string>>): readonly string[] =>
+  [run, other].filter((id) => id !== undefined)
 
-const ruleOf = ({ role, isShared, answer }: Route): AccessRule => ({
-  role,
-  isShared: isShared === true,
-  isStream: answer === 'stream',
-})
+const ruleOf = ({ role, resource, answer }: Route): AccessRule => ({ role, resource, isStream: answer === 'stream' })
 
 /**
  * Whether a path, as the router reads it, is a page, which a link may open: one of the table, or none of the server's

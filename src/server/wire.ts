@@ -31,8 +31,8 @@ import type {
 
 /**
  * What a person or program may do. `viewer`: see. `operator`: also start, pause, resume, cancel, take over, fork, retry,
- * settle, recruit, retire, post. `approver`: see, and decide and answer. `admin`: all of it, and trust, versions,
- * grants, removal. A principal may have several.
+ * settle, recruit, retire, post, share sessions of their own. `approver`: see, decide and answer, take back grants.
+ * `admin`: all of it, and trust, versions, removal. A principal may have several.
  */
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin'
 
@@ -43,6 +43,8 @@ export interface Principal {
   readonly roles: readonly Role[]
   /** They see and touch the runs of this tenant alone, and nothing that tenants share. Absent: all runs. */
   readonly tenant?: string
+  /** They start these agents alone, and see the runs of these alone. Absent: all that the tenant may use. */
+  readonly agents?: readonly string[]
 }
 
 /** The answer of `GET /api/me`. */
@@ -75,6 +77,12 @@ export interface BrowserSessionView {
 /** The answer of `DELETE /api/browser-sessions`: how many were ended. */
 export interface EndedSessions {
   readonly ended: number
+}
+
+/** The body of `POST /api/sessions/{session}/share` and `/unshare`. */
+export interface ShareBody {
+  /** Names of users, as their credentials say them. */
+  readonly with: readonly string[]
 }
 
 /** The body of `POST /api/session`. */
@@ -420,6 +428,8 @@ export interface AgentDocument {
   readonly inputSchema?: JsonObject
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
+  /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
+  readonly tenants?: readonly string[]
 }
 
 /** A session: `GET /api/sessions`. */
@@ -477,6 +487,8 @@ export type { Revision } from '../edge/index.ts'
 export type { DelegationView } from '../journal/index.ts'
 export type {
   ApprovalGrant,
+  SessionAccess,
+  SharedSession,
   CancelOptions,
   CompleteByHand,
   ControlState,

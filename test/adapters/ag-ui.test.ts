@@ -101,8 +101,10 @@ test('the same request again shows the same; another one under its id, or beside
   ])
   expect(await run(ask, input('t', 'r1', 'Hi'), 'ann', '/ag-ui/echo')).toEqual(first)
   expect((await ask('/ag-ui/echo', input('t', 'r1', 'Other'))).status).toBe(409)
-  // the runs of another caller are their own
-  expect(types(await run(ask, input('t', 'r1', 'Other'), 'bob', '/ag-ui/echo'))).toEqual(types(first))
+  // the thread is of who began it; the runs of another caller are their own
+  const foreign = await ask('/ag-ui/echo', input('t', 'r1', 'Other'), 'bob')
+  expect([foreign.status, ((await foreign.json()) as JsonObject)['code']]).toEqual([403, 'session.forbidden'])
+  expect(types(await run(ask, input('t2', 'r1', 'Other'), 'bob', '/ag-ui/echo'))).toEqual(types(first))
   const asked = await run(ask, input('t', 'r2', 'Hi'), 'ann', '/ag-ui/asker')
   expect(interruptsOf(asked)).toMatchObject([{ reason: 'question', message: 'what?' }])
   expect(await run(ask, input('t', 'r2', 'Hi'), 'ann', '/ag-ui/asker')).toEqual(asked)

@@ -102,7 +102,7 @@ describe('the whole table', () => {
     expect((await all.get('/questions', as('other'))).body).toMatchObject({ items: [] })
     expect((await all.get('/runs', as('acme'))).body).toMatchObject({ items: [{ run: 'r1' }] })
     expect((await all.get('/questions', as('acme'))).body).toMatchObject({ items: [{ id: all.id }] })
-    for (const route of routes.filter(({ isShared }) => isShared))
+    for (const route of routes.filter(({ resource }) => resource === 'installation'))
       expect(await statusOf(all, route, pathOf(route, all.id), as('acme'))).toBe(403)
     expect(await all.post(`/approvals/${all.id}/decision`, { decision: 'approve' }, as('other'))).toMatchObject({
       status: 404,

@@ -192,7 +192,7 @@ describe('authentication', () => {
     const access = createAccess({ auth })
     expect(await codeOf(() => access.enter(at('/', bearer(token)), { role: 'operator' }))).toBe('request.forbidden')
     expect(await codeOf(() => access.enter(at('/', bearer(token)), { role: 'approver' }))).toBe('let in')
-    expect(await codeOf(() => access.enter(at('/', bearer(other)), { role: 'admin', isShared: true }))).toBe(
+    expect(await codeOf(() => access.enter(at('/', bearer(other)), { role: 'admin', resource: 'installation' }))).toBe(
       'request.forbidden',
     )
   })

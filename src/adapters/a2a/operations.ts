@@ -9,6 +9,7 @@
 import {
   canonical,
   derivedId,
+  runKey,
   isObject,
   own,
   present,
@@ -94,7 +95,7 @@ export async function getTask(request: AgentRequest, params: JsonObject): Promis
 /** `CancelTask`: the task once its run has ended. */
 export async function cancelTask(request: AgentRequest, params: JsonObject): Promise<A2aTask> {
   const { context } = request
-  context.mustAllow('operator')
+  context.mustAllow('a2a cancel')
   const run = await ownTask(request, params)
   const { status } = await run.summary()
   if (hasEnded(status) && status !== 'cancelled')
@@ -210,12 +211,12 @@ function send(request: AgentRequest, message: SentMessage): Promise<Sent> {
 
 async function begin({ context, agent }: AgentRequest, message: SentMessage): Promise<Sent> {
   const { principal, mustAllow } = context
-  mustAllow('operator')
+  mustAllow('a2a start')
   const { messageId, files } = message
   const key = [principal.tenant ?? '', principal.name, agent, messageId]
   const session = message.contextId ?? derivedId('ctx', 'a2a', ...key)
   const run = await context.start(agent, inputOf(context, agent, message), {
-    runId: derivedId('run', 'a2a', ...key),
+    key: runKey('a2a', ...key),
     session,
     metadata: { [messageIdKey]: messageId },
     ...(files.length === 0 ? {} : { messages: [{ role: 'user', content: files }] }),

@@ -7,7 +7,6 @@
  * and goes on. Replies are checked before the first of them is sent.
  */
 import {
-  derivedId,
   expects,
   listOf,
   mustBeOptions,
@@ -15,11 +14,13 @@ import {
   ReeveError,
   refuseProblems,
   rootRun,
+  runKey,
   choice,
   isObject,
   valueTyped,
   type Checks,
   type Json,
+  type RunKey,
 } from '../../core/index.ts'
 import type { Run, StartOptions } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
@@ -92,7 +93,6 @@ export function agUi(options: AgUiOptions): Protocol {
         throw new ReeveError('request.wrong-method', `${JSON.stringify(pathname)} does not take ${request.method}`, {
           hint: 'It takes POST.',
         })
-      context.mustAllow('operator')
       const asked = readRunInput(await context.body())
       const meant = await (asked.resume.length === 0
         ? startedRun(context, name, asked)
@@ -115,14 +115,16 @@ interface ServedRun {
 }
 
 async function startedRun(context: ProtocolContext, agent: string, asked: AgUiRequest): Promise<ServedRun> {
-  const { principal } = context
+  const { principal, runtime } = context
   const { threadId, runId, said } = asked
-  const id = derivedId('run', 'ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
-  const waiting = await waitingRun(context, agent, asked, id)
+  await runtime.sessions.mustBeOf({ session: threadId, user: principal.name })
+  const key = runKey('ag-ui', principal.tenant ?? '', principal.name, threadId, runId)
+  const waiting = await waitingRun(context, agent, asked, key)
   if (waiting !== undefined) return waiting
+  context.mustAllow('ag-ui start')
   if (said === undefined) throw invalid('the last message is not from the user')
   const options: StartOptions = {
-    runId: id,
+    key,
     session: threadId,
     ...(said.files.length === 0 ? {} : { messages: [{ role: 'user', content: said.files }] }),
   }
@@ -140,36 +142,28 @@ function inputFor({ runtime }: ProtocolContext, agent: string, said: string): Js
 /**
  * The run of a thread that waits for an answer, as after a reload: its stream has the open interrupts. Nothing else is
  * taken meanwhile. It is shown from its beginning to a client without messages. Undefined: none waits, or the request
- * came before. Throws `session.busy` where it is another agent's, or another user's.
+ * came before. Throws `session.busy` where it is another agent's.
  */
 async function waitingRun(
   context: ProtocolContext,
   agent: string,
   { threadId, hasMessages }: AgUiRequest,
-  id: string,
+  key: RunKey,
 ): Promise<ServedRun | undefined> {
   const [waiting] = await context.runtime.runs({ session: threadId, status: ['waiting'], limit: 1 })
-  if (waiting?.waitsFor === undefined || (await isThere(context, id))) return undefined
-  const { name, roles } = context.principal
-  if (waiting.agent !== agent || (waiting.caller.user !== name && !roles.includes('admin')))
+  if (waiting?.waitsFor === undefined || (await isThere(context, key))) return undefined
+  if (waiting.agent !== agent)
     throw new ReeveError('session.busy', `the thread ${JSON.stringify(threadId)} waits for an answer`, {
-      hint: 'Whoever began its run, at the path of its agent, is shown its interrupts. Nothing was started.',
+      hint: 'At the path of its agent its interrupts are shown. Nothing was started.',
     })
   const run = await context.run(waiting.run)
   const shown = hasMessages ? ((await run.journal({ from: 0 })).at(-1)?.position ?? 0) : 0
   return { run, from: shown, answered: [] }
 }
 
-/** Whether this run was begun before: then its request has come again. */
-async function isThere(context: ProtocolContext, id: string): Promise<boolean> {
-  try {
-    await context.run(id)
-    return true
-  } catch (thrown) {
-    if (ReeveError.is(thrown, 'run.unknown')) return false
-    throw thrown
-  }
-}
+/** Whether the run of a key was begun before: then its request has come again. */
+const isThere = async (context: ProtocolContext, key: RunKey): Promise<boolean> =>
+  (await context.keyed(key)) !== undefined
 
 async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRequest): Promise<ServedRun> {
   const run = await runOfThread(context, agent, asked)

@@ -8,7 +8,6 @@
  * alone.
  */
 import {
-  derivedId,
   expects,
   listOf,
   mustBeOptions,
@@ -16,10 +15,12 @@ import {
   present,
   ReeveError,
   refuseProblems,
+  runKey,
   text,
   type Checks,
+  type RunKey,
 } from '../../core/index.ts'
-import { hasEnded, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
+import { hasEnded, mayContinue, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import { ChatFeeds } from '../chat-feed/index.ts'
 import { requestPath } from '../protocol-run/index.ts'
@@ -114,21 +115,22 @@ class Chats {
 
   /** The run of a message: begun now, or before. */
   async #started(context: ProtocolContext, chat: string, agent: string, said: ChatMessage): Promise<Run> {
-    context.mustAllow('operator')
+    context.mustAllow('chat start')
     const { runtime, principal } = context
     const runs = await runsOf(context, chat)
-    const idOf = (attempt: number): string =>
-      derivedId('run', 'chat', principal.tenant ?? '', chat, said.id, String(attempt))
+    const keyOf = (attempt: number): RunKey => runKey('chat', principal.tenant ?? '', chat, said.id, String(attempt))
     let known = 0
-    while (await isThere(runtime.handle(idOf(known)))) known++
-    const last = known === 0 ? undefined : await runtime.handle(idOf(known - 1)).summary()
+    let last: RunSummary | undefined
+    for (let run; (run = await context.keyed(keyOf(known))) !== undefined; known++) last = await run.summary()
     const isNew = last === undefined || (said.again && hasEnded(last.status))
     if (isNew) mustBeFree(runs)
     const { files } = said
+    // the same message again is the same start; a new answer is the caller's own, or of an admin for its user
+    const user = isNew && !principal.roles.includes('admin') ? principal.name : (last?.caller.user ?? principal.name)
     const options = {
-      runId: idOf(isNew ? known : known - 1),
+      key: keyOf(isNew ? known : known - 1),
       session: chat,
-      user: last?.caller.user ?? principal.name,
+      user,
       metadata: { [messageKey]: said.id },
       ...present({ messages: files.length === 0 ? undefined : [{ role: 'user', content: files } as const] }),
     }
@@ -139,7 +141,7 @@ class Chats {
   }
 
   async #answer(context: ProtocolContext, chat: string, said: ChatAnswers): Promise<Response> {
-    context.mustAllow('approver')
+    context.mustAllow('chat answer')
     const { principal } = context
     const known = (await runsOf(context, chat)).some(({ run }) => run === said.run)
     if (!known)
@@ -202,7 +204,7 @@ class Chats {
   }
 
   async stop(context: ProtocolContext, chat: string): Promise<Response> {
-    context.mustAllow('operator')
+    context.mustAllow('chat stop')
     const { principal } = context
     for (const { run, status } of await runsOf(context, chat))
       if (!hasEnded(status)) await (await context.run(run)).control.cancel('stopped in the chat', principal.name)
@@ -222,26 +224,18 @@ class Chats {
   }
 }
 
-/** The runs of a chat, newest first. Throws `request.forbidden` for a chat that another began. */
+/**
+ * The runs of a chat, newest first. Throws `request.forbidden` for a chat of another, which only an admin is shown
+ * besides whom it is shared with.
+ */
 async function runsOf({ runtime, principal }: ProtocolContext, chat: string): Promise<readonly RunSummary[]> {
-  const found = await runtime.runs({ session: chat, limit: runsOfChat })
-  const own = found.filter(({ caller }) => caller.tenant === principal.tenant)
-  const isOfAnother = own.some(({ caller }) => caller.user !== principal.name)
-  if (isOfAnother && !principal.roles.includes('admin'))
+  const access = await runtime.sessions.access({ session: chat })
+  if (!mayContinue(access, principal.name) && !principal.roles.includes('admin'))
     throw new ReeveError('request.forbidden', `the chat ${JSON.stringify(chat)} is of another user`, {
       hint: 'Nothing was done.',
     })
-  return own
-}
-
-async function isThere(run: Run): Promise<boolean> {
-  try {
-    await run.summary()
-    return true
-  } catch (thrown) {
-    if (ReeveError.is(thrown, 'run.unknown')) return false
-    throw thrown
-  }
+  const found = await runtime.runs({ session: chat, limit: runsOfChat })
+  return found.filter(({ caller }) => caller.tenant === principal.tenant)
 }
 
 /** A message behind a run that waits for a person would wait for that person, too, and say nothing. */

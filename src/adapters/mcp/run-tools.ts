@@ -8,20 +8,21 @@
  */
 import {
   cut,
-  derivedId,
   inexactPlace,
   isObject,
   present,
   ReeveError,
+  runKey,
   systemClock,
   visibleJson,
   visibleLine,
   type Json,
   type JsonObject,
+  type RunKey,
 } from '../../core/index.ts'
 import { compileSchema, type JsonSchema, type Schema } from '../../edge/index.ts'
 import { hasEnded, type Decision, type Run, type RunSummary } from '../../runtime/index.ts'
-import type { ProtocolContext, Role } from '../../server/index.ts'
+import type { ProtocolContext, ProtocolVerb } from '../../server/index.ts'
 import { timeOf, toldQuestion } from './open-question.ts'
 import { waitForRun } from './run-wait.ts'
 
@@ -34,12 +35,15 @@ export interface CallPlace {
   readonly tell?: (position: number, line: string) => Promise<void>
 }
 
+type ToolVerb = Extract<ProtocolVerb, `mcp ${string}`>
+type ToolName = ToolVerb extends `mcp ${infer Name}` ? Name : never
+
 /** A tool as it is offered. */
 export interface RunTool {
-  readonly name: string
+  /** With the protocol's name a row of the table of doors. */
+  readonly name: ToolName
   readonly title: string
   readonly description: string
-  readonly role: Role
   readonly input: Schema
   readonly hints: {
     readonly readOnlyHint: boolean
@@ -83,12 +87,12 @@ const runName = {
 export function runTools(context: ProtocolContext, agents: readonly string[] | undefined): readonly RunTool[] {
   const startable = context.runtime.agents().filter(({ name }) => agents === undefined || agents.includes(name))
   const tools = [...(startable.length === 0 ? [] : [startRun(startable)]), ...otherTools]
-  return tools.filter(({ role }) => isAllowed(context, role))
+  return tools.filter(({ name }) => isAllowed(context, `mcp ${name}`))
 }
 
-function isAllowed(context: ProtocolContext, role: Role): boolean {
+function isAllowed(context: ProtocolContext, verb: ToolVerb): boolean {
   try {
-    context.mustAllow(role)
+    context.mustAllow(verb)
     return true
   } catch (thrown) {
     if (ReeveError.is(thrown, 'request.forbidden')) return false
@@ -99,7 +103,7 @@ function isAllowed(context: ProtocolContext, role: Role): boolean {
 /** Calls a tool. Never rejects: what goes wrong is told as the result of the call. */
 export async function callTool(tool: RunTool, given: unknown, place: CallPlace): Promise<ToldResult> {
   try {
-    place.context.mustAllow(tool.role)
+    place.context.mustAllow(`mcp ${tool.name}`)
     // over standard input the protocol's library has read the numbers
     const rounded = inexactPlace((given ?? null) as Json, 'arguments')
     if (rounded !== undefined)
@@ -148,14 +152,13 @@ function startRun(agents: readonly StartableAgent[]): RunTool {
     name: 'start_run',
     title: 'Start a run',
     description: `Starts an agent, and waits a while for its end. A run that takes longer goes on by itself: ask run_result for it. Agents:\n${list.join('\n')}`,
-    role: 'operator',
     input: compileSchema(schema, 'start_run'),
     hints: { ...writes, destructiveHint: false },
     async call({ agent = only!, input, key, session, wait_seconds }, { context, ...waiting }) {
       const now = systemClock.now()
       const run = await context.start(agent as string, input as Json, {
         ...present({ session: session as string | undefined }),
-        ...(key === undefined ? undefined : { runId: keyedRun(context, key as string) }),
+        ...(key === undefined ? undefined : { key: keyOf(context, key as string) }),
       })
       const { created = true } = run
       const ms = 1_000 * ((wait_seconds as number | undefined) ?? startWait)
@@ -165,9 +168,9 @@ function startRun(agents: readonly StartableAgent[]): RunTool {
   }
 }
 
-/** The run that a caller began under a key: another caller's key is another run. */
-const keyedRun = ({ principal }: ProtocolContext, key: string): string =>
-  derivedId('run', 'mcp', principal.tenant ?? '', principal.name, key)
+/** Another caller's key is another run. */
+const keyOf = ({ principal }: ProtocolContext, key: string): RunKey =>
+  runKey('mcp', principal.tenant ?? '', principal.name, key)
 
 /** The run that the arguments name. */
 async function namedRun(context: ProtocolContext, { run, key }: JsonObject): Promise<Run> {
@@ -175,7 +178,9 @@ async function namedRun(context: ProtocolContext, { run, key }: JsonObject): Pro
     throw new ReeveError('input.invalid', 'give the run, or the key that it was started with', {
       hint: 'run_status without arguments lists your newest runs.',
     })
-  return context.run(key === undefined ? (run as string) : keyedRun(context, key as string))
+  if (key === undefined) return context.run(run as string)
+  const named = keyOf(context, key as string)
+  return (await context.keyed(named)) ?? context.run(named.id)
 }
 
 const objectOf = (
@@ -194,7 +199,6 @@ const otherTools: readonly RunTool[] = [
     title: 'Look at a run',
     description:
       'Says how a run is: its status, what it has used, and what it asks people. Without arguments: your newest runs.',
-    role: 'viewer',
     input: compileSchema(objectOf(runName), 'run_status'),
     hints: reads,
     async call(given, { context }) {
@@ -208,7 +212,6 @@ const otherTools: readonly RunTool[] = [
     title: 'The result of a run',
     description:
       'Says how a run ended, with its output. Waits for the end; returns earlier when it asks people something new.',
-    role: 'viewer',
     input: compileSchema(
       objectOf({ ...runName, wait_seconds: waitSeconds('How long to wait for the end. Default 0.') }),
       'run_result',
@@ -227,7 +230,6 @@ const otherTools: readonly RunTool[] = [
     title: 'What waits for people',
     description:
       'Lists what runs ask people: approvals (answer with decide) and questions (answer with answer), oldest first.',
-    role: 'viewer',
     input: compileSchema(
       objectOf({
         run: text('Of this run alone. Default: of all runs.'),
@@ -251,7 +253,6 @@ const otherTools: readonly RunTool[] = [
     title: 'Decide an approval',
     description:
       'Decides an approval in your name; the first decision wins and cannot be taken back. Ask the person whom you work for before you call this: it is their decision.',
-    role: 'approver',
     input: compileSchema(
       objectOf(
         {
@@ -281,7 +282,6 @@ const otherTools: readonly RunTool[] = [
     title: 'Answer a question',
     description:
       'Answers a question of a run in your name; the first answer wins. Ask the person whom you work for, where they are meant.',
-    role: 'approver',
     input: compileSchema(
       objectOf(
         {
@@ -302,7 +302,6 @@ const otherTools: readonly RunTool[] = [
     name: 'cancel',
     title: 'Cancel a run',
     description: 'Cancels a run and all its workers. This cannot be undone.',
-    role: 'operator',
     input: compileSchema(objectOf({ ...runName, reason: text('Recorded as the reason.') }), 'cancel'),
     hints: { ...writes, idempotentHint: true },
     async call({ reason, ...given }, { context }) {

@@ -7,7 +7,6 @@
  * Leaving a stream, or not waiting for an answer, leaves the run alone.
  */
 import {
-  derivedId,
   expects,
   isObject,
   listOf,
@@ -16,11 +15,14 @@ import {
   optionProblems,
   present,
   ReeveError,
+  runKey,
   refuseProblems,
   text,
   valueTyped,
   type Checks,
   type Json,
+  type RunId,
+  type RunKey,
 } from '../../core/index.ts'
 import { hasEnded, type RegisteredAgent, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
@@ -147,7 +149,7 @@ class OpenAiApi {
   // ---- chat completions
 
   async complete(context: ProtocolContext, request: Request, asked: ChatAsked): Promise<Response> {
-    const run = await this.#start(context, asked, runIdFor(context, request, 'chat') ?? newId('run'))
+    const run = await this.#start(context, asked, keyOf(context, request, 'chat'))
     const { createdAt } = await run.summary()
     const head: CompletionHead = { run: run.id, model: asked.agent, created: Math.floor(createdAt / 1000) }
     if (!asked.isStream) {
@@ -184,7 +186,7 @@ class OpenAiApi {
   }
 
   async cancel(context: ProtocolContext, id: string): Promise<Response> {
-    context.mustAllow('operator')
+    context.mustAllow('openai cancel')
     const run = await responseRun(context, id)
     if (!hasEnded((await run.summary()).status)) {
       await run.control.cancel('cancelled by a client', context.principal.name)
@@ -200,14 +202,16 @@ class OpenAiApi {
     request: Request,
     { asked, previous, isBackground, metadata }: ResponseAsked,
   ): Promise<Run> {
-    const runId = runIdFor(context, request, 'responses') ?? newId('run')
-    const session = previous === undefined ? runId : await sessionAfter(context, previous, runId)
+    const key = keyOf(context, request, 'responses')
+    const before = key.former === undefined ? undefined : await context.keyed(key)
+    const id = before?.id ?? key.id
+    const session = previous === undefined ? id : await sessionAfter(context, previous, id)
     const record: ResponseRecord = { background: isBackground, previous: previous ?? null, metadata }
-    return this.#start(context, asked!, runId, { session, metadata: { openai: record as unknown as Json } })
+    return this.#start(context, asked!, key, { session, metadata: { openai: record as unknown as Json } })
   }
 
   async #answered(context: ProtocolContext, previous: string, { approvals, answers }: ResponseAnswers): Promise<Run> {
-    context.mustAllow('approver')
+    context.mustAllow('openai answer')
     const run = await responseRun(context, previous)
     const { name } = context.principal
     const open = await context.runtime.questions({ run: run.id })
@@ -248,14 +252,14 @@ class OpenAiApi {
   async #start(
     context: ProtocolContext,
     { agent, text: said, messages }: Asked,
-    runId: string,
+    key: RunKey,
     more: { readonly session?: string; readonly metadata?: { readonly openai: Json } } = {},
   ): Promise<Run> {
-    context.mustAllow('operator')
+    context.mustAllow('openai start')
     const { inputSchema } = this.model(context, agent)
     const input = inputSchema === undefined ? said : valueTyped(said, 'the input')
     const run = await context.start(agent, input, {
-      runId,
+      key,
       ...(messages.length === 0 ? undefined : { messages }),
       ...more,
     })
@@ -312,12 +316,12 @@ async function* written(
 const isError = (answer: Json | { readonly error: OpenAiError }): answer is { readonly error: OpenAiError } =>
   isObject(answer) && 'error' in answer
 
-/** The run that a request with an idempotency key starts: another caller's key is another run. */
-function runIdFor({ principal }: ProtocolContext, request: Request, kind: string): string | undefined {
+/** The key of a request with an idempotency key, another caller's is another run; else one of its own. */
+function keyOf({ principal }: ProtocolContext, request: Request, kind: string): RunKey {
   const key = request.headers.get('Idempotency-Key')
   return key === null || key === ''
-    ? undefined
-    : derivedId('run', 'openai', kind, principal.tenant ?? '', principal.name, key)
+    ? { id: newId('run') as RunId }
+    : runKey('openai', kind, principal.tenant ?? '', principal.name, key)
 }
 
 const unknownResponse = (id: string): ReeveError =>

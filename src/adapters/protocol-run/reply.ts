@@ -16,7 +16,7 @@ import {
   type Outcome,
 } from '../../core/index.ts'
 import type { JournalEvent, Run } from '../../runtime/index.ts'
-import type { ProtocolContext } from '../../server/index.ts'
+import { routeDoors, type ProtocolContext, type Role } from '../../server/index.ts'
 
 /** A question of a run, open or not any more. */
 export interface KnownQuestion {
@@ -101,8 +101,17 @@ const wanted: Readonly<Record<KnownQuestion['kind'], string>> = {
   'in-doubt': 'it is an effect in doubt, and takes whether that happened',
 }
 
-const roleFor = ({ kind }: KnownQuestion, { type }: Reply): 'approver' | 'operator' =>
-  kind === 'in-doubt' || (kind === 'interrupt' && type === 'abandoned') ? 'operator' : 'approver'
+/** What the routes ask for that do the same. */
+const roleFor = ({ kind }: KnownQuestion, { type }: Reply): Role =>
+  routeDoors[
+    kind === 'in-doubt'
+      ? 'POST /questions/{id}/settle'
+      : kind === 'approval'
+        ? 'POST /approvals/{id}/decision'
+        : type === 'abandoned'
+          ? 'POST /runs/{run}/cancel'
+          : 'POST /interrupts/{id}/answer'
+  ].role
 
 async function send(
   { runtime, principal: { name } }: ProtocolContext,

@@ -103,7 +103,7 @@ export async function passGate(
   const onTimeout = isRepeat
     ? 'reject'
     : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
-  const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
+  const own = { agent: ctx.place.agent, tool: name, toolVersion: version, user: ctx.place.caller.user }
   const granted =
     grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
   if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)

@@ -262,7 +262,8 @@ export class CommandHandler implements Commands {
       if (known.over) this.#workerEnded(op, known.outcome!, known.usage)
       return
     }
-    const version = this.versionOf(op.owner, agent, options.version)
+    const mayBegin = this.#engine.registry?.mayBegin?.(agent, run.caller.tenant) !== false
+    const version = mayBegin ? this.versionOf(op.owner, agent, options.version) : undefined
     if (version === undefined) {
       op.owner.arrive({
         type: 'worker.settled',

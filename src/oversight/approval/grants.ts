@@ -48,6 +48,11 @@ export interface ApprovalGrant {
    * field, which cover every agent.
    */
   readonly agent?: string
+  /**
+   * The user of the run that it was given in, null without one: it covers the calls of their runs. Absent in grants
+   * older than this field, which cover every run of the session.
+   */
+  readonly user?: string | null
   readonly input?: JsonObject
   /** When it ends. */
   readonly until?: number
@@ -61,6 +66,8 @@ export interface GatedCall {
   readonly tool: string
   readonly toolVersion: string
   readonly input: Json
+  /** The user of the run. */
+  readonly user?: string | undefined
 }
 
 /** The key of the grants. */
@@ -93,7 +100,7 @@ export function readGrants(value: Json): readonly ApprovalGrant[] {
 /** The grant that covers this call now. Pure. */
 export function grantFor(
   grants: readonly ApprovalGrant[],
-  { tool, toolVersion, input, agent }: GatedCall,
+  { tool, toolVersion, input, agent, user }: GatedCall,
   now: number,
 ): ApprovalGrant | undefined {
   return grants.find(
@@ -101,6 +108,7 @@ export function grantFor(
       grant.tool === tool &&
       grant.toolVersion === toolVersion &&
       (grant.agent === undefined || grant.agent === agent) &&
+      (grant.user === undefined || grant.user === (user ?? null)) &&
       (grant.until === undefined || now < grant.until) &&
       (grant.input === undefined || hasMembers(input, grant.input)),
   )
@@ -115,7 +123,7 @@ const hasMembers = (input: Json, wanted: JsonObject): boolean =>
 /** Stores a grant and drops expired ones. */
 export async function keepGrant(
   ctx: Context,
-  { agent, tool, toolVersion }: Omit<GatedCall, 'input'>,
+  { agent, tool, toolVersion }: Pick<GatedCall, 'agent' | 'tool' | 'toolVersion'>,
   { input, expiresInMs }: SessionGrant,
   approver: string | undefined,
 ): Promise<void> {
@@ -123,6 +131,7 @@ export async function keepGrant(
   const grant: ApprovalGrant = {
     id: ctx.id('gra'),
     agent,
+    user: ctx.place.caller.user ?? null,
     tool,
     toolVersion,
     at,

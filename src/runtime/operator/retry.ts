@@ -7,13 +7,13 @@
  */
 import {
   flag,
-  derivedId,
   expects,
   newId,
   optionProblems,
   ReeveError,
   refuseProblems,
   runId,
+  runKey,
   string,
   unchecked,
   type Checks,
@@ -27,6 +27,7 @@ import {
   type RetryFrom,
   type RunFilter,
   type RunStatus,
+  type RunSummary,
 } from '../../engine/index.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
 import { forkAt } from './fork.ts'
@@ -47,6 +48,8 @@ export interface RetryAllOptions extends Pick<RetryOptions, 'reason' | 'by'> {
   /** Default 100. */
   readonly limit?: number
   readonly signal?: AbortSignal
+  /** Called before each run: what it throws refuses this one. */
+  readonly check?: (run: RunSummary) => void | Promise<void>
   /** Called after each run. */
   readonly onResult?: (result: RetryResult) => void
 }
@@ -80,6 +83,7 @@ const allChecks: Checks<RetryAllOptions> = {
   by: string,
   limit: expects((given) => Number.isSafeInteger(given) && (given as number) > 0, 'a whole number from 1'),
   signal: unchecked,
+  check: unchecked,
   onResult: unchecked,
 }
 
@@ -96,7 +100,7 @@ export async function retryRun(
 ): Promise<{ readonly run: RunId; readonly created: boolean } & RetryScope> {
   refuseProblems('input.invalid', optionProblems(checks, options, 'retry'), 'Nothing was retried.')
   const { again = false, reason, by } = options
-  const to = runId(options.runId ?? (again ? newId('run') : derivedId('run', run, 'retry')))
+  const to = options.runId === undefined && !again ? await retryOf(engine, run) : runId(options.runId ?? newId('run'))
   const feed = await wholeFeed(engine, run)
   const point = retryPoint(feed)
   const summary = await engine.summary(run)
@@ -128,10 +132,24 @@ export async function retryRun(
   return { run: to, created, from, discarded }
 }
 
+/** The id of the one retry of a run; what it was before ids of keys were apart from those of callers, if it was retried then. */
+async function retryOf(engine: Engine, run: RunId): Promise<RunId> {
+  const { id, former } = runKey(run, 'retry')
+  const before = former === undefined ? undefined : await engine.summary(former)
+  const isRetry = before !== undefined && (await originOf(engine, before.run)) === run
+  return isRetry ? before.run : id
+}
+
+/** The run that a run was forked from; undefined if it is no fork. */
+async function originOf(engine: Engine, run: RunId): Promise<RunId | undefined> {
+  const forked = (await engine.read(run)).findLast(({ event }) => event.type === 'run.forked')?.event
+  return forked?.type === 'run.forked' ? forked.run : undefined
+}
+
 /** Retries the runs that match, one after the other. One that is refused stops none of the others. */
 export async function retryAll(engine: Engine, filter: RunFilter, options: RetryAllOptions): Promise<RetriedRuns> {
   refuseProblems('input.invalid', optionProblems(allChecks, options, 'retryAll'), 'Nothing was retried.')
-  const { limit = 100, signal, onResult, ...recorded } = options
+  const { limit = 100, signal, check, onResult, ...recorded } = options
   const { status = ['failed'] } = filter
   const others = status.filter((each) => !retryable.includes(each))
   if (others.length > 0)
@@ -140,9 +158,9 @@ export async function retryAll(engine: Engine, filter: RunFilter, options: Retry
     })
   const found = await engine.runs({ ...filter, status, limit: limit + 1 })
   const results: RetryResult[] = []
-  for (const { run } of found.slice(0, limit)) {
+  for (const summary of found.slice(0, limit)) {
     if (signal?.aborted === true) break
-    const result = await retryOne(engine, run, recorded)
+    const result = await retryOne(engine, summary, recorded, check)
     results.push(result)
     onResult?.(result)
   }
@@ -151,10 +169,13 @@ export async function retryAll(engine: Engine, filter: RunFilter, options: Retry
 
 async function retryOne(
   engine: Engine,
-  run: RunId,
+  summary: RunSummary,
   recorded: Pick<RetryOptions, 'reason' | 'by'>,
+  check: RetryAllOptions['check'],
 ): Promise<RetryResult> {
+  const { run } = summary
   try {
+    await check?.(summary)
     const { run: retry, created, ...scope } = await retryRun(engine, run, recorded)
     return { run, status: created ? 'retried' : 'before', retry, ...scope }
   } catch (thrown) {

@@ -42,8 +42,9 @@ import {
   type GuardRules,
 } from './guard.ts'
 import { Denials, type Denial } from './denials.ts'
+import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
-import { allows, mustAllow, mustBeOfNoTenant } from './principal.ts'
+import { allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
 import { RequestBodies, type RequestBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
@@ -132,10 +133,9 @@ export const accessChecks: Checks<AccessOptions> = {
 }
 
 /** What access needs to know of a route. */
-export interface AccessRule {
-  readonly role: Role | 'open'
-  /** Tenants share what it reads or changes: not for a principal of one tenant. */
-  readonly isShared?: boolean
+export interface AccessRule extends Pick<Door, 'role'> {
+  /** What it opens. Default `public`. */
+  readonly resource?: Resource
   readonly isStream?: boolean
   /** A page that any link may open. */
   readonly isPage?: boolean
@@ -296,7 +296,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       mustBeAddressedHere(request, rules, isPage)
       return preflight(request, rules, headers)
     },
-    async enter(request, { role, isShared = false, isStream = false }, peer) {
+    async enter(request, { role, resource = 'public', isStream = false }, peer) {
       const address = addressOf(request, peer)
       const caller = role === 'open' ? undefined : await callerOf(request, address)
       if (role !== 'open' && caller === undefined) throw unknownCaller(request)
@@ -308,7 +308,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
           : `principal ${JSON.stringify([principal.tenant, principal.name])}`
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
-      if (isShared) mustBeOfNoTenant(principal)
+      if (resources[resource] === 'refused') mustReachAll(principal)
       const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
       const letIn = { principal, body, ...present({ via }) }
       if (!isStream) return { ...letIn, leave: () => {} }

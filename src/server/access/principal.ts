@@ -47,6 +47,10 @@ const principalChecks: Checks<Principal> = {
     (given) => typeof given === 'string' && tenant.test(given),
     'a tenant: 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit',
   ),
+  agents: listOf(
+    expects((given) => typeof given === 'string' && given !== '', 'the name of an agent'),
+    'names of agents',
+  ),
 }
 
 /** What is wrong with a principal, one sentence each. */
@@ -55,11 +59,12 @@ export const principalProblems = (given: unknown, where: string): readonly strin
 
 /** The principal as it is recorded: its own members, the name in one form. For one without problems. */
 export function asPrincipal(given: unknown): Principal {
-  const { name, roles, tenant: of } = ownMembers(given) as Principal
+  const { name, roles, tenant: of, agents } = ownMembers(given) as Principal
   return {
     name: personName(name),
     roles: [...new Set(roles)],
     ...(of === undefined ? undefined : { tenant: of }),
+    ...(agents === undefined ? undefined : { agents: [...new Set(agents)] }),
   }
 }
 
@@ -74,10 +79,11 @@ export function mustAllow(principal: Principal, needed: Role): void {
   })
 }
 
-/** Throws `request.forbidden` for a principal of a tenant, where tenants share what is asked for. */
-export function mustBeOfNoTenant(principal: Principal): void {
-  if (principal.tenant === undefined) return
-  throw new ReeveError('request.forbidden', 'all tenants share this: a principal of one tenant may not use it', {
-    hint: 'Use a principal without a tenant. Nothing was done.',
+/** Throws `request.forbidden` for a principal of a tenant, or of some agents, where all share what is asked for. */
+export function mustReachAll({ tenant, agents }: Principal): void {
+  if (tenant === undefined && agents === undefined) return
+  const whose = tenant === undefined ? 'some agents' : 'one tenant'
+  throw new ReeveError('request.forbidden', `all tenants share this: a principal of ${whose} may not use it`, {
+    hint: 'Use a principal without a tenant, and for all agents. Nothing was done.',
   })
 }

@@ -4,19 +4,20 @@
  * Owns: one follower of the feed of all runs for all readers, which events change what a list shows, collecting them
  * for a moment, who may hear of which run. Does not own: the lists.
  * Holds: a reader is told first to read everything, and from then on of every change: what changes after its first
- * message is in a later one. A reader of a tenant hears of the runs of that tenant alone. K9: readers change nothing.
+ * message is in a later one. A reader of a tenant, or of some agents, hears of their runs alone. K9: readers change nothing.
  */
 import { ReeveError, rootActivation, rootRun, systemClock, type RunId } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import type { FeedEvent, Runtime } from '../../runtime/index.ts'
-import type { Changes, Principal } from '../wire.ts'
+import { isOwnRun, seesAll, type Scope } from '../access/tenant-runtime.ts'
+import type { Changes } from '../wire.ts'
 
 /** The least time between two messages, in milliseconds. */
 const everyMs = 200
 /** Runs that one message names at most. */
 const namedAtMost = 100
-/** Runs whose tenant is remembered. */
-const tenantsKept = 10_000
+/** Runs whose tenant and agent are remembered. */
+const birthsKept = 10_000
 /** How long to wait before a store that is away is asked again, in milliseconds. */
 const retryMs = 500
 
@@ -52,11 +53,16 @@ interface Changed {
 }
 
 interface ChangesReader {
-  readonly tenant: string | undefined
+  readonly scope: Scope
   /** What it has not been told. */
   news: News
   wake: () => void
+  /** How many messages it was sent. */
+  told: number
 }
+
+/** Whose a run is. */
+type RunBirth = Parameters<typeof isOwnRun>[1]
 
 interface News {
   questions: boolean
@@ -78,7 +84,7 @@ interface Following {
 export class AllChanges {
   readonly #runtime: Runtime
   readonly #readers = new Set<ChangesReader>()
-  readonly #tenants = new Map<RunId, string | undefined>()
+  readonly #births = new Map<RunId, RunBirth | undefined>()
   #position = 0
   #following: Following | undefined
 
@@ -86,9 +92,9 @@ export class AllChanges {
     this.#runtime = runtime
   }
 
-  /** What changed for this principal, collected for a moment, for as long as it stays. */
-  async *messages({ tenant }: Pick<Principal, 'tenant'>, signal: AbortSignal): AsyncGenerator<Changes, undefined> {
-    const reader: ChangesReader = { tenant, news: everything(), wake: () => {} }
+  /** What changed for a principal of this scope, collected for a moment, for as long as it stays. */
+  async *messages(scope: Scope, signal: AbortSignal): AsyncGenerator<Changes, undefined> {
+    const reader: ChangesReader = { scope, news: everything(), wake: () => {}, told: 0 }
     const wake = (): void => reader.wake()
     this.#readers.add(reader)
     signal.addEventListener('abort', wake)
@@ -102,7 +108,8 @@ export class AllChanges {
         const { news } = reader
         if (news.isMore || news.runs.size > 0) {
           reader.news = nothing()
-          yield this.#message(news)
+          reader.told++
+          yield this.#message(news, reader)
           await pause(everyMs, signal)
         } else await new Promise<void>((resolve) => (reader.wake = resolve))
       }
@@ -115,8 +122,9 @@ export class AllChanges {
     return undefined
   }
 
-  #message({ questions, runs, isMore }: News): Changes {
-    return { position: this.#position, questions, ...(isMore ? {} : { runs: [...runs] }) }
+  /** How far the whole store is, is nothing to a principal of one tenant, or of some agents: they are told how often they were told. */
+  #message({ questions, runs, isMore }: News, { scope, told }: ChangesReader): Changes {
+    return { position: seesAll(scope) ? this.#position : told, questions, ...(isMore ? {} : { runs: [...runs] }) }
   }
 
   #follow(): Following {
@@ -155,10 +163,10 @@ export class AllChanges {
   }
 
   async #tell({ run, hasQuestions }: Changed, event: FeedEvent): Promise<void> {
-    const isWanted = [...this.#readers].some(({ tenant }) => tenant !== undefined)
-    const tenant = isWanted ? await this.#tenantOf(run, event) : undefined
+    const isWanted = [...this.#readers].some(({ scope }) => !seesAll(scope))
+    const birth = isWanted ? await this.#birthOf(rootRun(run), event) : undefined
     for (const reader of this.#readers) {
-      if (reader.tenant !== undefined && reader.tenant !== tenant) continue
+      if (!seesAll(reader.scope) && (birth === undefined || !isOwnRun(reader.scope, birth))) continue
       const { news, wake } = reader
       news.questions ||= hasQuestions
       if (news.runs.size < namedAtMost) news.runs.add(run)
@@ -167,18 +175,18 @@ export class AllChanges {
     }
   }
 
-  async #tenantOf(run: RunId, { activation, event }: FeedEvent): Promise<string | undefined> {
-    if (this.#tenants.has(run)) return this.#tenants.get(run)
+  async #birthOf(run: RunId, { activation, event }: FeedEvent): Promise<RunBirth | undefined> {
+    if (this.#births.has(run)) return this.#births.get(run)
     const isBirth = event.type === 'activation.started' && activation === rootActivation(run)
-    const tenant = isBirth ? event.caller?.tenant : await this.#storedTenant(run)
-    if (this.#tenants.size >= tenantsKept) this.#tenants.delete(this.#tenants.keys().next().value!)
-    this.#tenants.set(run, tenant)
-    return tenant
+    const birth = isBirth ? { agent: event.agent, caller: event.caller ?? {} } : await this.#storedBirth(run)
+    if (this.#births.size >= birthsKept) this.#births.delete(this.#births.keys().next().value!)
+    this.#births.set(run, birth)
+    return birth
   }
 
-  async #storedTenant(run: RunId): Promise<string | undefined> {
+  async #storedBirth(run: RunId): Promise<RunBirth | undefined> {
     try {
-      return (await this.#runtime.handle(run).summary()).caller.tenant
+      return await this.#runtime.handle(run).summary()
     } catch (thrown) {
       // it was removed meanwhile
       if (ReeveError.is(thrown, 'run.unknown')) return undefined

@@ -13,6 +13,7 @@ const me = object<Me>('Me', {
   name: name(),
   roles: list(choice<Role>(['viewer', 'operator', 'approver', 'admin'])),
   tenant: optional(name()),
+  agents: optional(list(name())),
   via: choice(['local', 'bearer', 'oidc', 'cookie']),
   now: whole(),
   version: text(),
@@ -27,7 +28,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/me',
-    role: 'viewer',
     summary: 'Who asks, what they may do, and what time it is here.',
     answer: me,
     handle: ({ principal, via = 'bearer' }) => ({ ...principal, via, now: systemClock.now(), version }),
@@ -35,7 +35,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/session',
-    role: 'open',
     summary:
       'Sign a browser in: a cookie for a token. Without a token in the body, for the bearer token of the request.',
     body: object<SessionBody>('SessionBody', { token: optional(text({ maxLength: 10_000 })) }),
@@ -49,7 +48,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/session',
-    role: 'viewer',
     summary: 'Sign a browser out: its cookie holds no more.',
     answer: nothing,
     statuses: [204],
@@ -65,7 +63,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/browser-sessions',
-    role: 'viewer',
     summary: 'Browsers that are signed in: your own; as an admin those of everyone, or of everyone of your tenant.',
     answer: list(
       object<BrowserSessionView>('BrowserSession', {
@@ -92,7 +89,6 @@ export const accessRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/browser-sessions',
-    role: 'viewer',
     summary:
       'Sign browsers out, wherever they are: of those that are listed the one with this id, or all of this name.',
     query: object<EndSessionsQuery>('EndSessionsQuery', { id: optional(name()), name: optional(name()) }),

@@ -64,7 +64,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/control',
-    role: 'viewer',
     summary: 'Whether the run is paused or taken over, and every command so far.',
     answer: view<ControlView>('ControlState', {}),
     handle: async (context, { path }) => (await ownRun(context, path.run)).control.state(),
@@ -72,7 +71,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/takeover-context',
-    role: 'viewer',
     summary: 'The document of a takeover, as it would be now. Nothing is taken over.',
     answer: view<ContextView>('TakeoverContext', {}),
     handle: async (context, { path }) => (await ownRun(context, path.run)).control.context(),
@@ -80,7 +78,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/pause',
-    role: 'operator',
     summary: 'Pause the run: nothing new begins until it is resumed.',
     body: pauseBody,
     answer: nothing,
@@ -93,7 +90,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/resume',
-    role: 'operator',
     summary: 'Resume a paused run.',
     body: resumeBody,
     answer: nothing,
@@ -106,7 +102,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/cancel',
-    role: 'operator',
     summary: 'Cancel the run and all its workers. Cannot be undone.',
     body: cancelBody,
     answer: nothing,
@@ -119,7 +114,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/take-over',
-    role: 'operator',
     summary:
       'Take the run over: what is in flight ends, nothing new begins. 202: recorded, no process has read it yet.',
     body: takeOverBody,
@@ -134,7 +128,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/hand-back',
-    role: 'operator',
     summary: 'Hand a run back, with an edited plan if that is wanted. 202: recorded, no process has read it yet.',
     body: handBackBody,
     answer: nothing,
@@ -148,7 +141,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/complete',
-    role: 'operator',
     summary: 'Finish one step by hand: a worker, or a task of a planned team. 202: recorded, not decided yet.',
     body: completeBody,
     answer: nothing,
@@ -162,7 +154,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/finish',
-    role: 'operator',
     summary: 'End a run that was taken over, with this output.',
     body: finishBody,
     answer: nothing,
@@ -175,7 +166,6 @@ export const controlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/stop',
-    role: 'operator',
     summary: 'Stop one delegation. The run goes on, and its leader is told.',
     body: stopBody,
     answer: nothing,

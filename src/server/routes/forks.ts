@@ -20,7 +20,6 @@ export const forkRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/fork',
-    role: 'operator',
     summary: 'Start a new run from a position of this one. 201 if it begins now, 200 if before.',
     body: object<ForkBody>('ForkBody', {
       at: optional(anyOf<number | 'last'>(whole({ minimum: 1 }), { schema: { const: 'last' } })),
@@ -39,7 +38,6 @@ export const forkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/diff/{other}',
-    role: 'viewer',
     summary: 'Where two runs differ.',
     answer: view<RunDiff>('RunDiff', { same: whole(), differences: list(jsonObject()) }),
     async handle(context, { path }) {
@@ -50,7 +48,6 @@ export const forkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/delegations',
-    role: 'viewer',
     summary: 'One row for each delegation so far, at any depth.',
     answer: list(view<DelegationRow>('DelegationRow', { worker: name() })),
     handle: async (context, { path }) => (await ownRun(context, path.run)).delegations(),
@@ -58,7 +55,6 @@ export const forkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/audit',
-    role: 'viewer',
     summary: 'Who decided what, when, and on what evidence; and what the check of that chain says.',
     answer: object<AuditAnswer>('AuditAnswer', {
       document: jsonObject<AuditDocument>(),

@@ -8,6 +8,7 @@ type GrantRow = Awaited<ReturnType<RuntimeGrants['of']>>[number]
 
 interface GrantsQuery {
   readonly session?: string
+  readonly tenant?: string
   readonly run?: string
 }
 
@@ -22,21 +23,23 @@ interface Revoked {
 /** Whose grants: exactly one of a session and a run, and the run must be the caller's. */
 async function whose(
   context: RequestContext,
-  { session, run }: GrantsQuery,
-): Promise<{ run: string } | { session: string }> {
+  { session, run, tenant }: GrantsQuery,
+): Promise<{ run: string } | { session: string; tenant?: string }> {
   if ((session === undefined) === (run === undefined))
     throw new ReeveError('input.invalid', 'the query: expected either session or run', { hint: 'Nothing was changed.' })
-  return session === undefined ? { run: (await ownRun(context, run!)).id } : { session }
+  return session === undefined ? { run: (await ownRun(context, run!)).id } : { session, ...present({ tenant }) }
 }
 
-const of = { session: optional(name()), run: optional(name()) }
+const of = {
+  session: optional(name()),
+  tenant: optional(name({ description: 'Whose session it is. Of a principal of a tenant always theirs.' })),
+  run: optional(name()),
+}
 
 export const grantRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/grants',
-    role: 'viewer',
-    isShared: true,
     summary: 'What was granted for a session, or for a run without one, and still holds.',
     query: object<GrantsQuery>('GrantsQuery', of),
     answer: list(view<GrantRow>('Grant', { id: name(), tool: name(), at: whole() })),
@@ -45,8 +48,6 @@ export const grantRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/grants',
-    role: 'admin',
-    isShared: true,
     summary: 'Take back a grant, or all of a session or run.',
     query: object<RevokeQuery>('RevokeQuery', { ...of, grant: optional(name()) }),
     answer: object<Revoked>('Revoked', { revoked: whole() }),

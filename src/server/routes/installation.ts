@@ -10,7 +10,6 @@ export const installationRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/health',
-    role: 'open',
     summary: 'Whether the server answers and reaches its store.',
     answer: object<{ readonly ok: boolean }>('Health', { ok: flag() }),
     async handle({ runtime }) {
@@ -21,7 +20,6 @@ export const installationRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/openapi.json',
-    role: 'viewer',
     summary: 'This document.',
     answer: jsonObject<JsonObject>(),
     handle: ({ document }) => document(),
@@ -29,7 +27,6 @@ export const installationRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/agents',
-    role: 'viewer',
     summary: 'The agents that may be started, with all that they can reach.',
     answer: list(
       object<AgentDocument>('AgentDocument', {
@@ -45,6 +42,7 @@ export const installationRoutes: readonly Route[] = [
           }),
         ),
         workers: list(name()),
+        tenants: optional(list(name({ description: 'Those that it belongs to. Absent: everybody.' }))),
       }),
     ),
     handle: ({ runtime }) => runtime.agents(),

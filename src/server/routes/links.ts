@@ -67,7 +67,6 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/approvals/{id}/link',
-    role: 'approver',
     summary: 'A link by which one person outside decides this approval once. It is shown once.',
     body: object<LinkBody>('LinkBody', {
       approver: name({ description: 'Whose decision it is.' }),
@@ -96,7 +95,6 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/links/{token}',
-    role: 'open',
     isPage: true,
     summary: 'The page of a link: what is asked. Decides nothing.',
     answer: text({ description: 'A page (text/html): what is asked, with a form for each decision.' }),
@@ -111,7 +109,6 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/links/{token}',
-    role: 'open',
     isPage: true,
     summary: 'Decide by a link: a form with decision and comment.',
     answer: text({ description: 'A page (text/html): what became of it.' }),

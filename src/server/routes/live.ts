@@ -35,7 +35,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/live',
-    role: 'viewer',
     summary: 'What changed, over all runs: what to read again (Changes). At most every 200 milliseconds.',
     answer: 'stream',
     handle: (context) => eventStream(context, (signal) => changesFor(context, signal)),
@@ -43,7 +42,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/live',
-    role: 'viewer',
     summary: 'A run as the studio shows it (LiveMessage): a snapshot, then patches by key and live parts. Never ends.',
     answer: 'stream',
     async handle(context, { path }) {
@@ -54,7 +52,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/spans',
-    role: 'viewer',
     summary: 'The timeline: bars that began, changed or ended after a position.',
     query: object<SpansQuery>('SpansQuery', {
       after: optional(amount({ minimum: 0 })),
@@ -68,7 +65,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/journal',
-    role: 'viewer',
     summary: 'The journal by row number: of an activation, of a family of events, or of those that hold a text.',
     query: object<RowsQuery>('RowsQuery', {
       from: optional(whole({ description: 'The number of the first match. Default 0.' })),
@@ -89,7 +85,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/conversation',
-    role: 'viewer',
     summary: 'What an agent was shown and said, oldest first. Default: the agent of the run.',
     query: object<ConversationQuery>('ConversationQuery', {
       activation: optional(name()),

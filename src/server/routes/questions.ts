@@ -140,7 +140,6 @@ export const questionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/questions',
-    role: 'viewer',
     summary: 'What waits for an answer: approvals, questions, effects in doubt, diverged addresses.',
     query: object<QuestionsQuery>('QuestionsQuery', {
       run: optional(name()),
@@ -164,7 +163,6 @@ export const questionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/questions/{id}',
-    role: 'viewer',
     summary: 'One open question.',
     answer: question,
     async handle(context, { path }) {
@@ -179,7 +177,6 @@ export const questionRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/approvals/{id}/decision',
-    role: 'approver',
     summary: 'Decide an approval; the first decision wins.',
     body: decisionBody,
     answer: nothing,
@@ -199,7 +196,6 @@ export const questionRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/interrupts/{id}/answer',
-    role: 'approver',
     summary: 'Answer a question; the first answer wins.',
     body: object<AnswerBody>('AnswerBody', { value: json() }),
     answer: nothing,
@@ -212,7 +208,6 @@ export const questionRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/questions/{id}/settle',
-    role: 'operator',
     summary: 'Say what became of an effect in doubt, or how a diverged run goes on.',
     body: settleBody,
     answer: nothing,

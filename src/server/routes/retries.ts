@@ -40,7 +40,6 @@ export const retryRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/retry',
-    role: 'operator',
     summary: 'Retry the runs that match, newest first, 100 if no limit says otherwise. Default: those that failed.',
     query: object<RunsFilter>('RetryQuery', runsFilter),
     body: object<RetryAllBody>('RetryAllBody', { reason }),
@@ -75,7 +74,6 @@ export const retryRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/retry',
-    role: 'operator',
     summary:
       'Go on with a run that ended badly, as a new run that begins before what failed. Once, unless it says again.',
     body: object<RetryBody>('RetryBody', {

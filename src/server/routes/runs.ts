@@ -1,6 +1,6 @@
 /** Routes of runs: start, list, view, outcome, journal, feed. */
 import type { JsonObject, RunId } from '../../core/index.ts'
-import { derivedId, present, ReeveError, sentPart } from '../../core/index.ts'
+import { present, runKey, ReeveError, sentPart } from '../../core/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import {
   cursorIn,
@@ -12,6 +12,7 @@ import {
   type RunPart,
   type RunStatus,
   type RunSummary,
+  type StartOptions,
   type StreamItem,
 } from '../../runtime/index.ts'
 import { eventStream, type StreamMessage } from '../event-stream.ts'
@@ -104,7 +105,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs',
-    role: 'viewer',
     summary: 'Runs, newest first.',
     query: object<RunsQuery>('RunsQuery', {
       ...runsFilter,
@@ -125,7 +125,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs',
-    role: 'operator',
     summary:
       'Start a run. Idempotent by runId, or by the header Idempotency-Key: 201 if it begins now, 200 if before. The header traceparent makes it a part of that trace.',
     body: startBody,
@@ -140,7 +139,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}',
-    role: 'viewer',
     summary: 'The whole view of a run.',
     answer: view<RunDocument>('RunDocument', { run: name<RunId>(), status: choice(runStatuses), agent: name() }),
     handle: async (context, { path }) => (await ownRun(context, path.run)).view(),
@@ -148,7 +146,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'DELETE',
     path: '/runs/{run}',
-    role: 'admin',
     summary: 'Remove an ended run and all its data.',
     answer: nothing,
     statuses: [204],
@@ -161,7 +158,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/outcome',
-    role: 'viewer',
     summary: 'How a run ended: 202 and no outcome while it goes on. Waits for the end for waitMs milliseconds.',
     query: object<OutcomeQuery>('OutcomeQuery', { waitMs: optional(whole({ maximum: 60_000 })) }),
     answer: view<Ended>('Ended', { run: name<RunId>(), status: choice(runStatuses) }),
@@ -178,7 +174,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/events',
-    role: 'viewer',
     summary: 'The journal after a position: what is recorded so far.',
     query: object<EventsQuery>('EventsQuery', {
       after: optional(whole()),
@@ -195,7 +190,6 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/feed',
-    role: 'viewer',
     summary:
       'Events and live parts in one stream (FeedMessage), to the end of the run. The id of an event is its position: Last-Event-ID, or from, says after which one to go on.',
     query: object<FeedQuery>('FeedQuery', { from: optional(whole()) }),
@@ -217,7 +211,7 @@ async function untilOver(run: Awaited<ReturnType<typeof ownRun>>, signal: AbortS
 function startedBy(
   { principal, request }: RequestContext,
   { runId, user = principal.name }: Pick<StartBody, 'runId' | 'user'>,
-): { readonly runId?: string; readonly user: string; readonly traceparent?: string } {
+): Pick<StartOptions, 'runId' | 'key' | 'traceparent'> & { readonly user: string } {
   if (user !== principal.name && !principal.roles.includes('admin'))
     throw new ReeveError('permission.denied', 'a start for another user needs the role admin', {
       hint: 'Leave user out: it is you. Nothing was started.',
@@ -230,7 +224,7 @@ function startedBy(
       hint: 'Give one of them. Nothing was started.',
     })
   // another caller's key is another run
-  return { user, ...traced, runId: derivedId('run', 'Idempotency-Key', principal.tenant ?? '', principal.name, key) }
+  return { user, ...traced, key: runKey('Idempotency-Key', principal.tenant ?? '', principal.name, key) }
 }
 
 /** The position of the last event that a reader has; undefined: it says none. */

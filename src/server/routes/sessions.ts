@@ -1,14 +1,14 @@
 /**
  * Routes of sessions: conversations of several runs, as the newest 1,000 runs show them.
  *
- * Two users, and two tenants, may have a session of one name: they are two sessions.
+ * A session belongs to the user of its first run; two tenants may have a session of one name: they are two sessions.
  */
 import type { RunId } from '../../core/index.ts'
-import { present } from '../../core/index.ts'
-import { runStatuses, type RunSummary } from '../../runtime/index.ts'
+import { present, ReeveError } from '../../core/index.ts'
+import { runStatuses, type RunSummary, type SessionAccess, type SharedSession } from '../../runtime/index.ts'
 import { route, type RequestContext, type Route } from '../route.ts'
 import { choice, list, name, object, optional, whole } from '../wire-schema.ts'
-import type { Page, RunRow, SessionRow } from '../wire.ts'
+import type { Page, RunRow, SessionRow, ShareBody } from '../wire.ts'
 import { runRow } from './runs.ts'
 
 interface SessionsQuery {
@@ -25,6 +25,22 @@ const sessionRow = object<SessionRow>('SessionRow', {
   lastRun: name<RunId>(),
   lastAt: whole(),
   status: choice(runStatuses),
+})
+
+interface TenantQuery {
+  readonly tenant?: string
+}
+
+/** Of a principal of a tenant it is always theirs. */
+const tenantQuery = object<TenantQuery>('SessionTenantQuery', {
+  tenant: optional(name({ description: 'Whose session it is. Of a principal of a tenant always theirs.' })),
+})
+const shareBody = object<ShareBody>('ShareBody', { with: list(name(), { maxItems: 100 }) })
+const sessionAccess = object<SessionAccess>('SessionAccess', {
+  session: name(),
+  tenant: optional(name()),
+  owner: optional(name({ description: 'Absent: the application; runs without a user continue it.' })),
+  sharedWith: list(object<SharedSession>('SharedSession', { user: name(), by: optional(name()), at: whole() })),
 })
 
 /** The newest runs with a session that the caller may see. */
@@ -56,7 +72,6 @@ export const sessionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/sessions',
-    role: 'viewer',
     summary: 'Sessions of the newest 1,000 runs, the one that was used last first.',
     query,
     answer: object<Page<SessionRow>>('SessionPage', { items: list(sessionRow), next: optional(name()) }),
@@ -65,7 +80,6 @@ export const sessionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/sessions/{session}',
-    role: 'viewer',
     summary: 'The runs of a session, newest first.',
     query,
     answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
@@ -73,5 +87,39 @@ export const sessionRoutes: readonly Route[] = [
       const runs = await runsOfSessions(context, asked)
       return { items: runs.filter(({ caller }) => caller.session === path.session) }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/sessions/{session}/access',
+    summary: 'Who may continue a session: its owner, and whom it is shared with.',
+    query: tenantQuery,
+    answer: sessionAccess,
+    async handle({ runtime }, { path: { session }, query: { tenant } }) {
+      const found = await runtime.sessions.access({ session, ...present({ tenant }) })
+      if (found !== undefined) return found
+      throw new ReeveError('session.unknown', `no run has begun in a session ${JSON.stringify(session)}`, {
+        hint: 'A session begins with its first run.',
+      })
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/{session}/share',
+    summary: 'Let other users continue a session. Its owner may, or an admin.',
+    query: tenantQuery,
+    body: shareBody,
+    answer: sessionAccess,
+    handle: ({ runtime, principal }, { path: { session }, query: { tenant }, body }) =>
+      runtime.sessions.share({ session, ...present({ tenant }), with: body.with, by: principal.name }),
+  }),
+  route({
+    method: 'POST',
+    path: '/sessions/{session}/unshare',
+    summary: 'Let them continue it no longer. Runs that have begun go on.',
+    query: tenantQuery,
+    body: shareBody,
+    answer: sessionAccess,
+    handle: ({ runtime }, { path: { session }, query: { tenant }, body }) =>
+      runtime.sessions.unshare({ session, ...present({ tenant }), with: body.with }),
   }),
 ]

@@ -73,7 +73,6 @@ export const systemRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/system',
-    role: 'viewer',
     summary: 'How the installation is: engine, store, workers, backlog, runs by status. Of a tenant: its runs alone.',
     answer: object<SystemDocument>('SystemDocument', {
       version: text(),

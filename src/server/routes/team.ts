@@ -29,7 +29,6 @@ export const teamRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/team/recruit',
-    role: 'operator',
     summary: 'Ask a planned team for another member. 202: recorded, not decided yet.',
     body: object<Omit<RecruitFromOutside, 'by' | 'signal'>>('RecruitBody', {
       description: text({ maxLength: 10_000, minLength: 1 }),
@@ -56,7 +55,6 @@ export const teamRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/team/retire',
-    role: 'operator',
     summary: 'Ask a planned team to let a member go. 202: recorded, not decided yet.',
     body: object<Omit<RetireFromOutside, 'by' | 'signal'>>('RetireBody', {
       member: name(),
@@ -76,7 +74,6 @@ export const teamRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/team/post',
-    role: 'operator',
     summary:
       'Write to members of a planned team: a member, role:<name>, or *. 202: the team has not begun yet, nothing was sent.',
     body: object<Omit<PostFromOutside, 'by' | 'signal'>>('TeamPostBody', {
@@ -98,7 +95,6 @@ export const teamRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/runs/{run}/messages',
-    role: 'operator',
     summary: 'Send a message to an agent at work.',
     body: object<MessageBody>('MessageBody', {
       to: name<ActivationId>({ description: 'Its activation.' }),

@@ -15,8 +15,6 @@ export const trustRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/trust',
-    role: 'viewer',
-    isShared: true,
     summary: 'All trust records.',
     answer: list(trust),
     handle: ({ runtime }) => runtime.trust.all(),
@@ -24,8 +22,6 @@ export const trustRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/trust/{name}',
-    role: 'viewer',
-    isShared: true,
     summary: 'One trust record; a name without one is a novice.',
     answer: trust,
     handle: ({ runtime }, { path }) => runtime.trust.of(path.name),
@@ -33,8 +29,6 @@ export const trustRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/trust/{name}/level',
-    role: 'admin',
-    isShared: true,
     summary: 'Set a level, with a reason.',
     body: object<LevelBody>('TrustLevelBody', {
       level: choice(['novice', 'proficient', 'expert']),
@@ -49,8 +43,6 @@ export const trustRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/trust/{name}/incidents',
-    role: 'admin',
-    isShared: true,
     summary: 'Record an incident.',
     body: object<IncidentBody>('IncidentBody', {
       severity: choice(['minor', 'serious']),

@@ -26,8 +26,6 @@ export const versionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/versions',
-    role: 'viewer',
-    isShared: true,
     summary: 'All versions that are kept, drafts and earlier ones too.',
     query: object<VersionsQuery>('VersionsQuery', { agent: optional(name()) }),
     answer: list(
@@ -43,8 +41,6 @@ export const versionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/versions/uses',
-    role: 'viewer',
-    isShared: true,
     summary: 'Which versions the newest runs began with, and which this installation chooses by default.',
     query: object<UsesQuery>('VersionUsesQuery', { limit: optional(whole({ minimum: 1, maximum: 1_000 })) }),
     answer: object<VersionUses>('VersionUses', {
@@ -71,8 +67,6 @@ export const versionRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/versions/{agent}',
-    role: 'admin',
-    isShared: true,
     summary: 'Publish a version or keep a draft: as data, or by the name of one that is kept.',
     body: object<VersionBody>('VersionBody', {
       status: choice(['draft', 'published']),

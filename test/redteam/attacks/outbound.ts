@@ -31,7 +31,7 @@ interface Sent {
 /** What a channel sends of a notice. */
 async function sent(channel: (fetch: never) => { notify: (...given: never[]) => unknown }): Promise<Sent> {
   let seen: Sent | undefined
-  const stub = (_url: string, { body, headers }: { readonly body: string; readonly headers: HeadersInit }) => {
+  const stub = (_url: string, { body, headers }: { readonly body: string; readonly headers: Record<string, string> }) => {
     seen = { body, headers: Object.fromEntries(new Headers(headers)) }
     return Promise.resolve(new Response('ok'))
   }
