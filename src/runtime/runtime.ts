@@ -447,12 +447,12 @@ class EngineRuntime implements Runtime {
   }
 
   async retry(run: string, options: RetryOptions = {}): Promise<Run & RetryScope> {
-    const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, options)
+    const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, underName(options))
     return { ...this.handle(to), ...retried }
   }
 
   retryAll(filter: RunFilter = {}, options: RetryAllOptions = {}): Promise<RetriedRuns> {
-    return retryAll(this.#parts.engine, filter, options)
+    return retryAll(this.#parts.engine, filter, underName(options))
   }
 
   system(options?: SystemOptions): Promise<SystemView> {

@@ -356,7 +356,10 @@ export interface AskSettled {
 export interface MessageReceived {
   readonly type: 'message.received'
   readonly id: MessageId
+  /** The activation that sent it. Absent: it came from outside. */
   readonly from?: ActivationId
+  /** Who sent it, from outside, as the runtime was told. Absent: nobody was named; or the journal is older than this. */
+  readonly by?: string
   readonly body: Json
 }
 /** A message that this activation sent was refused: its receiver is unknown or has settled. */
