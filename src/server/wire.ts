@@ -462,6 +462,7 @@ export type {
   HandBack,
   Incident,
   KeptRevision,
+  LinkView,
   PauseOptions,
   PostFromOutside,
   Recorded,

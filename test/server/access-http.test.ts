@@ -301,7 +301,7 @@ describe('an approval link', () => {
   const decide = (url: string, decision = 'approve', headers: Record<string, string> = {}): Promise<Response> =>
     fetch(url, { method: 'POST', headers, body: new URLSearchParams({ decision, comment: 'seen' }) })
   const issue = async (all: Serving & { readonly id: string }): Promise<string> => {
-    const { status, body } = await all.post(`/approvals/${all.id}/link`, { approver: 'Ann' }, as('approver'))
+    const { status, body } = await all.post(`/approvals/${all.id}/link`, { approver: 'Ann' }, as('admin'))
     expect(status).toBe(201)
     return (body as { readonly url: string }).url
   }
@@ -338,7 +338,7 @@ describe('an approval link', () => {
     expect(await again.text()).toContain('This was decided already')
     await all.runtime.handle('r1').outcome()
     const decided = (await all.runtime.audit('r1')).entries.find(({ what }) => what === 'approval.decided')
-    expect(decided).toMatchObject({ who: 'Ann', evidence: { link: { by: 'approver' } } })
+    expect(decided).toMatchObject({ who: 'Ann', evidence: { link: { by: 'admin' } } })
   })
 
   test('of a run that was cancelled, and removed, it decides nothing, and says so to a person outside', async () => {
