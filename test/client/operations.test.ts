@@ -65,7 +65,7 @@ const argumentsOf = (name: string): readonly unknown[] =>
         : name === 'list'
           ? []
           : name === 'revokeLink'
-            ? ['x', 'y']
+            ? ['x', 'x']
             : ['x', {}]
 
 test('the client asks for the routes of the server, for all of them and for no others', async () => {

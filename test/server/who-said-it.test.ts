@@ -55,8 +55,10 @@ const clerk = human({ name: 'clerk', description: 'A person who says yes or no.'
 const boss = agent({
   name: 'boss',
   description: 'Deletes if the clerk says so.',
+  workers: [clerk],
   run: async (ctx) => {
-    const answer = await ctx.delegate(clerk, 'May I delete?')
+    const outcome = await ctx.delegate(clerk, 'May I delete?')
+    const answer = outcome.status === 'completed' ? outcome.output : null
     if (answer === 'yes') await step(ctx, 'delete', () => deleted.push(answer))
     return answer
   },
@@ -228,7 +230,7 @@ const answers: readonly [string, (all: Serving) => Promise<string>][] = [
       const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }
       await (await protocol(all, '/chat', { id: 'c', messages: [message] })).text()
       const { id } = await questionOf(all, await newest(all))
-      const reply = { id: 'a', role: 'assistant', parts: [] }
+      const reply = { id: await newest(all), role: 'assistant', parts: [] }
       await (
         await protocol(all, '/chat', { id: 'c', messages: [message, reply], answers: { [id]: { by: forged } } })
       ).text()
@@ -245,8 +247,8 @@ const answers: readonly [string, (all: Serving) => Promise<string>][] = [
       }
       await send('m1', { parts: [{ text: 'go' }] })
       const run = await newest(all)
-      await questionOf(all, run)
-      await send('m2', { taskId: run, parts: [{ data: { by: forged } }] })
+      const { id } = await questionOf(all, run)
+      await send('m2', { taskId: run, parts: [{ data: { id, value: { by: forged } } }] })
       return run
     },
   ],
