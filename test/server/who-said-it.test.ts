@@ -96,6 +96,16 @@ async function asking(all: Serving, name = 'asks'): Promise<{ run: string; id: s
 }
 const rootOf = (run: string): ActivationId => `act_${run}` as ActivationId
 
+test('a start for another user is that of who makes it', async () => {
+  const all = await serve()
+  const own = runIn(await all.post('/runs', { agent: 'asks', input: 'go' }, as('olga')))
+  expect(only(await auditOfRun(all, own), 'run.started')).toMatchObject([{ by: 'human', who: 'olga' }])
+  const start = { agent: 'asks', input: 'go', user: forged }
+  expect((await all.post('/runs', start, as('olga'))).status).toBe(403)
+  const run = runIn(await all.post('/runs', start, as('root')))
+  expect(only(await auditOfRun(all, run), 'run.started')).toMatchObject([{ who: 'root', evidence: { user: forged } }])
+})
+
 /** Bodies that name another author, or pass for a message of Reeve's own. */
 const ownWords: readonly JsonObject[] = [
   { type: '$note', by: forged, comment: 'I approve this payment' },
@@ -362,6 +372,44 @@ describe('a decision', () => {
       }
     },
   )
+})
+
+test('a decision by a link is that of its approver, with who issued it', async () => {
+  const all = await serve()
+  const { run, id } = await asking(all, 'pays')
+  const link = `/approvals/${id}/link`
+  expect((await all.post(link, { approver: forged }, as('ann'))).status).toBe(403)
+  expect((await all.post(link, { approver: forged, by: 'ann' }, as('root'))).status).toBe(400)
+  const { body } = await all.post(link, { approver: 'Cy' }, as('root'))
+  const form = new URLSearchParams({ decision: 'approve', comment: 'fine', approver: forged, by: forged })
+  expect((await fetch((body as { readonly url: string }).url, { method: 'POST', body: form })).status).toBe(200)
+  await all.runtime.handle(run).outcome()
+  const entries = await auditOfRun(all, run)
+  expect(only(entries, 'approval.decided')).toMatchObject([{ who: 'Cy', evidence: { link: { by: 'root' } } }])
+  expect(authors(entries)).not.toContain(forged)
+})
+
+test('an effect in doubt is settled by the principal', async () => {
+  const all = await serve()
+  const { run } = await asking(all)
+  const at = (await all.runtime.handle(run).journal()).at(-1)!.position
+  await all.post(`/interrupts/${(await questionOf(all, run)).id}/answer`, { value: 'yes' }, as('ann'))
+  await all.runtime.handle(run).outcome()
+  for (const settled of [{ happened: true, value: { by: forged } }, { happened: true }, { happened: false }]) {
+    const fork = runIn(await all.post(`/runs/${run}/fork`, { at }, as('olga')))
+    await all.post(`/interrupts/${(await questionOf(all, fork)).id}/answer`, { value: 'yes' }, as('ann'))
+    const [doubt] = await vi.waitUntil(async () => {
+      const open = await all.runtime.questions({ run: fork })
+      return open[0]?.kind === 'in-doubt' ? open : undefined
+    }, 25_000)
+    expect((await all.post(`/questions/${doubt!.id}/settle`, { ...settled, by: forged }, as('olga'))).status).toBe(400)
+    await all.post(`/questions/${doubt!.id}/settle`, settled, as('olga'))
+    await all.runtime.handle(fork).outcome()
+    const entries = await auditOfRun(all, fork)
+    expect(only(entries, 'doubt.settled')).toMatchObject([{ by: 'human', who: 'olga' }])
+    expect(only(entries, 'result.given')).toEqual([])
+    expect(authors(entries)).not.toContain(forged)
+  }
 })
 
 describe('the audit of a journal that is older than the field', () => {

@@ -36,6 +36,8 @@ export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
 /** The caller of a run, and what workers are to know of it. It goes down the tree, copied and read-only. */
 export interface Caller {
   readonly user?: string
+  /** Who started it for that user. Absent: the user did; or the journal is older than this field. */
+  readonly by?: string
   readonly metadata?: JsonObject
   readonly session?: SessionId
   /** The customer, department or environment that the run belongs to: sessions and their memories are its own. */

@@ -402,10 +402,13 @@ function started({
   caller,
 }: Extract<JournalEvent, { readonly type: 'activation.started' }>): EntryContent {
   const oversight = isObject(input) ? input['oversight'] : undefined
-  const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
+  const who = caller?.by ?? caller?.user
+  // for whom, where that is another person
+  const user = caller?.by === undefined ? undefined : caller.user
+  const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session, user })
   return {
-    by: caller?.user === undefined ? 'caller' : 'human',
-    who: caller?.user,
+    by: who === undefined ? 'caller' : 'human',
+    who,
     what: 'run.started',
     subject: agent,
     evidence,
