@@ -237,7 +237,10 @@ test('cancel ends a run that waits; exit code 4', async () => {
   await reeve(folder, 'demo', '--run', 'run_a')
   expect(await reeve(folder, 'cancel', 'run_a', '--reason', 'wrong folder')).toMatchObject({ code: 0 })
   expect(await reeve(folder, 'resume', 'run_a')).toMatchObject({ code: 4 })
-  expect(await shown('run_a')).toMatchObject({ status: 'cancelled', cancel: { reason: 'wrong folder', by: userInfo().username } })
+  expect(await shown('run_a')).toMatchObject({
+    status: 'cancelled',
+    cancel: { reason: 'wrong folder', by: userInfo().username },
+  })
 })
 
 test('a paused run goes on with resume', async () => {
