@@ -156,7 +156,6 @@ export {
 } from './teamwork/teammate.ts'
 export { isTeamTool } from './teamwork/team-tools.ts'
 export {
-  isTeamMessage,
   noteMail,
   replyToCommand,
   teamMessage,

@@ -4,7 +4,7 @@
  * Owns: the type, the name of the current user. Stands apart from program.ts, so that commands need not import it.
  */
 import { userInfo } from 'node:os'
-import { shellWord } from '../core/index.ts'
+import { personName, shellWord } from '../core/index.ts'
 import type { Exit } from './exit.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
@@ -42,11 +42,14 @@ export function aborted(signal: AbortSignal): Promise<'aborted'> {
   })
 }
 
-/** The login name, recorded as the approver. */
+/** Under which name a command is recorded where the login name is not known. */
+const nobody = 'cli'
+
+/** The login name, under which commands and decisions are recorded. */
 export function currentUser(): string {
   try {
-    return userInfo().username
+    return personName(userInfo().username) || nobody
   } catch {
-    return 'cli'
+    return nobody
   }
 }

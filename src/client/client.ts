@@ -15,6 +15,7 @@ import type {
   Incident,
   KeptRevision,
   LinkBody,
+  LinkView,
   Me,
   Page,
   QuestionView,
@@ -117,6 +118,10 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     settle(id: string, settlement: SettleBody): Promise<void>
     /** A link to a page on which one person outside decides once. It is shown once. */
     link(approvalId: string, body: LinkBody): Promise<ApprovalLink>
+    /** The links of an approval that the caller issued or that are in their name; for an admin all. No tokens. */
+    links(approvalId: string, options?: CallOptions): Promise<readonly LinkView[]>
+    /** Revokes one of them, by its id. */
+    revokeLink(approvalId: string, id: string): Promise<void>
   }
   agents(options?: CallOptions): Promise<readonly AgentDocument[]>
   readonly sessions: {
@@ -220,6 +225,8 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       answer: (answer) => answerTo(http, answer),
       settle: (id, settlement) => http.post(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),
+      links: (approvalId, call) => http.get(`/approvals/${segment(approvalId)}/links`, call),
+      revokeLink: (approvalId, id) => http.delete(`/approvals/${segment(approvalId)}/links/${segment(id)}`),
     },
     agents: (call) => http.get('/agents', call),
     sessions: {

@@ -55,6 +55,7 @@ export const errorCodes = [
   'journal.unknown-event',
   'limit.reached',
   'link.expired',
+  'link.revoked',
   'link.unknown',
   'loop.not-reached',
   'middleware.failed',

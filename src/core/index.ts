@@ -57,6 +57,7 @@ export type {
 } from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'
+export { isOwnWord, mustNotBeOwnWord } from './own-word.ts'
 export { isSamePerson, personName, underName } from './people.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'

@@ -263,7 +263,14 @@ export type Arrival =
   | { readonly type: 'step.settled'; readonly id: OpId; readonly outcome: Outcome }
   | { readonly type: 'worker.settled'; readonly id: ActivationId; readonly outcome: Outcome; readonly usage: Usage }
   | { readonly type: 'ask.settled'; readonly id: OpId; readonly outcome: Outcome }
-  | { readonly type: 'message'; readonly id: MessageId; readonly from: ActivationId | undefined; readonly body: Json }
+  /** `from`: the activation that sent it; undefined: it came from outside, `by` whom its caller said. */
+  | {
+      readonly type: 'message'
+      readonly id: MessageId
+      readonly from: ActivationId | undefined
+      readonly by?: string
+      readonly body: Json
+    }
   | { readonly type: 'message.refused'; readonly id: MessageId; readonly reason: 'unknown' | 'closed' }
 
 /** What to wait for: one id, or anything that a pure predicate accepts. */

@@ -14,7 +14,14 @@ export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
 export type InboxMail =
   | Exclude<Post, { readonly type: 'message' | 'cancel' }>
-  | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
+  /** `from`: the activation that sent it; absent: it came from outside, `by` whom its caller said. */
+  | {
+      readonly type: 'message'
+      readonly id: string
+      readonly from?: ActivationId
+      readonly by?: string
+      readonly body: Json
+    }
   | ({ readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' } & StopCause)
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
@@ -46,8 +53,8 @@ export function arrivalOfMail(mail: InboxMail): ArrivalEvent | undefined {
     case 'deadline':
       return { type: 'ask.settled', address: mail.address, outcome: unanswered }
     case 'message': {
-      const from = mail.from === undefined ? {} : { from: mail.from }
-      return { type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }
+      const sender = mail.from === undefined ? by(mail) : { from: mail.from }
+      return { type: 'message.received', id: mail.id as MessageId, ...sender, body: mail.body }
     }
     case 'refused':
       return { type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }

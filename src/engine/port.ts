@@ -15,6 +15,7 @@ import {
   isObject,
   listOf,
   messageOf,
+  mustNotBeOwnWord,
   newId,
   number,
   openObject,
@@ -195,8 +196,18 @@ export type PostResult = 'accepted' | 'lost' | 'closed' | 'unknown'
 export type Post =
   /** Answers a question. The first answer wins, from whichever process. */
   | { readonly type: 'answer'; readonly activation: ActivationId; readonly address: string; readonly outcome: Outcome }
-  /** A message; `id` is its idempotency key. */
-  | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
+  /**
+   * A message; `id` is its idempotency key. `by`: who sent it, recorded beside the body. `command`: it is one of Reeve's
+   * own, which alone may have a type that begins with `$`; any other with such a type is refused (`input.invalid`).
+   */
+  | {
+      readonly type: 'message'
+      readonly activation: ActivationId
+      readonly id: string
+      readonly body: Json
+      readonly by?: string
+      readonly command?: true
+    }
   /**
    * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it:
    * a human has finished it. `keeps`: it is cancelled, and what was done stays. `activation`: not the whole run, but
@@ -606,6 +617,7 @@ export function addressOfPost(post: Post): PostAddress {
       return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
     case 'message':
       mustBeWellFormed(post.id, 'the id of a message')
+      if (post.command !== true) mustNotBeOwnWord(post.body, 'message')
       return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
     case 'cancel':
       return { target: 'run', to: post.activation ?? rootActivation(post.run), key: '!cancel' }

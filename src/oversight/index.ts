@@ -140,7 +140,7 @@ export {
   type UpgradeCheck,
 } from './trust/trust-record.ts'
 export { passOnWaiting, waitingMessage, waitsNow } from './approval/concurrency-slot.ts'
-export { isStopMessage, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
+export { stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export {
   auditOf,

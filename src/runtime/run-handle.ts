@@ -9,11 +9,14 @@ import {
   mustBeId,
   mustBeOptions,
   newId,
+  optionProblems,
   present,
-  ReeveError,
+  refuseProblems,
   systemClock,
+  text,
   underName,
   type ActivationId,
+  type Checks,
   type Clock,
   type Failure,
   type Json,
@@ -22,7 +25,7 @@ import {
   type RunTextChange,
   type Usage,
 } from '../core/index.ts'
-import { isTeamMessage, type Agent } from '../agent/index.ts'
+import type { Agent } from '../agent/index.ts'
 import { unknownRun, type Engine, type Question, type RunSummary } from '../engine/index.ts'
 import {
   delegationsIn,
@@ -40,7 +43,6 @@ import {
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
-import { isStopMessage } from '../oversight/index.ts'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
 import { answer, decide, storeTime, type Answer, type Decision, type DecisionAccess } from './operator/decisions.ts'
 import {
@@ -93,6 +95,14 @@ export interface JournalOptions {
   readonly from?: number
   /** At most so many. Default: all. */
   readonly limit?: number
+}
+
+/** How a message is sent. */
+export interface MessagePostOptions {
+  /** Makes the call idempotent: repeating an id sends no second message. Default: a new id. */
+  readonly id?: string
+  /** Who sends it: recorded beside the message. What a message says of its sender counts for nothing. */
+  readonly by?: string
 }
 
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
@@ -160,9 +170,9 @@ export interface Run<O = Json> {
   answer(answer: Answer): Promise<void>
   /**
    * Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for
-   * messages of a type that Reeve itself sends to leaders.
+   * a message whose `type` begins with `$`: those are Reeve's own.
    */
-  post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  post(to: ActivationId, message: Json, options?: MessagePostOptions): Promise<'accepted' | 'closed' | 'unknown'>
   /** One line about the run, as `runtime.runs()` has it; reads no journal. Rejects with `run.unknown`. */
   summary(): Promise<RunSummary>
   /** The state of the run: its activations, open questions, teams and usage. */
@@ -214,7 +224,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     until: async (_state, { signal } = {}) => (await untilWaiting({ ...access, signal })) ?? outcome(),
     decide: (decision) => decide(access, underName(decision)),
     answer: (given) => answer(access, underName(given)),
-    post: (to, message, options) => postMessage(engine, to, message, options),
+    post: (to, message, options) => postMessage(engine, to, message, underName(options)),
     summary: async () => {
       const found = await engine.summary(id)
       if (found === undefined) throw unknownRun(id)
@@ -247,19 +257,19 @@ export async function outcomeOf<O>(engine: Engine, run: RunId): Promise<RunOutco
   return { ...(outcome as Outcome<O>), run, usage }
 }
 
-/** Sends a message to an activation. Types that Reeve itself sends to leaders are refused. */
+const postChecks: Checks<MessagePostOptions> = { id: text, by: text }
+
+/** Sends a message to an activation. The engine refuses one that would pass for Reeve's own. */
 async function postMessage(
   engine: Engine,
   to: ActivationId,
   message: Json,
-  { id }: { readonly id?: string } = {},
+  options: MessagePostOptions = {},
 ): Promise<'accepted' | 'closed' | 'unknown'> {
   mustBeId(to, 'run.post(): to')
-  if (isStopMessage(message) || isTeamMessage(message))
-    throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
-      hint: "run.control.stop() stops a delegation; run.team.post({ to: '…', content: '…' }) writes to a team.",
-    })
-  const result = await engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
+  refuseProblems('input.invalid', optionProblems(postChecks, options, 'run.post()'), 'Nothing was sent.')
+  const { id = newId('msg'), by } = options
+  const result = await engine.post({ type: 'message', activation: to, id, body: message, ...present({ by }) })
   return result === 'lost' ? 'accepted' : result
 }
 

@@ -502,14 +502,14 @@ class EngineRuntime implements Runtime {
   async retry(run: string, options: RetryOptions = {}): Promise<Run & RetryScope> {
     mustBeId(run, 'retry(): run')
     await this.#mustBeOfTenant(run)
-    const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, options)
+    const { run: to, ...retried } = await retryRun(this.#parts.engine, run as RunId, underName(options))
     return { ...this.handle(to), ...retried }
   }
 
   async retryAll(filter: RunFilter = {}, { check, ...options }: RetryAllOptions = {}): Promise<RetriedRuns> {
     mustBeOptions(filter, 'retryAll', 'input.invalid')
     return retryAll(this.#parts.engine, filter, {
-      ...options,
+      ...underName(options),
       check: async (summary) => {
         this.#parts.registry.mustBeOf(summary.agent, summary.caller.tenant)
         await check?.(summary)

@@ -27,6 +27,7 @@ import {
   newId,
   optionProblems,
   parseTraceparent,
+  personName,
   present,
   ReeveError,
   refuseProblems,
@@ -91,6 +92,8 @@ export interface StartOptions extends StartHooks {
   readonly busySession?: BusySession
   /** The user; read-only for all agents of the tree. */
   readonly user?: string
+  /** Who starts it for that user, where that is another person: the audit names them. Default: the user. */
+  readonly by?: string
   /**
    * The customer, department or environment that the run and its child runs belong to: 1 to 128 letters, digits, `.`,
    * `_`, `:`, `@` or `-`. A session, and what is remembered of it, is the tenant's own: the same name in another tenant
@@ -272,10 +275,11 @@ const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 
 /** Whether a value is a message of a conversation; an array of them is not a brief. */
 const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
-function callerOf({ user, metadata, session, tenant, traceparent }: StartOptions): Caller {
+function callerOf({ user, by, metadata, session, tenant, traceparent }: StartOptions): Caller {
   const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent)
   return {
     ...(user === undefined ? {} : { user }),
+    ...(by === undefined || by === user ? {} : { by: personName(by) }),
     ...(metadata === undefined ? {} : { metadata: copy(metadata) }),
     ...(session === undefined ? {} : { session: session as SessionId }),
     ...present({ tenant, traceparent: parent === undefined ? undefined : formatTraceparent(parent) }),
@@ -302,6 +306,7 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   session: unchecked, // by mustBeSession()
   busySession: choice('queue', 'reject'),
   user: string,
+  by: string,
   tenant: tenantCheck,
   traceparent: string, // what it says, or nothing: parseTraceparent()
   metadata: plainJson,

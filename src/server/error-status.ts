@@ -58,6 +58,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'journal.unknown-event': 500,
   'limit.reached': 409,
   'link.expired': 409,
+  'link.revoked': 409,
   'link.unknown': 404,
   'loop.not-reached': 409,
   'middleware.failed': 500,

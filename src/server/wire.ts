@@ -497,6 +497,7 @@ export type {
   HandBack,
   Incident,
   KeptRevision,
+  LinkView,
   PauseOptions,
   PostFromOutside,
   Recorded,

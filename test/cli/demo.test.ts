@@ -1,7 +1,7 @@
 /** `reeve demo` end to end, as processes, over a folder whose every finding is known. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { comparableReport } from '../../src/demo/survey/index.ts'
 import { demoAgents } from '../../src/demo/team.ts'
@@ -237,7 +237,10 @@ test('cancel ends a run that waits; exit code 4', async () => {
   await reeve(folder, 'demo', '--run', 'run_a')
   expect(await reeve(folder, 'cancel', 'run_a', '--reason', 'wrong folder')).toMatchObject({ code: 0 })
   expect(await reeve(folder, 'resume', 'run_a')).toMatchObject({ code: 4 })
-  expect(await shown('run_a')).toMatchObject({ status: 'cancelled', cancel: { reason: 'wrong folder', by: 'cli' } })
+  expect(await shown('run_a')).toMatchObject({
+    status: 'cancelled',
+    cancel: { reason: 'wrong folder', by: userInfo().username },
+  })
 })
 
 test('a paused run goes on with resume', async () => {

@@ -64,7 +64,9 @@ const argumentsOf = (name: string): readonly unknown[] =>
         ? [{}]
         : name === 'list'
           ? []
-          : ['x', {}]
+          : name === 'revokeLink'
+            ? ['x', 'x']
+            : ['x', {}]
 
 test('the client asks for the routes of the server, for all of them and for no others', async () => {
   const there = new Set(

@@ -81,8 +81,9 @@ const edit = {
 diesEverywhere(
   byHand(teamScenario({ name: 'a plan that a human edits', agents: [crew], input: 'Go' }), (engine, has) => {
     if (!has('plan.edited')) {
-      const body = teamMessage({ do: 'edit', request: 'e', edit }, 'ann')
-      return engine.post({ type: 'message', activation: rootActivation(run), id: 'e', body })
+      const body = teamMessage({ do: 'edit', request: 'e', edit })
+      const to = rootActivation(run)
+      return engine.post({ type: 'message', activation: to, id: 'e', body, command: true, by: 'ann' })
     }
     return has('task.settled') && has('cancel.received') ? undefined : completed(engine, 'answered by hand')
   }),

@@ -193,3 +193,74 @@ test.each<[string, object, string]>([
   const { id } = await asking()
   expect(await codeOf(runtime.links.create({ approvalId: id, approver: 'Ann', ...more }))).toBe(code)
 })
+
+test('links are listed without their tokens, and revoked in every process', async () => {
+  const { id, run } = await asking()
+  const first = await runtime.links.create({ approvalId: id, approver: 'Ann', by: 'bob', expiresInMs: hour })
+  const second = await runtime.links.create({
+    approvalId: id,
+    approver: 'Cy',
+    decisions: ['reject'],
+    audience: 'x.org',
+  })
+  const issuedAt = clock.now()
+  const listed = await runtime.links.list(id)
+  expect(listed).toEqual([
+    {
+      id: expect.any(String),
+      approvalId: id,
+      approver: 'Ann',
+      decisions: ['approve', 'reject'],
+      by: 'bob',
+      issuedAt,
+      expiresAt: first.expiresAt,
+    },
+    {
+      id: expect.any(String),
+      approvalId: id,
+      approver: 'Cy',
+      decisions: ['reject'],
+      audience: 'x.org',
+      issuedAt,
+      expiresAt: second.expiresAt,
+    },
+  ])
+  expect(JSON.stringify(listed)).not.toContain(first.token)
+  const [{ id: link } = { id: '' }] = listed
+  // a name from the list opens nothing
+  expect(await codeOf(runtime.links.decide({ token: link, decision: 'approve' }))).toBe('link.unknown')
+  await runtime.links.revoke({ approvalId: id, id: link, by: 'eve' })
+  clock.advance(1_000)
+  await runtime.links.revoke({ approvalId: id, id: link, by: 'ann' })
+  const other = await open()
+  try {
+    expect(await codeOf(other.links.of(first.token))).toBe('link.revoked')
+    expect(await codeOf(other.links.decide({ token: first.token, decision: 'approve' }))).toBe('link.revoked')
+    expect(await other.links.list(id)).toMatchObject([{ id: link, revoked: { at: issuedAt, by: 'eve' } }, {}])
+    expect((await other.links.list(id))[1]).not.toHaveProperty('revoked')
+    await other.links.decide({ token: second.token, decision: 'reject', audience: 'x.org' })
+  } finally {
+    await other.close()
+  }
+  expect((await runtime.links.list(id)).map(({ approver }) => approver)).toEqual(['Ann', 'Cy'])
+  expect((await runtime.handle(run).view()).approvals).toHaveLength(1)
+})
+
+test('a link is revoked by the approval that it is of, and by its own name', async () => {
+  const [one, two] = [await asking(), await asking()]
+  const { token } = await runtime.links.create({ approvalId: one.id, approver: 'Ann' })
+  const [{ id } = { id: '' }] = await runtime.links.list(one.id)
+  expect(await runtime.links.list(two.id)).toEqual([])
+  expect(await runtime.links.list('apr_none')).toEqual([])
+  for (const wrong of [
+    { approvalId: two.id, id },
+    { approvalId: one.id, id: `of:${one.id}` },
+    { approvalId: one.id, id: token },
+    { approvalId: '__proto__', id },
+  ])
+    expect(await codeOf(runtime.links.revoke(wrong))).toBe('link.unknown')
+  for (const wrong of [{ approvalId: one.id }, { approvalId: one.id, id, who: 'eve' }, { approvalId: '', id }, 7])
+    expect(await codeOf(runtime.links.revoke(wrong as never))).toBe('input.invalid')
+  expect(await codeOf(runtime.links.list(''))).toBe('input.invalid')
+  expect(await codeOf(runtime.links.of(token))).toBe('done')
+})

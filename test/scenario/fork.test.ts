@@ -139,7 +139,7 @@ describe('approvals in a fork', () => {
     }
     expect(paid).toHaveLength(3)
   })
-  test('one that has led to something stays as it was; a rejection that an edit says stands', async () => {
+  test('one that has led to something stays as it was; a rejection that an edit says counts for nothing', async () => {
     const paid: Json[] = []
     const { clerk } = clerkOf(paid)
     const runtime = await runtimeOf([clerk])
@@ -161,8 +161,10 @@ describe('approvals in a fork', () => {
       at: point,
       edit: { type: 'outcome', outcome: { status: 'completed', output: { decision: 'reject', approver: 'eve' } } },
     })
+    const [asked] = (await waiting(no)).waiting
+    await no.decide({ approvalId: asked!.id, decision: 'reject', approver: 'bob' })
     expect(await no.outcome()).toMatchObject({ output: 'paid' })
-    expect((await no.view()).approvals).toMatchObject([{ resolution: 'rejected', approver: 'eve' }])
+    expect((await no.view()).approvals).toMatchObject([{ resolution: 'rejected', approver: 'bob' }])
     expect(paid).toHaveLength(1)
   })
   test('what was granted for a run does not hold in its fork', async () => {

@@ -301,7 +301,7 @@ describe('an approval link', () => {
   const decide = (url: string, decision = 'approve', headers: Record<string, string> = {}): Promise<Response> =>
     fetch(url, { method: 'POST', headers, body: new URLSearchParams({ decision, comment: 'seen' }) })
   const issue = async (all: Serving & { readonly id: string }): Promise<string> => {
-    const { status, body } = await all.post(`/approvals/${all.id}/link`, { approver: 'Ann' }, as('approver'))
+    const { status, body } = await all.post(`/approvals/${all.id}/link`, { approver: 'Ann' }, as('admin'))
     expect(status).toBe(201)
     return (body as { readonly url: string }).url
   }
@@ -338,7 +338,7 @@ describe('an approval link', () => {
     expect(await again.text()).toContain('This was decided already')
     await all.runtime.handle('r1').outcome()
     const decided = (await all.runtime.audit('r1')).entries.find(({ what }) => what === 'approval.decided')
-    expect(decided).toMatchObject({ who: 'Ann', evidence: { link: { by: 'approver' } } })
+    expect(decided).toMatchObject({ who: 'Ann', evidence: { link: { by: 'admin' } } })
   })
 
   test('of a run that was cancelled, and removed, it decides nothing, and says so to a person outside', async () => {
@@ -358,6 +358,63 @@ describe('an approval link', () => {
     await gone(409)
     await all.runtime.remove(run.id)
     await gone(404)
+  })
+
+  test('is issued in one\u2019s own name, or by an admin: nobody has the decision of another in hand', async () => {
+    const all = await withRun()
+    const ask = (approver: string, who: string) => all.post(`/approvals/${all.id}/link`, { approver }, as(who))
+    for (const name of ['Ann', 'admin', 'APPROVER', 'approver2', 'appr\u03bfver'])
+      expect(await ask(name, 'approver')).toMatchObject({ status: 403, body: { error: { code: 'request.forbidden' } } })
+    expect(await ask('approver', 'operator')).toMatchObject({ status: 403 })
+    expect(await all.runtime.links.list(all.id)).toEqual([])
+    expect(await ask('approver', 'approver')).toMatchObject({ status: 201 })
+    expect(await ask('Ann', 'admin')).toMatchObject({ status: 201 })
+  })
+
+  test('of an approval that names its approvers: only for one of them, by them or by an admin', async () => {
+    const all = await serving({ agents: [asks] }, { auth })
+    const approvers = [{ who: ['approver', 'cfo'] }]
+    await all.runtime.start(asks, 'go', { runId: 'r1', oversight: { approval: { approvers } } })
+    const [approval] = await vi.waitUntil(async () => {
+      const found = await all.runtime.approvals()
+      return found.length > 0 ? found : undefined
+    }, 25_000)
+    const ask = (approver: string, who: string) => all.post(`/approvals/${approval!.id}/link`, { approver }, as(who))
+    expect(await ask('cfo', 'approver')).toMatchObject({ status: 403 })
+    expect(await ask('admin', 'admin')).toMatchObject({ status: 403, body: { error: { code: 'approval.forbidden' } } })
+    expect(await ask('cfo', 'admin')).toMatchObject({ status: 201 })
+    expect(await ask('approver', 'approver')).toMatchObject({ status: 201 })
+  })
+
+  test('is listed for those whose it is, and revoked by them', async () => {
+    const all = await withRun()
+    const own = await all.post(`/approvals/${all.id}/link`, { approver: 'approver' }, as('approver'))
+    const url = await issue(all)
+    const listed = async (who: string): Promise<readonly { readonly id: string; readonly approver: string }[]> =>
+      (await all.get(`/approvals/${all.id}/links`, as(who))).body as never
+    const names = async (who: string) => (await listed(who)).map(({ approver }) => approver)
+    expect(await names('approver')).toEqual(['approver'])
+    expect(await names('admin')).toEqual(['approver', 'Ann'])
+    expect(JSON.stringify(await listed('admin'))).not.toContain(url.split('/').at(-1))
+    const [mine, anns] = await listed('admin')
+    const revoke = async (link: string, who: string): Promise<number> =>
+      (await fetch(`${all.server.url}/api/approvals/${all.id}/links/${link}`, { method: 'DELETE', headers: as(who) }))
+        .status
+    expect(await revoke(mine!.id, 'operator')).toBe(403)
+    expect(await revoke(mine!.id, 'other')).toBe(404)
+    expect(await revoke(anns!.id, 'approver')).toBe(404)
+    expect(await revoke('none', 'admin')).toBe(404)
+    expect((await opened(url)).status).toBe(200)
+    expect(await revoke(anns!.id, 'admin')).toBe(204)
+    expect(await revoke(mine!.id, 'approver')).toBe(204)
+    for (const gone of [url, (own.body as { readonly url: string }).url]) {
+      expect((await opened(gone)).status).toBe(409)
+      const late = await decide(gone)
+      expect(late.status).toBe(409)
+      expect(await late.text()).toContain('This link was revoked')
+    }
+    expect(await all.runtime.approvals()).toHaveLength(1)
+    expect(await listed('admin')).toMatchObject([{ revoked: { by: 'approver' } }, { revoked: { by: 'admin' } }])
   })
 
   test('changed, or at another name, it is not known', async () => {

@@ -61,6 +61,11 @@ describe('a principal', () => {
     ['no object', 'ann'],
     ['no name', { roles: [] }],
     ['a name that nobody sees', { name: '\u200b \u202e', roles: [] }],
+    ['a name with something invisible in it', { name: 'b\u200bob', roles: [] }],
+    ['a name with a space around it', { name: 'bob ', roles: [] }],
+    ['a name in another form than it is recorded in', { name: 'Rene\u0301', roles: [] }],
+    ['a name of full width', { name: '\uff42ob', roles: [] }],
+    ['a name with a blank that is no space', { name: 'bob\u2800', roles: [] }],
     ['a name without end', { name: 'a'.repeat(257), roles: [] }],
     ['no roles', { name: 'ann' }],
     ['a role that is none', { name: 'ann', roles: ['root'] }],
@@ -85,8 +90,10 @@ describe('a principal', () => {
     expect(principalProblems(given, 'auth')).not.toEqual([])
   })
 
-  test('is recorded in one form', () => {
-    expect(asPrincipal({ name: ' Ann\u200b  Lee ', roles: ['viewer', 'viewer'], tenant: 'acme' })).toEqual({
+  test('is recorded under the name that it has, in any script', () => {
+    for (const name of ['Ann Lee', 'Renée', 'Сара', '山田 太郎', 'ann@example.com'])
+      expect(principalProblems({ name, roles: [] }, 'auth')).toEqual([])
+    expect(asPrincipal({ name: 'Ann Lee', roles: ['viewer', 'viewer'], tenant: 'acme' })).toEqual({
       name: 'Ann Lee',
       roles: ['viewer'],
       tenant: 'acme',

@@ -7,7 +7,7 @@
  * Holds: K3: both sides wait for messages, so replay receives them in recorded order. A member whose leader is gone is
  * refused and never hangs. The messages are persistent format.
  */
-import { isObject, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import { isObject, present, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
 import { TypedChannel, RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
 
@@ -121,14 +121,18 @@ const teamGone: JsonObject = {
   team: [],
 }
 
-type SentCommand = Pick<ReceivedCommand, 'word' | 'by'>
+/** A command, and the name that it had in it before the sender was recorded beside it. */
+interface SentCommand {
+  readonly word: TeamCommand
+  readonly claimed?: string
+}
 
 /** Commands are not validated here, but by their handlers. */
-const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand & { readonly by?: string }>(
+const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand>(
   '$team',
   (member, { type: _type, by: _by, ...word }) => {
     const by = member('by')
-    return { word: word as unknown as TeamCommand, ...(typeof by === 'string' ? { by } : undefined) }
+    return { word: word as unknown as TeamCommand, ...(typeof by === 'string' ? { claimed: by } : undefined) }
   },
   {
     name: '$team.reply',
@@ -147,19 +151,18 @@ const mailNotes = new TypedChannel<{ readonly seq: number }>('$team.mail', (memb
   return typeof seq === 'number' ? { seq } : undefined
 })
 
-/** The message of a command. `by`: the name of the sender, for commands from outside. */
-export const teamMessage = (word: TeamCommand, by?: string): Json =>
-  commands.message({ ...word, ...(by === undefined ? undefined : { by }) })
+/** The message of a command. Who sends it from outside is recorded beside it. */
+export const teamMessage = (word: TeamCommand): Json => commands.message(word)
 
 /** The command in an arrival; undefined if there is none. It is not validated. */
 export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
   const heard = commands.in(arrival)
-  return heard && { id: heard.id, from: heard.from, ...heard.body }
+  if (heard === undefined) return undefined
+  const { id, from, body } = heard
+  // a journal of before the sender was recorded replays by the name in the body
+  const by = from === undefined ? (heard.by ?? body.claimed) : undefined
+  return { id, from, word: body.word, ...present({ by }) }
 }
-
-/** Whether a message body belongs to the protocol of a team. A plain message may not. */
-export const isTeamMessage = (message: Json): boolean =>
-  commands.claims(message) || commands.claimsReply(message) || mailNotes.claims(message)
 
 /** Replies to a command. Commands from outside get no reply: their senders read the journal. */
 export const replyToCommand = (ctx: Context, heard: Pick<ReceivedCommand, 'id' | 'from'>, reply: JsonObject): void =>

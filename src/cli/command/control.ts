@@ -4,7 +4,7 @@
  * Owns: the output. The process that drives the run carries the command out.
  */
 import { present } from '../../core/index.ts'
-import type { CommandContext } from '../context.ts'
+import { currentUser, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { driveCommand, resumeCommand } from '../next-command.ts'
 import { withRuns } from '../store.ts'
@@ -13,7 +13,7 @@ import { withRuns } from '../store.ts'
 export function pause(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
   const { terminal, options, cwd } = context
   return withRuns(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).control.pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    await runtime.handle(run).control.pause({ by: currentUser(), ...(reason === undefined ? {} : { reason }) })
     const further = await resumeCommand({ context, runtime, place, run })
     terminal.line(`The run ${run} pauses before its next effect. Resume it with:\n  ${further}`)
     return exits.done
@@ -28,7 +28,9 @@ export function stop(
   { reason }: { readonly reason?: string },
 ): Promise<Exit> {
   return withRuns(options, cwd, async (runtime) => {
-    await runtime.handle(run).control.stop({ delegation, by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    await runtime
+      .handle(run)
+      .control.stop({ delegation, by: currentUser(), ...(reason === undefined ? {} : { reason }) })
     terminal.line(`Asked the leader of ${delegation} to stop it. The run ${run} continues.`)
     return exits.done
   })
@@ -42,7 +44,7 @@ export function cancel(
 ): Promise<Exit> {
   const { terminal, options, cwd } = context
   return withRuns(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).control.cancel(reason, 'cli', present({ undo }))
+    await runtime.handle(run).control.cancel(reason, currentUser(), present({ undo }))
     const further = await driveCommand({ context, runtime, place, run })
     terminal.line(`Asked the run ${run} to cancel. If no worker is running, end it with:\n  ${further}`)
     return exits.done

@@ -1,7 +1,7 @@
 /** `reeve fork`: starts a new run from a position of another. Owns: the output; a worker drives the new run. */
 import { completed, shellWord } from '../../core/index.ts'
 import type { ForkEdit } from '../../runtime/index.ts'
-import { whereOf, type CommandContext } from '../context.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { reeve } from '../invocation.ts'
 import { continueHint } from '../next-command.ts'
@@ -25,7 +25,7 @@ export function fork(context: CommandContext, run: string, given: ForkingOptions
     const edit = editOf(given)
     const forked = await runtime.fork({
       run,
-      by: 'cli',
+      by: currentUser(),
       ...(at === undefined ? {} : { at }),
       ...(runId === undefined ? {} : { runId }),
       ...(edit === undefined ? {} : { edit }),

@@ -8,7 +8,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { ReeveError, visible, shellWord } from '../../core/index.ts'
 import { demoAgents, isDemoAgent, settingsOf } from '../../demo/index.ts'
-import { whereOf, type CommandContext } from '../context.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import {
   configName,
@@ -130,7 +130,7 @@ const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
 /** Posts a resume. False: not needed any more, because the run has ended or is not paused. */
 async function postResume(run: Run): Promise<boolean> {
   try {
-    await run.control.resume('cli')
+    await run.control.resume(currentUser())
     return true
   } catch (thrown) {
     if (ReeveError.is(thrown, 'run.ended') || ReeveError.is(thrown, 'run.not-paused')) return false

@@ -6,7 +6,7 @@
  */
 import { shellWord, visible, visibleLine } from '../../core/index.ts'
 import type { RetryResult, RetryScope, Runtime, RunFilter, RunStatus } from '../../runtime/index.ts'
-import { whereOf, type CommandContext } from '../context.ts'
+import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
@@ -45,7 +45,7 @@ function retryOne(context: CommandContext, run: string, options: RetryRunOptions
   const { again, run: runId, reason } = options
   return withRuns(context.options, context.cwd, async (runtime, place) => {
     const retry = await runtime.retry(run, {
-      by: 'cli',
+      by: currentUser(),
       ...(again === undefined ? {} : { again }),
       ...(runId === undefined ? {} : { runId }),
       ...(reason === undefined ? {} : { reason }),
@@ -79,7 +79,7 @@ function retryMany(
     let done = 0
     const { results, partial } = await runtime.retryAll(filter, {
       limit,
-      by: 'cli',
+      by: currentUser(),
       signal: interrupted,
       onResult: (result) => terminal.line(`[${++done}/${count}] ${resultText(result)}`),
       ...(reason === undefined ? {} : { reason }),

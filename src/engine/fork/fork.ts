@@ -48,6 +48,7 @@ import { addressName } from '../replay/operation.ts'
 import { isValueStep, valueStep } from '../replay/value-steps.ts'
 import { cutLog, type OriginEntry } from './fork-cut.ts'
 import { OriginDeeds, toldDeeds } from './origin.ts'
+import { withoutAnswer } from './person-answer.ts'
 import { workScopeOf } from './permitted-work.ts'
 import { humanWaits } from '../human-waits.ts'
 import type { InboxMail } from '../mail.ts'
@@ -144,6 +145,8 @@ class Fork {
   /** How long the origin had stood still. */
   readonly #shiftMs: number
   readonly #prefix: readonly Recorded[]
+  /** The edit is of a person's answer: the fork asks that question itself. */
+  #asksAgain = false
   /** The attempts before each activation of the origin. */
   readonly #attempts: ReadonlyMap<ActivationId, readonly EarlierAttempt[]>
 
@@ -216,7 +219,7 @@ class Fork {
 
   /** The prefix with the edit of it. Throws what is wrong with the fork point. */
   #edited(prefix: readonly Recorded[]): readonly Recorded[] {
-    const { run, at, edit } = this.#request
+    const { run, at, edit, by } = this.#request
     const last = prefix.at(-1)
     if (last?.position !== at)
       throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run} --json`)
@@ -240,7 +243,12 @@ class Fork {
         `the event at position ${at} is "${event.type}", which has no outcome`,
         'A new outcome is for the end of a step, a worker or a question: step.settled, worker.settled, ask.settled.',
       )
-    return [...prefix.slice(0, -1), { ...last, event: { ...event, outcome: edit.outcome } }]
+    const unanswered = withoutAnswer(prefix)
+    if (unanswered !== undefined) {
+      this.#asksAgain = true
+      return unanswered
+    }
+    return [...prefix.slice(0, -1), { ...last, event: { ...event, outcome: givenBy(edit.outcome, by) } }]
   }
 
   /** What is copied, in order. */
@@ -341,6 +349,7 @@ class Fork {
       run,
       at,
       ...(edit === undefined ? {} : { edit }),
+      ...(this.#asksAgain ? { asksAgain: true as const } : {}),
       done,
       ...(reason === undefined ? {} : { reason }),
       ...(by === undefined ? {} : { by }),
@@ -465,7 +474,7 @@ class Fork {
       return over.has(event.to) ? [] : [{ activation: event.to, key: event.id, body: { ...body, from: activation } }]
     })
     mail.push(...this.#waits(entries).filter(({ activation }) => !over.has(activation)))
-    const { edit, to } = this.#request
+    const { edit, to, by } = this.#request
     if (edit?.type !== 'message') return mail
     const target = this.#moved(edit.to) as ActivationId
     if (over.has(target) || !entries.some(({ activation }) => activation === target))
@@ -475,7 +484,11 @@ class Fork {
       )
     return [
       ...mail,
-      { activation: target, key: `msg_${to}.edit`, body: { type: 'message', id: `msg_${to}.edit`, body: edit.body } },
+      {
+        activation: target,
+        key: `msg_${to}.edit`,
+        body: { type: 'message', id: `msg_${to}.edit`, ...present({ by }), body: edit.body },
+      },
     ]
   }
 
@@ -582,6 +595,10 @@ const outside = (effect: string): boolean => effect === 'once' || effect === 'id
 /** Of an activation, the last name in its id. */
 const nameOf = (activation: ActivationId): string =>
   activation.slice(Math.max(activation.lastIndexOf('>'), activation.lastIndexOf('/')) + 1)
+
+/** An outcome that whoever forks has given. */
+const givenBy = (outcome: Outcome, by: string | undefined): Outcome =>
+  outcome.status === 'completed' ? { ...outcome, ...present({ by }) } : outcome
 
 type RedactText = (text: string, shape: Shape) => string
 

@@ -14,6 +14,7 @@ import {
   childActivation,
   completed,
   derivedId,
+  present,
   type ActivationId,
   type Json,
   type Outcome,
@@ -128,8 +129,10 @@ export const alreadyDone = ({ run, activation, outcome }: DoneElsewhere): string
 /**
  * The outcome of an effect that an operator says has happened: the value they give, else its outcome where it happened.
  */
-export const happenedAs = (op: Operation, value: Json | undefined): Outcome =>
-  value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)
+export function happenedAs(op: Operation, { value, by }: { readonly value?: Json; readonly by?: string }): Outcome {
+  const outcome = value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)
+  return outcome.status === 'completed' ? { ...outcome, ...present({ by }) } : outcome
+}
 
 /** How an effect ends in this attempt that an earlier one has made: as it ended then. Nothing was used for it. */
 export const madeBefore = (

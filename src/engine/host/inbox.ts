@@ -192,7 +192,7 @@ function settleDoubt(
   activation.doubtEnded(op)
   if (mail.happened)
     return activation.arrive(
-      { type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) },
+      { type: 'step.settled', address: op.address, outcome: happenedAs(op, mail) },
       undefined,
       key,
     )

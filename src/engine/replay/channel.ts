@@ -6,9 +6,18 @@
  * may be (the engine).
  * Holds: K3: both sides wait for arrivals, so replay hears them in the recorded order. K4: a channel's name and members
  * are persistent format. A body was written by others: only its own members are read, as the channel says, and a body
- * that does not fit is no message of the channel. A request whose receiver is gone is refused; it never hangs.
+ * that does not fit is no message of the channel. From outside, only the runtime's own commands have the name of a
+ * channel: the engine refuses any other message with it, and who sent one stands beside the body. A request whose receiver is gone is refused; it never hangs.
  */
-import { isObject, own, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import {
+  isObject,
+  own,
+  present,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type MessageId,
+} from '../../core/index.ts'
 import type { Arrival, Context } from '../context.ts'
 
 /** A received message. */
@@ -16,6 +25,8 @@ export interface ChannelMessage<Body> {
   readonly id: MessageId
   /** Undefined: it was posted from outside. */
   readonly from: ActivationId | undefined
+  /** Who posted it from outside, as recorded beside the body. */
+  readonly by?: string
   readonly body: Body
 }
 
@@ -60,9 +71,9 @@ export class TypedChannel<Body, Sent extends object = Body & object> {
   /** The message in an arrival; undefined if it is of another channel or another sender. */
   in(arrival: Arrival, sender: ExpectedSender = 'anyone'): ChannelMessage<Body> | undefined {
     if (arrival.type !== 'message' || !isFrom(arrival.from, sender) || !this.claims(arrival.body)) return undefined
-    const { id, from, body: given } = arrival
+    const { id, from, by, body: given } = arrival
     const body = this.#read((name) => own(given, name), given)
-    return body === undefined ? undefined : { id, from, body }
+    return body === undefined ? undefined : { id, from, ...present({ by }), body }
   }
 }
 
@@ -118,11 +129,6 @@ export class RequestChannel<Request, Reply, Sent extends object = Request & obje
   /** Replies to a request. A request from outside gets none: its sender reads the journal. */
   answer(ctx: Context, { id, from }: Pick<ChannelMessage<unknown>, 'id' | 'from'>, reply: Reply): void {
     if (from !== undefined) this.#replies.send(ctx, from, { to: id, ...this.#write(reply) })
-  }
-
-  /** Whether a body says that it is a reply. */
-  claimsReply(body: Json): boolean {
-    return this.#replies.claims(body)
   }
 }
 

@@ -4,7 +4,15 @@
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
  * one waiter).
  */
-import { childActivation, parentOf, ReeveError, type ActivationId, type OpId, ChurnMap } from '../../core/index.ts'
+import {
+  childActivation,
+  parentOf,
+  present,
+  ReeveError,
+  type ActivationId,
+  type OpId,
+  ChurnMap,
+} from '../../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../../journal/index.ts'
 import type { Arrival, Matcher } from '../context.ts'
 import type { Operation } from './operation.ts'
@@ -25,7 +33,7 @@ export function arrivalOf(
 ): Arrival {
   switch (event.type) {
     case 'message.received':
-      return { type: 'message', id: event.id, from: event.from, body: event.body }
+      return { type: 'message', id: event.id, from: event.from, ...present({ by: event.by }), body: event.body }
     case 'message.refused':
       return { type: event.type, id: event.id, reason: event.reason }
     case 'worker.settled':
@@ -47,7 +55,7 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
       return {
         type: 'message.received',
         id: arrival.id,
-        ...(arrival.from === undefined ? {} : { from: arrival.from }),
+        ...present({ from: arrival.from, by: arrival.by }),
         body: arrival.body,
       }
     case 'message.refused':

@@ -36,6 +36,8 @@ export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
 /** The caller of a run, and what workers are to know of it. It goes down the tree, copied and read-only. */
 export interface Caller {
   readonly user?: string
+  /** Who started it for that user. Absent: the user did; or the journal is older than this field. */
+  readonly by?: string
   readonly metadata?: JsonObject
   readonly session?: SessionId
   /** The customer, department or environment that the run belongs to: sessions and their memories are its own. */
@@ -356,7 +358,10 @@ export interface AskSettled {
 export interface MessageReceived {
   readonly type: 'message.received'
   readonly id: MessageId
+  /** The activation that sent it. Absent: it came from outside. */
   readonly from?: ActivationId
+  /** Who sent it, from outside, as the runtime was told. Absent: nobody was named; or the journal is older than this. */
+  readonly by?: string
   readonly body: Json
 }
 /** A message that this activation sent was refused: its receiver is unknown or has settled. */

@@ -29,6 +29,8 @@ export interface RunForked {
   readonly run: RunId
   readonly at: number
   readonly edit?: ForkEdit
+  /** The edit is of an answer that a person gave: it counts for nothing, the fork asks that question itself. */
+  readonly asksAgain?: true
   /** Effects that the origin made or began after that. None is made again unless an operator says so. */
   readonly done: readonly {
     /** Of the fork. */

@@ -7,6 +7,7 @@
  * usage is the sum of the rows recorded where they occurred; nothing is subtracted.
  */
 import {
+  present,
   addUsage,
   childActivation,
   rootActivation,
@@ -250,7 +251,7 @@ function foldRest(
         sentAt: known?.sentAt ?? at,
         state: 'received',
         body: event.body,
-        ...(from === undefined ? {} : { from }),
+        ...present({ from, by: event.by }),
       })
       return
     }

@@ -118,6 +118,8 @@ export interface InterruptView {
 export interface MessageView {
   readonly id: MessageId
   readonly from?: ActivationId
+  /** Who sent it, from outside. */
+  readonly by?: string
   readonly to: ActivationId
   readonly sentAt: number
   readonly state: 'sent' | 'received' | 'refused'

@@ -5,7 +5,7 @@
  * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
  * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
-import { canonical, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
+import { canonical, isObject, isOwnWord, jsonProblem, own, type Json, type JsonObject } from '../../core/index.ts'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 
@@ -15,7 +15,8 @@ export interface AuditProblem {
    * `malformed`: not an audit. `edited`: an entry does not match its hash. `broken`: an entry does not follow the
    * previous one. `truncated`: entries are missing at the end. `added`: more entries than the head counts. `head`: the
    * head does not match the entries. `unsigned`, `unknown-key`, `bad-signature`, `other-head`: the signature fails.
-   * `other-run`, `rewritten`: the audit contradicts the earlier head.
+   * `other-run`, `rewritten`: the audit contradicts the earlier head. `unvouched`: the author that the entry names, or
+   * the answer before it, is what a caller claimed: Reeve did not record it.
    */
   readonly code:
     | 'malformed'
@@ -30,6 +31,7 @@ export interface AuditProblem {
     | 'other-head'
     | 'other-run'
     | 'rewritten'
+    | 'unvouched'
   /** The number of the entry. */
   readonly n?: number
   readonly message: string
@@ -64,6 +66,7 @@ export async function verifyAudit(document: unknown, { keys, against }: AuditChe
   const problems = [
     ...chainProblems(head.run, entries as unknown as readonly JsonObject[]),
     ...headProblems(head, entries),
+    ...authorProblems(entries),
   ]
   const signed = keys === undefined ? undefined : await signatureOf(head, signature, keys)
   problems.push(...(signed?.problems ?? []))
@@ -141,6 +144,21 @@ function chainProblems(run: string, entries: readonly JsonObject[]): AuditProble
     more.length === 0 ? '' : `; ${more.length} more after it ${more.length === 1 ? 'is' : 'are'} out of place, too`
   return [...problems, problem('broken', `${what}${after}`, first)]
 }
+
+/**
+ * Entries whose author nobody vouches for. Before version 0.2 the sender of a command stood in its body, where any
+ * operator could write any name; and a fork could change a person's answer without a trace of who did.
+ */
+const authorProblems = (entries: AuditDocument['entries']): AuditProblem[] =>
+  entries.flatMap(({ n, what, evidence }) => {
+    if (!isObject(evidence)) return []
+    const claimed = what === 'operator.said' && isOwnWord(evidence) ? own(evidence, 'by') : undefined
+    if (typeof claimed === 'string')
+      return [problem('unvouched', `entry ${n}: the message itself names "${claimed}" as its author: not recorded`, n)]
+    return what === 'run.forked' && own(evidence, 'answerEdited') === true
+      ? [problem('unvouched', `entry ${n}: the fork changed the answer of a person in the entry before it`, n)]
+      : []
+  })
 
 function headProblems({ run, entries: count, hash }: AuditHead, entries: AuditDocument['entries']): AuditProblem[] {
   if (entries.length < count)

@@ -10,6 +10,7 @@ import {
   asText,
   digestJson,
   isObject,
+  isOwnWord,
   present,
   type ActivationId,
   type Json,
@@ -145,10 +146,14 @@ class AuditFold {
   /** Approved actions in progress, by activation and address. */
   readonly #acting = new Map<string, { readonly approval: string; readonly subject: string }>()
   readonly #doubts = new Set<string>()
+  /** Whether the last event was the answer of a person. */
+  #isAnswer = false
 
   read(recorded: Recorded, isRoot: boolean): readonly EntryContent[] {
     const { activation, event } = recorded
     const { closed = [] } = this.#index.take(recorded) ?? {}
+    const followsAnswer = this.#isAnswer
+    this.#isAnswer = event.type === 'ask.settled' && asksPerson(closed[0]?.event)
     if (event.type === 'activation.started') this.#paths.set(activation, (event.path ?? [event.agent]).join(' > '))
     const agent = this.#paths.get(activation)
     const at = (address: string): string => `${activation} ${address}`
@@ -200,7 +205,7 @@ class AuditFold {
           { by: 'human', who: event.by, what: 'doubt.settled', subject: event.address, evidence: { happened: false } },
         ]
       case 'message.received':
-        return event.from === undefined ? commandFromOutside(event.body) : []
+        return event.from === undefined ? saidFromOutside(event) : []
       case 'escalation.raised':
         return [{ by: 'runtime', who: agent, what: event.type, subject: event.name, evidence: withoutPlace(event) }]
       case 'result.assessed':
@@ -230,7 +235,12 @@ class AuditFold {
       case 'run.handed-back':
       case 'control.ignored':
         return [byOperator(event, event.type === 'control.ignored' ? event.command : (event.reason ?? ''))]
-      case 'run.forked':
+      case 'run.forked': {
+        const entry = byOperator(event, '')
+        // a fork of before such an edit was asked again: the answer before it is none that a person gave
+        const isAnswerEdited = followsAnswer && event.edit?.type === 'outcome' && event.asksAgain !== true
+        return [isAnswerEdited ? { ...entry, evidence: { ...entry.evidence, answerEdited: true } } : entry]
+      }
       case 'replay.resolved':
       case 'plan.edited':
       case 'plan.edit-refused':
@@ -342,19 +352,21 @@ class AuditFold {
 
   #ended(at: string, address: string, outcome: Outcome): readonly EntryContent[] {
     const said: EntryContent[] = []
-    // the journal has no name for this settlement
+    const given = outcome.status === 'completed' ? outcome.by : undefined
+    // journals older than the name of who settled it have none
     if (this.#doubts.delete(at))
       said.push({
         by: 'human',
+        who: given,
         what: 'doubt.settled',
         subject: address,
         evidence: { happened: true, ...endOf(outcome) },
       })
     // a human gave the result in place of the worker
-    if (outcome.status === 'completed' && outcome.by !== undefined)
+    else if (outcome.status === 'completed' && given !== undefined)
       said.push({
         by: 'human',
-        who: outcome.by,
+        who: given,
         what: 'result.given',
         subject: address,
         evidence: { output: outcome.output },
@@ -376,6 +388,10 @@ const clockResolutions: ReadonlySet<ApprovalResolved['resolution']> = new Set([
   'escalated',
 ])
 
+/** Whether a question is one to a person, and none to the clock alone. */
+const asksPerson = (asked: IndexedOperation['event'] | undefined): boolean =>
+  asked?.type === 'approval.requested' || asked?.type === 'interrupt.raised'
+
 const isYes = (resolution: ApprovalResolved['resolution']): boolean =>
   resolution === 'approved' || resolution === 'edited' || resolution === 'timed-out-approved'
 
@@ -386,10 +402,13 @@ function started({
   caller,
 }: Extract<JournalEvent, { readonly type: 'activation.started' }>): EntryContent {
   const oversight = isObject(input) ? input['oversight'] : undefined
-  const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
+  const who = caller?.by ?? caller?.user
+  // for whom, where that is another person
+  const user = caller?.by === undefined ? undefined : caller.user
+  const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session, user })
   return {
-    by: caller?.user === undefined ? 'caller' : 'human',
-    who: caller?.user,
+    by: who === undefined ? 'caller' : 'human',
+    who,
     what: 'run.started',
     subject: agent,
     evidence,
@@ -421,10 +440,19 @@ const byOperator = (event: JournalEvent, subject: string): EntryContent => ({
   evidence: withoutPlace(event),
 })
 
-/** Commands of operators to agents have a type that begins with `$`; other messages from outside are ignored. */
-function commandFromOutside(body: Json): readonly EntryContent[] {
-  if (!isObject(body) || typeof body['type'] !== 'string' || !body['type'].startsWith('$')) return []
-  const { type, by, do: verb } = body
+/**
+ * A message from outside: an operator's command, or one whose sender is recorded. Who sent it stands beside it: a name in
+ * the body is evidence of nothing but the body.
+ */
+function saidFromOutside({
+  body,
+  by: who,
+}: Extract<JournalEvent, { type: 'message.received' }>): readonly EntryContent[] {
+  if (!isOwnWord(body))
+    return who === undefined
+      ? []
+      : [{ by: 'human', who, what: 'operator.said', subject: 'message', evidence: { message: body } }]
+  const { type, do: verb } = body
   const subject = typeof verb === 'string' ? verb : type.slice(1)
-  return [{ by: 'human', who: typeof by === 'string' ? by : undefined, what: 'operator.said', subject, evidence: body }]
+  return [{ by: 'human', who, what: 'operator.said', subject, evidence: body }]
 }

@@ -3,7 +3,7 @@
  *
  * Owns: the list, derived from the journal. Does not own: carrying commands out (engine), posting them (runtime). Pure.
  */
-import { isObject, present, type ActivationId, type Json } from '../../core/index.ts'
+import { isObject, isOwnWord, present, type ActivationId, type Json } from '../../core/index.ts'
 import { viewOf, foldRun, newRunFold, type JournalEvent, type Recorded, type RunView } from '../../journal/index.ts'
 
 /** An operator's command to a run. */
@@ -47,7 +47,8 @@ export function controlState(events: Iterable<Recorded>): ControlState {
     const { activation, event } = recorded
     root ??= activation
     const isRoot = activation === root
-    if (event.type === 'message.received') for (const request of givenIn(event.body)) giving.add(request)
+    if (event.type === 'message.received' && event.from === undefined)
+      for (const request of givenIn(event.body)) giving.add(request)
     // a takeover of a running run includes its pause, a hand back includes the resume: each is one command
     if (event.type === 'run.taken-over' && before?.type === 'run.pausing' && before.id === event.id) ops.pop()
     const op =
@@ -66,7 +67,7 @@ export function controlState(events: Iterable<Recorded>): ControlState {
 
 /** The id of an edit that only gives results. */
 function givenIn(body: Json): readonly string[] {
-  if (!isObject(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
+  if (!isOwnWord(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
     return []
   const names = Object.keys(body['edit'])
   return names.length === 1 && names[0] === 'results' ? [body['request']] : []

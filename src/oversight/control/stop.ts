@@ -29,9 +29,6 @@ export const stopMessage = ({ delegation, reason }: StopAsked): Json => stops.me
 /** The stop that this arrival asks for, if any. */
 export const stopAsked = (arrival: Arrival): StopAsked | undefined => stops.in(arrival, 'outside')?.body
 
-/** Whether this body asks for a stop; plain messages must not. */
-export const isStopMessage = (message: Json): boolean => stops.claims(message)
-
 /** The reason of a stop in words. */
 export const stoppedBy = (reason: string | undefined, by: string | undefined): string => {
   const who = by === undefined ? 'the operator' : by

@@ -1,12 +1,13 @@
 /**
  * Approval links: one person outside decides one approval once.
  *
- * Owns: issuing a link, what it shows, deciding by it. Does not own: the address under which it is reached (server), the
+ * Owns: issuing, listing and revoking links, what one shows, deciding by it. Does not own: the address under which it is reached (server), the
  * rules of the decision (decisions.ts): the approval's own and `mayDecide` hold here as everywhere.
  * Holds: a link is 256 random bits, and the store has their hash alone: who reads the store can use none. (A signed link
  * would need a key that all processes share over restarts, and a list of used links beside it.) It holds for its
  * approval, the arguments that were asked about, its approver and its audience, until it expires. It decides once,
- * because the first decision of an approval wins (K2): a crash in between neither loses nor doubles it.
+ * because the first decision of an approval wins (K2): a crash in between neither loses nor doubles it. A revocation is
+ * in the store: it holds in every process.
  */
 import {
   choice,
@@ -25,8 +26,10 @@ import {
   required,
   string,
   text,
+  underName,
   type Checks,
   type Json,
+  type JsonObject,
 } from '../../core/index.ts'
 import type { Question } from '../../engine/index.ts'
 import type { ApprovalRequested } from '../../journal/index.ts'
@@ -76,6 +79,37 @@ export interface LinkedDecision {
   readonly audience?: string
 }
 
+/** A link as those see it who issue links. It has no token: who sees it cannot use it. */
+export interface LinkView {
+  /** Names it in `revoke`: the hash of its token. */
+  readonly id: string
+  readonly approvalId: string
+  readonly approver: string
+  readonly decisions: readonly LinkDecision[]
+  readonly audience?: string
+  /** Who issued it. */
+  readonly by?: string
+  /** Milliseconds since 1970. */
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly revoked?: LinkRevoked
+}
+
+/** When a link was revoked (milliseconds since 1970), and by whom. */
+export interface LinkRevoked {
+  readonly at: number
+  readonly by?: string
+}
+
+/** Which link is revoked. */
+export interface LinkRevocation {
+  readonly approvalId: string
+  /** `id` of the link in `list`. */
+  readonly id: string
+  /** Who revokes it: recorded. */
+  readonly by?: string
+}
+
 /** Decisions by people outside. */
 export interface RuntimeLinks {
   /**
@@ -84,12 +118,19 @@ export interface RuntimeLinks {
    */
   create(request: LinkRequest): Promise<IssuedLink>
   /**
-   * What a link would decide. Changes nothing. Rejects with `link.unknown`, `link.expired`, or as `decide` does for an
+   * What a link would decide. Changes nothing. Rejects with `link.unknown`, `link.expired`, `link.revoked`, or as `decide` does for an
    * approval that is not open.
    */
   of(token: string, audience?: string): Promise<LinkedApproval>
   /** Decides by a link, as `runtime.decide` does. Rejects as `of` and `runtime.decide` do. */
   decide(decision: LinkedDecision): Promise<void>
+  /** The links that were issued for an approval, the oldest first, revoked and expired ones, too. Never a token. */
+  list(approvalId: string): Promise<readonly LinkView[]>
+  /**
+   * Revokes a link: it decides nothing from then on, in every process (`link.revoked`). Once more changes nothing. What
+   * it has decided stays. Rejects with `link.unknown`.
+   */
+  revoke(revocation: LinkRevocation): Promise<void>
 }
 
 const day = 86_400_000
@@ -109,6 +150,7 @@ const decisionChecks: Checks<LinkedDecision> = {
   comment: string,
   audience: text,
 }
+const revocationChecks: Checks<LinkRevocation> = { approvalId: required(text), id: required(text), by: text }
 
 /** What the store has of a link, under the hash of its token. */
 interface KeptLink {
@@ -119,11 +161,20 @@ interface KeptLink {
   readonly decisions: readonly LinkDecision[]
   readonly audience?: string
   readonly by?: string
+  /** Absent in links of before they could be listed. */
+  readonly issuedAt?: number
   readonly expiresAt: number
+  readonly revoked?: LinkRevoked
 }
 
 /** Where links are kept. No run writes it. */
 const linkStream = 'reg_approval-links'
+
+/** The key of the links of an approval: their hashes, in the order in which they were issued. */
+const linksOf = (approvalId: string): string => `of:${approvalId}`
+
+const hashesIn = (value: Json): readonly string[] =>
+  Array.isArray(value) ? (value as readonly Json[]).filter((each) => typeof each === 'string') : []
 
 /** The links of one runtime. */
 export function runtimeLinks(access: () => DecisionAccess): RuntimeLinks {
@@ -131,7 +182,37 @@ export function runtimeLinks(access: () => DecisionAccess): RuntimeLinks {
     create: (request) => createLink(access(), request),
     of: async (token, audience) => (await linkOf(access(), token, audience)).shown,
     decide: (decision) => decideByLink(access(), decision),
+    list: (approvalId) => listLinks(access(), approvalId),
+    revoke: (revocation) => revokeLink(access(), underName(revocation)),
   }
+}
+
+async function listLinks({ engine }: DecisionAccess, approvalId: string): Promise<readonly LinkView[]> {
+  refuseProblems('input.invalid', required(text)(approvalId, 'links.list(): the id of the approval'))
+  const stream = engine.stream(linkStream)
+  const found: LinkView[] = []
+  for (const id of hashesIn(await stream.get(linksOf(approvalId)))) {
+    const link = readLink(await stream.get(id))
+    if (link === undefined || link.approval !== approvalId) continue
+    const { approver, decisions, audience, by, issuedAt = 0, expiresAt, revoked } = link
+    found.push({ id, approvalId, approver, decisions, issuedAt, expiresAt, ...present({ audience, by, revoked }) })
+  }
+  return found
+}
+
+async function revokeLink(access: DecisionAccess, given: LinkRevocation): Promise<void> {
+  mustBeOptions(given, 'links.revoke', 'input.invalid')
+  refuseProblems('input.invalid', optionProblems(revocationChecks, given, 'links.revoke()'), 'No link was revoked.')
+  const { approvalId, id, by } = given
+  const stream = access.engine.stream(linkStream)
+  const isThere = hashesIn(await stream.get(linksOf(approvalId))).includes(id)
+  if (!isThere || readLink(await stream.get(id)) === undefined)
+    throw new ReeveError('link.unknown', `approval "${approvalId}" has no link ${JSON.stringify(id)}`, {
+      hint: 'runtime.links.list(approvalId) lists them. No link was revoked.',
+    })
+  const revoked = { at: storeTime(access), ...present({ by }) }
+  // the first revocation stays
+  await stream.update(id, (link) => ({ revoked, ...(link as unknown as JsonObject) }))
 }
 
 async function createLink(access: DecisionAccess, request: LinkRequest): Promise<IssuedLink> {
@@ -157,10 +238,14 @@ async function createLink(access: DecisionAccess, request: LinkRequest): Promise
     inputHash: asked.inputHash,
     approver,
     decisions: [...new Set(decisions)],
+    issuedAt: now,
     expiresAt,
     ...present({ audience, by: by === undefined ? undefined : personName(by) }),
   }
-  await access.engine.stream(linkStream).update(digest(token), () => kept as unknown as Json)
+  const [stream, hash] = [access.engine.stream(linkStream), digest(token)]
+  // listed before it can be used: no crash leaves a link that nobody can find and revoke
+  await stream.update(linksOf(approvalId), (value) => [...hashesIn(value), hash])
+  await stream.update(hash, () => kept as unknown as Json)
   return { token, expiresAt }
 }
 
@@ -174,6 +259,10 @@ async function linkOf(
       ? readLink(await access.engine.stream(linkStream).get(digest(token)))
       : undefined
   if (link === undefined || (link.audience !== undefined && link.audience !== audience)) throw unknownLink()
+  if (link.revoked !== undefined)
+    throw new ReeveError('link.revoked', `this link was revoked at ${new Date(link.revoked.at).toISOString()}`, {
+      hint: 'Ask for a new one. Nothing was decided.',
+    })
   if (link.expiresAt <= storeTime(access))
     throw new ReeveError('link.expired', `this link expired at ${new Date(link.expiresAt).toISOString()}`, {
       hint: 'Ask for a new one. Nothing was decided.',

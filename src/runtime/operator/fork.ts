@@ -10,6 +10,7 @@ import {
   expects,
   isObject,
   jsonCheck,
+  mustNotBeOwnWord,
   nearest,
   newId,
   object,
@@ -48,21 +49,32 @@ export interface ForkOptions {
   /** Makes it idempotent: the same id again is the same fork. Default: a new one. */
   readonly runId?: string
   /**
-   * What is different. `outcome`: the event at `at`, the end of a step, a worker or a question, says this instead; a
-   * yes that is said so to an approval counts for nothing, it is asked again. `input`: the run begins with this.
-   * `message`: an agent at work is told this. Default: nothing; the fork differs by what is answered and decided in it,
-   * and by the code.
+   * What is different. `outcome`: the event at `at`, the end of a step, a worker or a timer, says this instead. What a
+   * person answered or decided cannot be said so: that question is open in the fork, for a person to answer. `input`:
+   * the run begins with this. `message`: an agent at work is told this. Default: nothing; the fork differs by what is
+   * answered and decided in it, and by the code.
    */
   readonly edit?: ForkEdit
   /** Recorded with it. */
   readonly reason?: string
+  /** Who forks: recorded as the author of the fork, of an outcome and of a message that the edit gives. */
   readonly by?: string
 }
+
+const outcomeCheck = secret(isOutcome, 'is no outcome, such as { status: "completed", output: … }')
+
+/** Members by which an outcome says what a person did: Reeve writes them itself. */
+const personsWordsIn: Check = (given, where) =>
+  ['by', 'reviewed'].flatMap((name) =>
+    isObject(given) && Object.hasOwn(given, name)
+      ? [`${where}.${name}: who gives an outcome is recorded by Reeve; say \`by\` of the fork`]
+      : [],
+  )
 
 const edits: { readonly [Type in ForkEdit['type']]: Checks<Extract<ForkEdit, { readonly type: Type }>> } = {
   outcome: {
     type: unchecked,
-    outcome: required(secret(isOutcome, 'is no outcome, such as { status: "completed", output: … }')),
+    outcome: required((given, where) => [...outcomeCheck(given, where), ...personsWordsIn(given, where)]),
   },
   input: { type: unchecked, input: required(unchecked) },
   message: {
@@ -100,6 +112,7 @@ export async function forkRun(
 ): Promise<{ readonly run: RunId; readonly created: boolean }> {
   refuseProblems('input.invalid', optionProblems(checks, options, 'fork'), 'Nothing was forked.')
   const { at = 'last', reason, by } = options
+  if (options.edit?.type === 'message') mustNotBeOwnWord(options.edit.body, 'edit.body')
   const to = runId(options.runId ?? newId('run'))
   const run = options.run as RunId
   const events = await engine.read(run)

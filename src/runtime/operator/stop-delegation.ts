@@ -6,7 +6,16 @@
  * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order.
  * Whenever an error is thrown here, nothing was changed.
  */
-import { expects, optionProblems, refuseProblems, required, string, type Checks, type RunId } from '../../core/index.ts'
+import {
+  expects,
+  optionProblems,
+  present,
+  refuseProblems,
+  required,
+  string,
+  type Checks,
+  type RunId,
+} from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import { workEnded, workToStop } from './find.ts'
 import { stoppedBy, stopMessage } from '../../oversight/index.ts'
@@ -48,6 +57,13 @@ export async function stopDelegation(
   const { leader, delegation } = workToStop(await wholeFeed(engine, run), given.delegation)
   const body = stopMessage({ delegation, reason: stoppedBy(given.reason, given.by) })
   // one key for one delegation: a second stop changes nothing
-  const result = await engine.post({ type: 'message', activation: leader, id: `stop:${delegation}`, body })
+  const result = await engine.post({
+    type: 'message',
+    activation: leader,
+    id: `stop:${delegation}`,
+    body,
+    command: true,
+    ...present({ by: given.by }),
+  })
   if (result !== 'accepted' && result !== 'lost') throw workEnded(given.delegation)
 }

@@ -357,8 +357,15 @@ async function edit(
   const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
   if (team === undefined || team.endedAt !== undefined) throw runEnded(access.run)
   const request = `edit:${id}`
-  const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
-  await access.engine.post({ type: 'message', activation: team.id, id: request, body })
+  const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) })
+  await access.engine.post({
+    type: 'message',
+    activation: team.id,
+    id: request,
+    body,
+    command: true,
+    ...present({ by }),
+  })
   const decided = await told(access, signal, ({ activation, event }) => {
     if (activation !== team.id) return false
     if (event.type === 'activation.settled') return true

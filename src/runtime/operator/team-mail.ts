@@ -9,8 +9,10 @@
 import {
   expects,
   jsonCheck,
+  mustNotBeOwnWord,
   newId,
   optionProblems,
+  present,
   refuseProblems,
   required,
   text,
@@ -60,12 +62,15 @@ export async function postToTeam(
   const team = await teamOf(engine, run, named, signal)
   signal?.throwIfAborted()
   if (team === undefined) return 'closed'
-  const body = teamMessage({ do: 'send', mail, receipt: false }, by)
+  mustNotBeOwnWord(mail.content, 'content')
+  const body = teamMessage({ do: 'send', mail, receipt: false })
   const result = await engine.post({
     type: 'message',
     activation: team.id,
     id: id === undefined ? newId('msg') : `mail:${id}`,
     body,
+    command: true,
+    ...present({ by }),
   })
   return result === 'accepted' || result === 'lost' ? 'accepted' : 'closed'
 }

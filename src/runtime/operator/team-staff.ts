@@ -9,6 +9,7 @@
 import {
   newId,
   optionProblems,
+  present,
   refuseProblems,
   text,
   unchecked,
@@ -122,7 +123,14 @@ async function asked<A>(
   signal?.throwIfAborted()
   const team = await teamOf(engine, run, named, signal)
   if (team === undefined) return undefined
-  await engine.post({ type: 'message', activation: team.id, id, body: teamMessage(word, by) })
+  await engine.post({
+    type: 'message',
+    activation: team.id,
+    id,
+    body: teamMessage(word),
+    command: true,
+    ...present({ by }),
+  })
   // a team that has ended accepts no request, but may have decided this one before
   const answer = await answerOf(engine, run, team.id, decided, signal)
   signal?.throwIfAborted()

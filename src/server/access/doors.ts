@@ -117,6 +117,8 @@ export const routeDoors = {
   'GET /runs/{run}/conversation': viewer('run'),
 
   'POST /approvals/{id}/link': approver('question'),
+  'GET /approvals/{id}/links': approver('question'),
+  'DELETE /approvals/{id}/links/{link}': approver('question'),
   'GET /links/{token}': open('public'),
   'POST /links/{token}': open('public'),
 } as const satisfies Readonly<Record<`${'GET' | 'POST' | 'DELETE'} /${string}`, Door>>

@@ -4,7 +4,7 @@
  * Owns: the check of a principal, the table of what a role includes, what a tenant's principal may reach. Pure. Does
  * not own: how a principal is found out (authentication.ts), which role a route asks for (routes/).
  * Holds: a principal is read by its own members, and one with an unknown member is refused: a misspelt `tenant` would
- * see every tenant's runs.
+ * see every tenant's runs. A name that would change in `personName` is refused: nobody is taken for another.
  */
 import {
   expects,
@@ -14,7 +14,9 @@ import {
   personName,
   ReeveError,
   required,
+  visible,
   word,
+  type Check,
   type Checks,
 } from '../../core/index.ts'
 import type { Principal, Role } from '../wire.ts'
@@ -35,13 +37,28 @@ export const allows = ({ roles }: Pick<Principal, 'roles'>, needed: Role): boole
 const longestName = 256
 const tenant = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/u
 
+const lengthCheck = expects(
+  (given) => typeof given === 'string' && given.length <= longestName && personName(given) !== '',
+  `a name of 1 to ${longestName} characters`,
+)
+/** What is drawn as nothing, or as whatever a font likes, and is no format character. */
+const unseen = /[\u2800\p{Cn}\p{Co}\p{Cs}]/u
+
+/**
+ * A name is taken as it is or not at all: brought into another form, two people of the identity provider could become
+ * one here.
+ */
+const nameCheck: Check = (given, where) => {
+  const problems = lengthCheck(given, where)
+  if (problems.length > 0 || typeof given !== 'string') return problems
+  if (personName(given) === given && !unseen.test(given)) return []
+  return [
+    `${where} "${visible(given)}" has characters that are invisible or have another form: without them it is "${visible(personName(given))}", who may be somebody else`,
+  ]
+}
+
 const principalChecks: Checks<Principal> = {
-  name: required(
-    expects(
-      (given) => typeof given === 'string' && given.length <= longestName && personName(given) !== '',
-      `a name of 1 to ${longestName} characters`,
-    ),
-  ),
+  name: required(nameCheck),
   roles: required(listOf(word(included), 'roles')),
   tenant: expects(
     (given) => typeof given === 'string' && tenant.test(given),
@@ -57,11 +74,11 @@ const principalChecks: Checks<Principal> = {
 export const principalProblems = (given: unknown, where: string): readonly string[] =>
   optionProblems(principalChecks, ownMembers(given), where)
 
-/** The principal as it is recorded: its own members, the name in one form. For one without problems. */
+/** The principal as it is recorded: its own members alone. For one without problems. */
 export function asPrincipal(given: unknown): Principal {
   const { name, roles, tenant: of, agents } = ownMembers(given) as Principal
   return {
-    name: personName(name),
+    name,
     roles: [...new Set(roles)],
     ...(of === undefined ? undefined : { tenant: of }),
     ...(agents === undefined ? undefined : { agents: [...new Set(agents)] }),

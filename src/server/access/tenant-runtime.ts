@@ -287,6 +287,14 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       },
       of: (token, audience) => runtime.links.of(token, audience),
       decide: (decision) => runtime.links.decide(decision),
+      async list(approvalId) {
+        await holderOf(approvalId, 'approval.unknown')
+        return runtime.links.list(approvalId)
+      },
+      async revoke(revocation) {
+        await holderOf(revocation.approvalId, 'approval.unknown')
+        await runtime.links.revoke(revocation)
+      },
     },
     async audit(run, options) {
       await own(run)

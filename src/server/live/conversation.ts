@@ -5,7 +5,7 @@
  * reading the events (watched-run.ts).
  * K1: the same events give the same entries.
  */
-import { isObject, type ActivationId, type Json } from '../../core/index.ts'
+import { isObject, present, type ActivationId, type Json } from '../../core/index.ts'
 import { newTranscriptFold, transcribeChange, type Recorded, type Spoken } from '../../journal/index.ts'
 import type { ConversationEntry } from '../wire.ts'
 import { cut } from './cut.ts'
@@ -39,8 +39,7 @@ export class AgentConversation {
       for (const text of reasoningIn(event.outcome)) this.#add({ position, at, type: 'reasoning', text })
     }
     if (event.type === 'message.received') {
-      const from = event.from === undefined ? {} : { name: event.from }
-      this.#add({ position, at, type: 'message', ...from, value: event.body })
+      this.#add({ position, at, type: 'message', ...present({ name: event.from ?? event.by }), value: event.body })
     }
     for (const said of transcribeChange(this.#fold, placed, change))
       for (const entry of entriesOf(said)) this.#add({ position, at, ...entry })

@@ -1,17 +1,21 @@
 /**
- * Routes of approval links: issuing one, and the page behind it.
+ * Routes of approval links: issuing, listing and revoking them, and the page behind one.
+ *
+ * A link decides in its approver's name, and whoever issues it has it in hand: so an approver issues links in their own
+ * name, and an admin in that of others.
  *
  * The page needs no cookie and no header: the token in its address is the authority, and a forged request would have to
  * know it, so there is nothing that a form of another site could borrow (CSRF). An `Origin` that is sent is checked all
  * the same. GET and HEAD change nothing: mail scanners open links.
  */
-import { ReeveError } from '../../core/index.ts'
-import type { LinkDecision } from '../../runtime/index.ts'
+import { personName, ReeveError, visible } from '../../core/index.ts'
+import type { LinkDecision, LinkRevoked, LinkView } from '../../runtime/index.ts'
+import { allows } from '../access/principal.ts'
 import { linkPage, linkPageHeaders, longestComment, messagePage } from '../access/link-page.ts'
 import { errorStatuses } from '../error-status.ts'
 import { answered, route, type RequestContext, type Route } from '../route.ts'
-import { choice, list, name, object, optional, text, whole } from '../wire-schema.ts'
-import type { ApprovalLink, LinkBody } from '../wire.ts'
+import { choice, list, name, nothing, object, optional, text, whole } from '../wire-schema.ts'
+import type { ApprovalLink, LinkBody, Principal } from '../wire.ts'
 
 /** A form is its fields: a decision and a comment, each character as up to 12 bytes of `%XX`. */
 const largestForm = longestComment * 12 + 1_000
@@ -25,6 +29,7 @@ const html = (status: number, content: string): Response => new Response(content
 const titles: Readonly<Record<string, string>> = {
   'link.unknown': 'This link is not known',
   'link.expired': 'This link has expired',
+  'link.revoked': 'This link was revoked',
   'approval.already-decided': 'This was decided already',
   'approval.expired': 'This is over',
   'approval.unknown': 'This is over',
@@ -63,6 +68,20 @@ async function decided({ runtime, request, body }: RequestContext, token: string
   return html(200, messagePage(what, 'The decision is recorded. You can close this page.'))
 }
 
+/** Whether a link is a matter of this principal: an admin has all of them. */
+const isOwn = (principal: Principal, { by, approver }: LinkView): boolean =>
+  allows(principal, 'admin') || by === principal.name || approver === principal.name
+
+/** Throws `request.forbidden` where a principal would have the decision of somebody else in hand. */
+function mustIssueFor(principal: Principal, approver: string): void {
+  if (allows(principal, 'admin') || personName(approver) === principal.name) return
+  throw new ReeveError(
+    'request.forbidden',
+    `${JSON.stringify(principal.name)} may not issue a link in the name of ${JSON.stringify(visible(approver))}`,
+    { hint: 'An approver issues links in their own name; an admin in that of others. No link was issued.' },
+  )
+}
+
 export const linkRoutes: readonly Route[] = [
   route({
     method: 'POST',
@@ -76,6 +95,7 @@ export const linkRoutes: readonly Route[] = [
     answer: object<ApprovalLink>('ApprovalLink', { url: text(), expiresAt: whole() }),
     statuses: [201],
     async handle({ runtime, principal, request }, { path, body }) {
+      mustIssueFor(principal, body.approver)
       const audience = audienceOf(request.url)
       const { token, expiresAt } = await runtime.links.create({
         ...body,
@@ -90,6 +110,42 @@ export const linkRoutes: readonly Route[] = [
       url.pathname = url.pathname.replace(/\/approvals\/[^/]*\/link$/, `/links/${token}`)
       url.search = ''
       return answered(201, { url: url.href, expiresAt } satisfies ApprovalLink)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/approvals/{id}/links',
+    summary: 'The links of an approval that the caller issued or that are in their name; for an admin all. No tokens.',
+    answer: list(
+      object<LinkView>('LinkView', {
+        id: name(),
+        approvalId: name(),
+        approver: name(),
+        decisions: list(choice<LinkDecision>(['approve', 'reject'])),
+        audience: optional(text()),
+        by: optional(name()),
+        issuedAt: whole(),
+        expiresAt: whole(),
+        revoked: optional(object<LinkRevoked>('LinkRevoked', { at: whole(), by: optional(name()) })),
+      }),
+    ),
+    handle: async ({ runtime, principal }, { path }) =>
+      (await runtime.links.list(path.id)).filter((link) => isOwn(principal, link)),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/approvals/{id}/links/{link}',
+    summary: 'Revoke a link that the caller issued or that is in their name; an admin any.',
+    answer: nothing,
+    statuses: [204],
+    async handle({ runtime, principal }, { path: { id: approvalId, link: id } }) {
+      const own = (await runtime.links.list(approvalId)).filter((link) => isOwn(principal, link))
+      if (!own.some((link) => link.id === id))
+        throw new ReeveError('link.unknown', `approval "${approvalId}" has no link ${JSON.stringify(id)}`, {
+          hint: 'GET /api/approvals/{id}/links lists yours. No link was revoked.',
+        })
+      await runtime.links.revoke({ approvalId, id, by: principal.name })
+      return answered(204)
     },
   }),
   route({

@@ -211,20 +211,21 @@ async function untilOver(run: Awaited<ReturnType<typeof ownRun>>, signal: AbortS
 function startedBy(
   { principal, request }: RequestContext,
   { runId, user = principal.name }: Pick<StartBody, 'runId' | 'user'>,
-): Pick<StartOptions, 'runId' | 'key' | 'traceparent'> & { readonly user: string } {
+): Pick<StartOptions, 'runId' | 'key' | 'traceparent'> & { readonly user: string; readonly by: string } {
+  const by = principal.name
   if (user !== principal.name && !principal.roles.includes('admin'))
     throw new ReeveError('permission.denied', 'a start for another user needs the role admin', {
       hint: 'Leave user out: it is you. Nothing was started.',
     })
   const key = request.headers.get('Idempotency-Key')
   const traced = present({ traceparent: request.headers.get('traceparent') ?? undefined })
-  if (key === null || key === '') return { user, ...traced, ...present({ runId }) }
+  if (key === null || key === '') return { user, by, ...traced, ...present({ runId }) }
   if (runId !== undefined)
     throw new ReeveError('input.invalid', 'the start has both a runId and the header Idempotency-Key', {
       hint: 'Give one of them. Nothing was started.',
     })
   // another caller's key is another run
-  return { user, ...traced, key: runKey('Idempotency-Key', principal.tenant ?? '', principal.name, key) }
+  return { user, by, ...traced, key: runKey('Idempotency-Key', principal.tenant ?? '', principal.name, key) }
 }
 
 /** The position of the last event that a reader has; undefined: it says none. */

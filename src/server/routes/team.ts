@@ -1,6 +1,6 @@
 /** Routes of a team: its members, mail to them, messages to an agent at work. */
 import type { ActivationId } from '../../core/index.ts'
-import { ReeveError, runOf } from '../../core/index.ts'
+import { present, ReeveError, runOf } from '../../core/index.ts'
 import type { PostFromOutside, RecruitFromOutside, RetireFromOutside, Run } from '../../runtime/index.ts'
 import { ownRun, route, type Route } from '../route.ts'
 import { amount, choice, flag, json, name, object, optional, text, view } from '../wire-schema.ts'
@@ -108,7 +108,7 @@ export const teamRoutes: readonly Route[] = [
         throw new ReeveError('input.invalid', `${JSON.stringify(to)} is no activation of the run`, {
           hint: 'GET /api/runs/{run} lists its activations. Nothing was sent.',
         })
-      return { result: await run.post(to, message, id === undefined ? {} : { id }) }
+      return { result: await run.post(to, message, present({ id, by: context.principal.name })) }
     },
   }),
 ]
