@@ -494,8 +494,27 @@ export interface Engine {
    * does; rejects if it cannot.
    */
   drive(registry: Registry): void | Promise<void>
-  /** Stops driving and releases all runs, which stay as they are. Idempotent. */
-  close(): Promise<void>
+  /**
+   * Stops driving: nothing new begins, what is under way has a time of grace to end, and all runs are released. Idempotent:
+   * a second call waits for the first one.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+
+/** How an engine, or a runtime, closes. */
+export interface CloseOptions {
+  /** Default: the option `graceMs` of the engine. */
+  readonly graceMs?: number
+  /** Told what is still waited for, whenever that changes; at last that nothing is. It must not throw. */
+  readonly onWaiting?: (underWay: UnderWay) => void
+}
+
+/** How many effects of each kind have not ended. */
+export interface UnderWay {
+  readonly modelCalls: number
+  readonly toolCalls: number
+  /** Steps of code, and functions that Reeve asks. */
+  readonly steps: number
 }
 
 /** The error of every engine for a run that it does not have. */

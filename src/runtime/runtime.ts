@@ -21,6 +21,7 @@ import { defaultLimits, type Limits } from '../edge/index.ts'
 import {
   mustBeQuestionFilter,
   warning,
+  type CloseOptions,
   type Engine,
   type FeedEvent,
   type Question,
@@ -168,8 +169,13 @@ export interface Runtime extends AsyncDisposable {
   retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
-  /** Stops driving and closes the store. Its runs are parked and continue when it is opened again. Idempotent. */
-  close(): Promise<void>
+  /**
+   * Stops driving and closes the store. Nothing new begins; model calls, tools and steps that are under way have
+   * `graceMs` to end (default: that of the runtime, 25 seconds) and are recorded, then they are aborted. Resolves at once
+   * where nothing is under way. Runs are parked and continue when the store is opened again; those for which nothing is
+   * under way are free for other processes at once. Idempotent.
+   */
+  close(options?: CloseOptions): Promise<void>
 }
 
 /** `createRuntime`, loaded. */
@@ -463,8 +469,8 @@ class EngineRuntime implements Runtime {
     return this.#parts.engine.remove(run as RunId)
   }
 
-  close(): Promise<void> {
-    return this.#parts.engine.close()
+  close(options?: CloseOptions): Promise<void> {
+    return this.#parts.engine.close(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
