@@ -496,7 +496,7 @@ export interface Engine {
   drive(registry: Registry): void | Promise<void>
   /**
    * Stops driving: nothing new begins, what is under way has a time of grace to end, and all runs are released. Idempotent:
-   * a second call waits for the first one.
+   * a second call waits for the first one, and may shorten the grace.
    */
   close(options?: CloseOptions): Promise<void>
 }
@@ -505,8 +505,11 @@ export interface Engine {
 export interface CloseOptions {
   /** Default: the option `graceMs` of the engine. */
   readonly graceMs?: number
-  /** Told what is still waited for, whenever that changes; at last that nothing is. It must not throw. */
-  readonly onWaiting?: (underWay: UnderWay) => void
+  /**
+   * Told what is still waited for, and for how many milliseconds at most, whenever that changes; at last that nothing is.
+   * It must not throw.
+   */
+  readonly onWaiting?: (underWay: UnderWay, leftMs: number) => void
 }
 
 /** How many effects of each kind have not ended. */

@@ -7,7 +7,12 @@
  */
 import type { Agent, InputOf, ModelRules, OutputOf } from '../agent/index.ts'
 import {
+  functionCheck,
+  interval,
   mustBeOptions,
+  optionProblems,
+  refuseProblems,
+  type Checks,
   newId,
   ReeveError,
   systemClock,
@@ -173,7 +178,8 @@ export interface Runtime extends AsyncDisposable {
    * Stops driving and closes the store. Nothing new begins; model calls, tools and steps that are under way have
    * `graceMs` to end (default: that of the runtime, 25 seconds) and are recorded, then they are aborted. Resolves at once
    * where nothing is under way. Runs are parked and continue when the store is opened again; those for which nothing is
-   * under way are free for other processes at once. Idempotent.
+   * under way are free for other processes at once. Idempotent: a second call waits for the first one, and one with a
+   * shorter `graceMs` shortens it.
    */
   close(options?: CloseOptions): Promise<void>
 }
@@ -254,6 +260,8 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     throw thrown
   }
 }
+
+const closeChecks: Checks<CloseOptions> = { graceMs: interval, onWaiting: functionCheck }
 
 /** Loaded when it is needed: with another engine, SQLite never is. */
 async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
@@ -469,8 +477,9 @@ class EngineRuntime implements Runtime {
     return this.#parts.engine.remove(run as RunId)
   }
 
-  close(options?: CloseOptions): Promise<void> {
-    return this.#parts.engine.close(options)
+  async close(options?: CloseOptions): Promise<void> {
+    refuseProblems('config.invalid', optionProblems(closeChecks, options ?? {}, 'close'))
+    await this.#parts.engine.close(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

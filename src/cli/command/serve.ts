@@ -21,6 +21,7 @@ import {
 import { aborted, currentUser, shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import type { ServerNews } from '../loaded-files.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { openRuntime, servedRuns, type RunLocation } from '../store.ts'
 
 /** The options of `serve` and `studio`. */
@@ -62,6 +63,7 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
   const { terminal, cwd, interrupted } = context
   const { config, place } = await servedRuns(context.options, cwd)
   await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
+  await using _end = orderlyEnd(runtime, context)
   const settings: ServerSettings = {
     ...config?.server,
     ...(assets === undefined ? undefined : { assets }),

@@ -6,13 +6,16 @@
  */
 import { aborted, shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { configName, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
 
 /** Drives until Ctrl-C or SIGTERM. */
-export async function work({ terminal, cwd, options, interrupted }: CommandContext): Promise<Exit> {
+export async function work(context: CommandContext): Promise<Exit> {
+  const { terminal, cwd, options, interrupted } = context
   const config = await loadConfig(options.config ?? configName, cwd)
   const place = options.store === undefined ? config.place : namedStore(options.store, cwd, config.place.options)
-  await using _runtime = await openRuntime(place, {})
+  await using runtime = await openRuntime(place, {})
+  await using _end = orderlyEnd(runtime, context)
   terminal.line(`${terminal.style('bold', 'reeve work')}  ${nameOf(place)}`)
   const widest = Math.max(...config.agents.map(({ name }) => name.length))
   for (const { name, version } of config.agents)
@@ -21,9 +24,7 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   if ((await Promise.race([aborted(interrupted), storeLost()])) === 'lost') return exits.failed
   // a process supervisor ends its processes with SIGTERM; obeying is not a failure
   const isToldByProcess = interrupted.reason === 'SIGTERM'
-  terminal.note(
-    `${isToldByProcess ? '' : '\n'}The worker stops when its uninterruptible steps have ended; a second Ctrl-C stops it at once.`,
-  )
+  terminal.note(`${isToldByProcess ? '' : '\n'}The worker stops: it takes nothing new, and its runs are parked.`)
   return isToldByProcess ? exits.done : exits.interrupted
 }
 

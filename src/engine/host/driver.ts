@@ -18,6 +18,7 @@ import {
   present,
   ReeveError,
   runOf,
+  stopwatch,
   type Clock,
   type Now,
   type RunId,
@@ -28,7 +29,7 @@ import { mailShape } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../replay/effects.ts'
 import { hasConsequences, type Operation } from '../replay/operation.ts'
-import type { LivePart, PartAuthor, PostResult, RunEnd, UnderWay } from '../port.ts'
+import type { CloseOptions, LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,
   isEmpty,
@@ -838,14 +839,15 @@ export class Driver implements EngineState {
    * Runs for which nothing is awaited are released at once, so that other processes go on with them meanwhile.
    * `onWaiting` is told what is awaited, whenever it changes. Milliseconds of real time.
    */
-  async finish(graceMs: number, onWaiting?: (underWay: UnderWay) => void): Promise<void> {
+  async finish(graceMs: number, onWaiting?: CloseOptions['onWaiting']): Promise<void> {
     this.closing = true
+    const begun = stopwatch()
     let told = ''
     const drained = this.effects.drain(graceMs, () => {
       const left = JSON.stringify(this.effects.underWay)
       if (onWaiting === undefined || left === told || this.dead) return
       told = left
-      onWaiting(this.effects.underWay)
+      onWaiting(this.effects.underWay, Math.max(0, graceMs - (stopwatch() - begun)))
     })
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
     await this.cache.settled()

@@ -648,7 +648,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     if (!this.#isClosing) {
       this.#isClosing = true
       this.#close(options).then(this.#closed.resolve, this.#closed.reject)
-    }
+    } else if (options?.graceMs !== undefined) this.driver.effects.shorten(options.graceMs)
     return this.#closed.promise
   }
 

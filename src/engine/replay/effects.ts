@@ -190,7 +190,9 @@ const countedAs = ({ type }: Operation): keyof UnderWay =>
 /** The wait of a closing engine. */
 interface Drain {
   readonly done: PromiseWithResolvers<void>
-  readonly callOff: () => void
+  /** When what is left is aborted, by the system clock. */
+  until: number
+  callOff: () => void
   /** Its effects under way have changed. */
   readonly changed: () => void
 }
@@ -530,19 +532,29 @@ export class Effects {
    * more. `changed` is called when less is awaited than before. Milliseconds of real time.
    */
   drain(graceMs: number, changed: () => void = () => {}): Promise<void> {
-    const done = Promise.withResolvers<void>()
-    const callOff =
-      graceMs === Infinity ? () => {} : systemClock.timer(systemClock.now() + graceMs, () => this.#giveUp())
-    this.#drain = { done, callOff, changed }
+    this.#drain = { done: Promise.withResolvers(), changed, until: Infinity, callOff: () => {} }
     for (const flight of this.#flights.values()) {
       if (flight.event !== undefined || flight.backingOff === undefined || flight.op.effect === 'once') continue
       if (flight.pass?.waiting === true) this.#host.neverLeft?.(flight.op)
       flight.backingOff()
       this.#leaveBehind(flight)
     }
-    if (graceMs <= 0) this.#giveUp()
+    this.shorten(graceMs)
     this.#checkDrained()
-    return done.promise
+    return this.#drain.done.promise
+  }
+
+  /** What the closing engine waits for has no more than this long from now on. Milliseconds of real time. */
+  shorten(graceMs: number): void {
+    if (this.#drain === undefined) return
+    const until = systemClock.now() + graceMs
+    if (until >= this.#drain.until) return
+    this.#drain.until = until
+    this.#drain.callOff()
+    if (graceMs <= 0) return this.#giveUp()
+    this.#drain.callOff = systemClock.timer(until, () => {
+      this.#giveUp()
+    })
   }
 
   /** No end of what may be repeated of this run is awaited any more by the closing engine. */
