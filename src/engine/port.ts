@@ -48,7 +48,8 @@ import type {
   Recorded,
 } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
-import type { Deadlines } from './replay/effects.ts'
+import type { Deadlines, UnderWay } from './replay/effects.ts'
+
 import type { PartListenerOptions, PartListener } from './live-part.ts'
 
 export type { PartListenerOptions, LivePart, PartAuthor, PartListener } from './live-part.ts'
@@ -510,14 +511,6 @@ export interface CloseOptions {
    * It must not throw.
    */
   readonly onWaiting?: (underWay: UnderWay, leftMs: number) => void
-}
-
-/** How many effects of each kind have not ended. */
-export interface UnderWay {
-  readonly modelCalls: number
-  readonly toolCalls: number
-  /** Steps of code, and functions that Reeve asks. */
-  readonly steps: number
 }
 
 /** The error of every engine for a run that it does not have. */

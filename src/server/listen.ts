@@ -60,6 +60,8 @@ export async function listen(
 ): Promise<ListeningServer> {
   server.bind(host)
   const node = createAdaptorServer({
+    // HTTP/1.0, which some balancers speak to probe, names no host: a probe is answered, and anything else refused
+    hostname: 'host.missing',
     fetch: (request, { incoming }) =>
       namesOneHost(incoming)
         ? server.fetch(request, incoming.socket.remoteAddress)
@@ -77,6 +79,7 @@ export async function listen(
   const { port: taken } = node.address() as AddressInfo
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
+    server.retire()
     const ended = once(node, 'close')
     node.close()
     server.close()

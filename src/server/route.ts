@@ -9,6 +9,7 @@ import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
 import { runOf } from './access/tenant-runtime.ts'
+import type { Readiness } from './readiness.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal, Role } from './wire.ts'
 
@@ -20,6 +21,7 @@ export interface RequestContext {
   readonly live: LiveRuns
   readonly access: Access
   readonly eventLoop: EventLoopDelay
+  readonly readiness: Readiness
   /** The address of the caller, where it is known. */
   readonly peer?: string
   readonly principal: Principal
@@ -53,6 +55,8 @@ interface RouteShape<Path extends string, Query, Body, Answer> {
   /** Who may; `open`: everyone. */
   readonly role: Role | 'open'
   readonly summary: string
+  /** Asked by what watches the process: answered whatever host and origin the request names, on no limit. Of role `open`. */
+  readonly isProbe?: true
   /** Tenants share what it reads or changes: a principal of one tenant may not. */
   readonly isShared?: true
   /** A page for people: any link may open it, and its body is a form, which the handler reads. */

@@ -35,6 +35,7 @@ import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
+import { Readiness } from './readiness.ts'
 import type { RequestContext, Route, RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
@@ -72,6 +73,8 @@ export interface ReeveServer {
   fetch(request: Request, peer?: string): Promise<Response>
   /** Permits it to be reached under a host. Throws `config.invalid` for another than loopback without `auth`. */
   bind(host: string): void
+  /** From now on it says that it is not ready; requests are answered as before. Idempotent. */
+  retire(): void
   /** Ends all streams, and refuses new requests. The runtime stays open. Idempotent. */
   close(): void
 }
@@ -96,6 +99,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const closed = new AbortController()
   const live = new LiveRuns(runtime)
   const eventLoop = new EventLoopDelay()
+  const readiness = new Readiness(runtime)
   /** Aborts when the caller is gone, may not read any more, or the server closes. */
   const whileReading = (request: Request, ended: AbortSignal | undefined): AbortSignal =>
     AbortSignal.any([request.signal, closed.signal, ...(ended === undefined ? [] : [ended])])
@@ -125,25 +129,28 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
   const access = createAccess(options)
   const files = options.assets === undefined ? undefined : staticFiles(options.assets)
+  const contextOf = (request: Request, principal: Principal, ended?: AbortSignal): RequestContext => ({
+    runtime: runtimeOf(runtime, principal),
+    live,
+    access,
+    eventLoop,
+    readiness,
+    principal,
+    request,
+    signal: whileReading(request, ended),
+    document,
+    heartbeatMs,
+    readerTimeoutMs,
+  })
+  const probes = new Map(
+    routes.flatMap((route) => (route.isProbe === true ? [[base + route.path, route] as const] : [])),
+  )
   const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
   for (const route of routes) {
     app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
       const { peer } = env
       const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
-      const context: RequestContext = {
-        runtime: runtimeOf(runtime, principal),
-        live,
-        access,
-        eventLoop,
-        principal,
-        request: req.raw,
-        signal: whileReading(req.raw, ended),
-        document,
-        heartbeatMs,
-        readerTimeoutMs,
-        ...known,
-        ...present({ peer }),
-      }
+      const context = { ...contextOf(req.raw, principal, ended), ...known, ...present({ peer }) }
       try {
         const path: Readonly<Record<string, string>> = req.param()
         await mustBeOwn(runtime, principal, path)
@@ -189,9 +196,19 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
   app.onError((thrown, { req }) => failed(thrown, req.raw))
+  const probed = async (probe: Route, request: Request): Promise<Response> => {
+    const response = (await probe.handle(contextOf(request, prober), {
+      path: {},
+      query: {},
+      body: undefined,
+    })) as Response
+    return request.method === 'HEAD' ? new Response(null, response) : response
+  }
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
       const path = getPath(request)
+      const probe = isRead(request) ? probes.get(path.replace(/\/$/, '')) : undefined
+      if (probe !== undefined) return await probed(probe, request)
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw serverClosed()
@@ -204,13 +221,19 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     ...present({ token: access.token }),
     fetch: async (request, peer) => access.finish(request, await answer(request, peer)),
     bind: (host) => access.bind(host),
+    retire: () => readiness.retire(),
     close: () => {
+      readiness.retire()
       closed.abort()
       live.close()
       eventLoop.stop()
     },
   }
 }
+
+/** Who asks a probe: unknown, and it may do nothing else. */
+const prober: Principal = { name: '', roles: [] }
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 
 const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
 

@@ -47,7 +47,6 @@ import { decode, type AttemptFailed, type Charge, type StepSettled } from '../..
 import { backoff, rateLimitAttempts, retryDefaults } from '../backoff.ts'
 import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
-import type { UnderWay } from '../port.ts'
 import { isDelta, ShownText } from '../live-part.ts'
 import { hasConsequences, lostCall, lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
 
@@ -182,6 +181,14 @@ const codes: Partial<Record<Operation['type'], ErrorCode>> = {
 
 /** Why an effect is aborted that does not end in time for the closing engine. */
 const closing = new Cancelled('the engine is closing')
+
+/** How many effects of each kind have not ended. */
+export interface UnderWay {
+  readonly modelCalls: number
+  readonly toolCalls: number
+  /** Steps of code, and functions that Reeve asks. */
+  readonly steps: number
+}
 
 /** Which of these counts an effect is in. */
 const countedAs = ({ type }: Operation): keyof UnderWay =>
