@@ -59,13 +59,18 @@ export async function listen(
   { port = 7333, host = '127.0.0.1' }: ListenOptions = {},
 ): Promise<ListeningServer> {
   server.bind(host)
+  let closing: Promise<void> | undefined
+  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
+    const response = await server.fetch(request, peer)
+    // what asks again would find no server on this connection
+    if (closing !== undefined) response.headers.set('Connection', 'close')
+    return response
+  }
   const node = createAdaptorServer({
     // HTTP/1.0, which some balancers speak to probe, names no host: a probe is answered, and anything else refused
     hostname: 'host.missing',
     fetch: (request, { incoming }) =>
-      namesOneHost(incoming)
-        ? server.fetch(request, incoming.socket.remoteAddress)
-        : new Response(null, { status: 400 }),
+      namesOneHost(incoming) ? answer(request, incoming.socket.remoteAddress) : new Response(null, { status: 400 }),
   }) as Server
   node.listen({ port, host, backlog })
   try {
@@ -77,7 +82,6 @@ export async function listen(
     })
   }
   const { port: taken } = node.address() as AddressInfo
-  let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
     server.retire()
     const ended = once(node, 'close')

@@ -55,6 +55,11 @@ interface RouteShape<Path extends string, Query, Body, Answer> {
   /** Who may; `open`: everyone. */
   readonly role: Role | 'open'
   readonly summary: string
+  /**
+   * Its path in an earlier version. Clients of that version are still answered there; it is not in the document. Where a
+   * probe has the path now, they are known by a credential, or by asking for an event stream.
+   */
+  readonly formerly?: string
   /** Asked by what watches the process: answered whatever host and origin the request names, on no limit. Of role `open`. */
   readonly isProbe?: true
   /** Tenants share what it reads or changes: a principal of one tenant may not. */

@@ -142,27 +142,34 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     heartbeatMs,
     readerTimeoutMs,
   })
+  const moved = new Set(routes.flatMap(({ formerly }) => (formerly === undefined ? [] : [base + formerly])))
   const probes = new Map(
     routes.flatMap((route) => (route.isProbe === true ? [[base + route.path, route] as const] : [])),
   )
   const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
   for (const route of routes) {
-    app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
-      const { peer } = env
-      const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
-      const context = { ...contextOf(req.raw, principal, ended), ...known, ...present({ peer }) }
-      try {
-        const path: Readonly<Record<string, string>> = req.param()
-        await mustBeOwn(runtime, principal, path)
-        const input = await inputOf(route, req.raw, path, access)
-        const answer = await route.handle(context, input)
-        const response = answer instanceof Response ? answer : Response.json(answer)
-        return route.answer === 'stream' ? untilRead(response, leave) : response
-      } catch (thrown) {
-        leave()
-        throw thrown
-      }
-    })
+    const paths = [route.path, ...(route.formerly === undefined ? [] : [route.formerly])]
+    if (route.isProbe === true) continue
+    app.on(
+      route.method,
+      paths.map((path) => patternOf(base, path)),
+      async ({ req, env }) => {
+        const { peer } = env
+        const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
+        const context = { ...contextOf(req.raw, principal, ended), ...known, ...present({ peer }) }
+        try {
+          const path: Readonly<Record<string, string>> = req.param()
+          await mustBeOwn(runtime, principal, path)
+          const input = await inputOf(route, req.raw, path, access)
+          const answer = await route.handle(context, input)
+          const response = answer instanceof Response ? answer : Response.json(answer)
+          return route.answer === 'stream' ? untilRead(response, leave) : response
+        } catch (thrown) {
+          leave()
+          throw thrown
+        }
+      },
+    )
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
@@ -196,6 +203,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
   app.onError((thrown, { req }) => failed(thrown, req.raw))
+  const probeAt = (path: string): Route | undefined => probes.get(path.replace(/\/$/, ''))
   const probed = async (probe: Route, request: Request): Promise<Response> => {
     const response = (await probe.handle(contextOf(request, prober), {
       path: {},
@@ -207,7 +215,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
       const path = getPath(request)
-      const probe = isRead(request) ? probes.get(path.replace(/\/$/, '')) : undefined
+      const probe = isRead(request) && !(moved.has(path) && isClient(request)) ? probeAt(path) : undefined
       if (probe !== undefined) return await probed(probe, request)
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
@@ -233,6 +241,10 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
 
 /** Who asks a probe: unknown, and it may do nothing else. */
 const prober: Principal = { name: '', roles: [] }
+/** A client of the API, and no probe: it says who it is, or reads a stream. */
+const isClient = ({ headers }: Request): boolean =>
+  [headers.get('Authorization'), headers.get('Cookie')].some((credential) => (credential ?? '') !== '') ||
+  headers.get('Accept')?.includes('text/event-stream') === true
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 
 const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
