@@ -3,6 +3,7 @@
  */
 export { createRuntime } from './runtime/index.ts'
 export type {
+  CloseOptions,
   ContextHook,
   ForkOptions,
   Hooks,
@@ -39,6 +40,7 @@ export type {
   RuntimeLinks,
   RuntimeTrust,
   RuntimeVersions,
+  UnderWay,
 } from './runtime/index.ts'
 export { agent, delegate, sleep, step, tool, transferTo } from './agent/index.ts'
 export type {

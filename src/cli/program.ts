@@ -32,7 +32,8 @@ import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
 import { start } from './command/start.ts'
 import { watch } from './command/watch.ts'
-import { work } from './command/work.ts'
+import { defaultProbe, probe } from './command/probe.ts'
+import { work, type WorkOptions } from './command/work.ts'
 import { asTyped, reeve } from './invocation.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
@@ -251,11 +252,24 @@ function addExecution(program: Command, execute: Execute): void {
     .description('run a worker process: drive the runs of the agents in a config until Ctrl-C')
     .addHelpText(
       'after',
-      `${examples('reeve work', 'reeve work --config ./reeve.config.ts')}
+      `${examples('reeve work', 'reeve work --config ./reeve.config.ts', 'reeve work --probe-port 8081 --probe-host 0.0.0.0')}
 
+When it is stopped, it takes nothing new; model calls and tools that are under way have 25 seconds to end (\`graceMs\` in the config). A second signal ends it at once.
 Exit codes: 130 after Ctrl-C, 0 after SIGTERM. Several workers may share a store; one worker at a time drives each run.`,
     )
-    .action(() => execute(work))
+    .addOption(
+      new Option('--probe-port <n>', 'answer probes over HTTP on this port: /live and /ready, 0 for any').argParser(
+        portNumber,
+      ),
+    )
+    .addOption(new Option('--probe-host <host>', 'where the probe port listens').default('127.0.0.1'))
+    .action((options: WorkOptions) => execute((context) => work(context, options)))
+  program
+    .command('probe')
+    .description('ask a server or a worker whether it is ready; exits with 0 or 1')
+    .argument('[address]', 'the address of a probe', defaultProbe)
+    .addHelpText('after', examples('reeve probe', 'reeve probe http://127.0.0.1:8081/live'))
+    .action((address: string) => execute((context) => probe(context, address)))
   addServers(program, execute)
 }
 

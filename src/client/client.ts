@@ -259,7 +259,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       draft: (agent, revision) => http.post(`/versions/${segment(agent)}`, { status: 'draft', revision }),
     },
     async *live(stream = {}) {
-      for await (const { data } of eventSource(http, { ...stream, path: '/live' })) yield JSON.parse(data) as Changes
+      for await (const { data } of eventSource(http, { ...stream, path: '/changes' })) yield JSON.parse(data) as Changes
       return undefined
     },
     me: (call) => http.get('/me', call),

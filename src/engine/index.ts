@@ -10,7 +10,14 @@ export { awaitsForeign, codeFor, versionToBegin } from './code-version.ts'
 export { backoff } from './backoff.ts'
 export { earlierOf } from './replay/earlier-attempts.ts'
 export { isLookStep } from './replay/value-steps.ts'
-export { defaultDeadlines, Effects, encodeEnd, type Deadlines, type EffectsHost } from './replay/effects.ts'
+export {
+  defaultDeadlines,
+  Effects,
+  encodeEnd,
+  type Deadlines,
+  type EffectsHost,
+  type UnderWay,
+} from './replay/effects.ts'
 export { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from './fork/fork.ts'
 export { retryPoint, type DiscardedWork, type RetryFrom } from './fork/retry-point.ts'
 export { valuesHeard } from './fork/fork-values.ts'

@@ -50,6 +50,11 @@ export interface Mover {
    */
   wake(runs: readonly RunId[]): void
   /**
+   * This process is about to end: it takes no more runs up, and moves that are under way are still answered. Never
+   * throws; idempotent.
+   */
+  retire?(): void
+  /**
    * Takes no more runs up, wakes those that this process has just let go of (`left`), and lets go of what it has
    * opened. Never rejects; idempotent. Moves that were under way have been answered.
    */

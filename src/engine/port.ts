@@ -49,7 +49,8 @@ import type {
   Recorded,
 } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
-import type { Deadlines } from './replay/effects.ts'
+import type { Deadlines, UnderWay } from './replay/effects.ts'
+
 import type { PartListenerOptions, PartListener } from './live-part.ts'
 
 export type { PartListenerOptions, LivePart, PartAuthor, PartListener } from './live-part.ts'
@@ -505,8 +506,22 @@ export interface Engine {
    * does; rejects if it cannot.
    */
   drive(registry: Registry): void | Promise<void>
-  /** Stops driving and releases all runs, which stay as they are. Idempotent. */
-  close(): Promise<void>
+  /**
+   * Stops driving: nothing new begins, what is under way has a time of grace to end, and all runs are released. Idempotent:
+   * a second call waits for the first one, and may shorten the grace.
+   */
+  close(options?: CloseOptions): Promise<void>
+}
+
+/** How an engine, or a runtime, closes. */
+export interface CloseOptions {
+  /** Default: the option `graceMs` of the engine. */
+  readonly graceMs?: number
+  /**
+   * Told what is still waited for, and for how many milliseconds at most, whenever that changes; at last that nothing is.
+   * It must not throw.
+   */
+  readonly onWaiting?: (underWay: UnderWay, leftMs: number) => void
 }
 
 /** The error of every engine for a run that it does not have. */

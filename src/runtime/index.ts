@@ -89,6 +89,7 @@ export type { RunPart } from './feed/part-origin.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '../engine/index.ts'
 export type {
+  CloseOptions,
   DiscardedWork,
   FeedEvent,
   LivePart,
@@ -97,6 +98,7 @@ export type {
   RunFilter,
   RunStatus,
   RunSummary,
+  UnderWay,
 } from '../engine/index.ts'
 export { wholeFeed } from './feed/whole-feed.ts'
 export { delegationsOf, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'

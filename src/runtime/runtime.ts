@@ -7,8 +7,13 @@
  */
 import type { Agent, InputOf, ModelRules, OutputOf } from '../agent/index.ts'
 import {
+  functionCheck,
+  interval,
   mustBeId,
   mustBeOptions,
+  optionProblems,
+  refuseProblems,
+  type Checks,
   newId,
   ReeveError,
   systemClock,
@@ -23,6 +28,7 @@ import { defaultLimits, type Limits } from '../edge/index.ts'
 import {
   mustBeQuestionFilter,
   warning,
+  type CloseOptions,
   type Engine,
   type FeedEvent,
   type Question,
@@ -185,8 +191,14 @@ export interface Runtime extends AsyncDisposable {
   retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
-  /** Stops driving and closes the store. Its runs are parked and continue when it is opened again. Idempotent. */
-  close(): Promise<void>
+  /**
+   * Stops driving and closes the store. Nothing new begins; model calls, tools and steps that are under way have
+   * `graceMs` to end (default: that of the runtime, 25 seconds) and are recorded, then they are aborted. Resolves at once
+   * where nothing is under way. Runs are parked and continue when the store is opened again; those for which nothing is
+   * under way are free for other processes at once. Idempotent: a second call waits for the first one, and one with a
+   * shorter `graceMs` shortens it.
+   */
+  close(options?: CloseOptions): Promise<void>
 }
 
 /** `createRuntime`, loaded. */
@@ -268,6 +280,8 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     throw thrown
   }
 }
+
+const closeChecks: Checks<CloseOptions> = { graceMs: interval, onWaiting: functionCheck }
 
 /** Loaded when it is needed: with another engine, SQLite never is. */
 async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
@@ -532,8 +546,9 @@ class EngineRuntime implements Runtime {
     return this.#parts.engine.remove(run as RunId)
   }
 
-  close(): Promise<void> {
-    return this.#parts.engine.close()
+  async close(options?: CloseOptions): Promise<void> {
+    refuseProblems('config.invalid', optionProblems(closeChecks, options ?? {}, 'close'))
+    await this.#parts.engine.close(options)
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 /** The server: HTTP and SSE over a runtime. Owns: what `reeve/server` exports. */
 export { createServer, type ReeveServer, type ReeveServerOptions } from './server.ts'
+export { Readiness, type NotReady, type ProbeAnswer } from './readiness.ts'
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
 export { localContext, type LocalContextOptions, type Protocol, type ProtocolContext } from './protocol.ts'
 export {

@@ -148,12 +148,21 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   const { headersMs = keepAliveMs + 1_000 } = options
   const { requestMs = Math.max(120_000, headersMs) } = options
   server.bind(host)
-  const answer = getRequestListener(
+  let closing: Promise<void> | undefined
+  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
+    const response = await server.fetch(request, peer)
+    // what asks again would find no server on this connection
+    if (closing !== undefined) response.headers.set('Connection', 'close')
+    return response
+  }
+  const listener = getRequestListener(
     (request, { incoming }) =>
       namesOneHost(incoming as IncomingMessage)
-        ? server.fetch(request, (incoming as IncomingMessage).socket.remoteAddress)
+        ? answer(request, (incoming as IncomingMessage).socket.remoteAddress)
         : withHeaders(errorResponse(badRequest('the target of the request names another host than its header Host'))),
     {
+      // HTTP/1.0, which some balancers speak to probe, names no host: a probe is answered, and anything else refused
+      hostname: 'host.missing',
       // no request could be made of it: nothing else throws here
       errorHandler: () =>
         withHeaders(errorResponse(badRequest('the target or the header Host of the request is invalid'))),
@@ -168,7 +177,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
       // one without is refused above
       requireHostHeader: false,
     },
-    (incoming, outgoing) => void answer(incoming, outgoing),
+    (incoming, outgoing) => void listener(incoming, outgoing),
   )
   node.on('clientError', refuse)
   node.on('checkExpectation', (_incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -189,8 +198,8 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
     })
   }
   const { port: taken } = node.address() as AddressInfo
-  let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
+    server.retire()
     const ended = once(node, 'close')
     node.close()
     server.close()

@@ -63,7 +63,7 @@ const operationId = ({ method, path }: Pick<Route, 'method' | 'path'>): string =
     .join('')
 
 function operationOf(route: Route, schemas: Map<string, JsonObject>): JsonObject {
-  const { path, role, summary, query, body, answer, statuses = [], method } = route
+  const { path, role, summary, query, body, answer, statuses = [], method, isProbe } = route
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
       name: name!,
@@ -78,12 +78,14 @@ function operationOf(route: Route, schemas: Map<string, JsonObject>): JsonObject
       : []),
   ]
   const isOnlyEmpty = isEmpty(answer)
-  const good = [...(isOnlyEmpty ? [] : [200]), ...statuses]
+  const good = [...(isOnlyEmpty ? [] : [200]), ...statuses, ...(isProbe === true ? [503] : [])]
   // a token in a body is a credential, too; where a request was sent, and from which page, is looked at for all
   const asksWho = role !== 'open' || body !== undefined
-  const failures = [...(asksWho ? [401] : []), 403, 400, 404, 409, 413, 415, 429, 500, 503]
+  const refused = [...(asksWho ? [401] : []), 403, 400, 404, 409, 413, 415, 429, 500, 503]
     .filter((status) => method !== 'GET' || (status !== 413 && status !== 415 && status !== 409))
     .sort((a, b) => a - b)
+  // a probe is refused nothing, and says in its own answer that the process is not ready
+  const failures = isProbe === true ? [] : refused
   return {
     operationId: operationId(route),
     summary,

@@ -12,6 +12,7 @@ import type { Access } from './access/access.ts'
 import { routeDoors, type Door, type RouteDoor } from './access/doors.ts'
 import type { RequestBody } from './access/request-body.ts'
 import { runOf } from './access/tenant-runtime.ts'
+import type { Readiness } from './readiness.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal } from './wire.ts'
 
@@ -23,6 +24,7 @@ export interface RequestContext {
   readonly live: LiveRuns
   readonly access: Access
   readonly eventLoop: EventLoopDelay
+  readonly readiness: Readiness
   /** The address of the caller, where it is known. */
   readonly peer?: string
   readonly principal: Principal
@@ -59,6 +61,13 @@ interface RouteShape<Method extends string, Path extends string, Query, Body, An
   /** Below the base. With the method a row of `routeDoors`. */
   readonly path: Path
   readonly summary: string
+  /**
+   * Its path in an earlier version. Clients of that version are still answered there; it is not in the document. Where a
+   * probe has the path now, they are known by a credential, or by asking for an event stream.
+   */
+  readonly formerly?: string
+  /** Asked by what watches the process: answered whatever host and origin the request names, on no limit. Of role `open`. */
+  readonly isProbe?: true
   /** A page for people: any link may open it, and its body is a form, which the handler reads. */
   readonly isPage?: true
   readonly query?: WireSchema<Query>

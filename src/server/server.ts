@@ -29,7 +29,7 @@ import {
   type Checks,
 } from '../core/index.ts'
 import { installationValues, type Runtime } from '../runtime/index.ts'
-import { accessChecks, createAccess, type AccessOptions, type AccessRule } from './access/access.ts'
+import { accessChecks, createAccess, type AccessOptions, type AccessRule, type Entrance } from './access/access.ts'
 import type { RequestBody } from './access/request-body.ts'
 import { runtimeOf } from './access/tenant-runtime.ts'
 import { errorHeaders, errorResponse, responseOf, shownError, type ShownError } from './error-status.ts'
@@ -37,10 +37,12 @@ import { EventLoopDelay } from './event-loop-delay.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
+import { Readiness } from './readiness.ts'
 import { ownRun, type RequestContext, type Route, type RouteInput } from './route.ts'
 import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
+import type { Principal } from './wire.ts'
 
 /** The version of the package. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -73,6 +75,8 @@ export interface ReeveServer {
   fetch(request: Request, peer?: string): Promise<Response>
   /** Permits it to be reached under a host. Throws `config.invalid` for another than loopback without `auth`. */
   bind(host: string): void
+  /** From now on it says that it is not ready; requests are answered as before. Idempotent. */
+  retire(): void
   /** Ends all streams, and refuses new requests. The runtime stays open. Idempotent. */
   close(): void
 }
@@ -97,6 +101,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const closed = new AbortController()
   const live = new LiveRuns(runtime)
   const eventLoop = new EventLoopDelay()
+  const readiness = new Readiness(runtime)
   /** Aborts when the caller is gone, may not read any more, or the server closes. */
   const whileReading = (request: Request, ended: AbortSignal | undefined): AbortSignal =>
     AbortSignal.any([request.signal, closed.signal, ...(ended === undefined ? [] : [ended])])
@@ -126,39 +131,52 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   /** The path as the table has it: some hold a secret, as that of a link. */
   const known = routes.map(({ path }) => ({ path: base + path, form: formOf(base + path) }))
   const routeOf = (path: string): string => known.find(({ form }) => form.test(path))?.path ?? path
+  const contextOf = (
+    request: Request,
+    { principal, body, ended }: Pick<Entrance, 'principal' | 'body' | 'ended'>,
+  ): RequestContext => ({
+    runtime: runtimeOf(runtime, principal),
+    live,
+    access,
+    eventLoop,
+    readiness,
+    principal,
+    found: new Map(),
+    request,
+    body,
+    signal: whileReading(request, ended),
+    document,
+    heartbeatMs,
+    readerTimeoutMs,
+  })
+  const moved = new Set(routes.flatMap(({ formerly }) => (formerly === undefined ? [] : [base + formerly])))
+  const probes = new Map(
+    routes.flatMap((route) => (route.isProbe === true ? [[base + route.path, route] as const] : [])),
+  )
   const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
   for (const route of routes) {
-    app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
-      const { peer } = env
-      const { principal, leave, ended, body, ...known } = await access.enter(req.raw, ruleOf(route), peer)
-      const context: RequestContext = {
-        runtime: runtimeOf(runtime, principal),
-        live,
-        access,
-        eventLoop,
-        principal,
-        found: new Map(),
-        request: req.raw,
-        body,
-        signal: whileReading(req.raw, ended),
-        document,
-        heartbeatMs,
-        readerTimeoutMs,
-        ...known,
-        ...present({ peer }),
-      }
-      try {
-        const path: Readonly<Record<string, string>> = req.param()
-        if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
-        const input = await inputOf(route, req.raw, path, body)
-        const answer = await route.handle(context, input)
-        const response = answer instanceof Response ? answer : Response.json(answer)
-        return route.answer === 'stream' ? untilRead(response, leave) : response
-      } catch (thrown) {
-        leave()
-        throw thrown
-      }
-    })
+    if (route.isProbe === true) continue
+    const paths = [route.path, ...(route.formerly === undefined ? [] : [route.formerly])]
+    app.on(
+      route.method,
+      paths.map((path) => patternOf(base, path)),
+      async ({ req, env }) => {
+        const { peer } = env
+        const { leave, via, ...entrance } = await access.enter(req.raw, ruleOf(route), peer)
+        const context = { ...contextOf(req.raw, entrance), ...present({ via, peer }) }
+        try {
+          const path: Readonly<Record<string, string>> = req.param()
+          if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
+          const input = await inputOf(route, req.raw, path, entrance.body)
+          const answer = await route.handle(context, input)
+          const response = answer instanceof Response ? answer : Response.json(answer)
+          return route.answer === 'stream' ? untilRead(response, leave) : response
+        } catch (thrown) {
+          leave()
+          throw thrown
+        }
+      },
+    )
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
@@ -198,9 +216,20 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
   app.onError((thrown, { req, env }) => failed(thrown, req.raw, routeOf(req.path), env.peer))
+  const probeAt = (path: string): Route | undefined => probes.get(path.replace(/\/$/, ''))
+  const probed = async (probe: Route, request: Request): Promise<Response> => {
+    const response = (await probe.handle(contextOf(request, { principal: prober, body: unread }), {
+      path: {},
+      query: {},
+      body: undefined,
+    })) as Response
+    return request.method === 'HEAD' ? new Response(null, response) : response
+  }
   const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
     try {
       const path = getPath(request)
+      const probe = isRead(request) && !(moved.has(path) && isClient(request)) ? probeAt(path) : undefined
+      if (probe !== undefined) return await probed(probe, request)
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw serverClosed()
@@ -213,13 +242,24 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     ...present({ token: access.token }),
     fetch: async (request, peer) => access.finish(request, await answer(request, peer)),
     bind: (host) => access.bind(host),
+    retire: () => readiness.retire(),
     close: () => {
+      readiness.retire()
       closed.abort()
       live.close()
       eventLoop.stop()
     },
   }
 }
+
+/** Who asks a probe: unknown, and it may do nothing else. */
+const prober: Principal = { name: '', roles: [] }
+const unread: RequestBody = { json: () => Promise.resolve(undefined), form: () => Promise.resolve(new Map()) }
+/** A client of the API, and no probe: it says who it is, or reads a stream. */
+const isClient = ({ headers }: Request): boolean =>
+  [headers.get('Authorization'), headers.get('Cookie')].some((credential) => (credential ?? '') !== '') ||
+  headers.get('Accept')?.includes('text/event-stream') === true
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 
 const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
 

@@ -407,7 +407,7 @@ export interface ApprovalLink {
   readonly expiresAt: number
 }
 
-/** Messages of the stream `GET /api/live`: what to read again. Sent at once and then at most every 200 ms. */
+/** Messages of the stream `GET /api/changes`: what to read again. Sent at once and then at most every 200 ms. */
 export interface Changes {
   /** The position up to which this was seen. */
   readonly position: number

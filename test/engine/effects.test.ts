@@ -314,10 +314,10 @@ describe('K6: one flight for each operation', () => {
     const { effects, calls, ends, step } = stage()
     effects.release(step({}, 'once'))
     effects.release(step({}, 'once'))
-    expect([calls.length, effects.size, effects.hasOnceOut]).toEqual([1, 1, true])
+    expect([calls.length, effects.size, effects.isAwaited]).toEqual([1, 1, true])
     calls[0]!.end('once')
     await settled()
-    expect([ends.length, effects.hasOnceOut]).toEqual([1, false])
+    expect([ends.length, effects.isAwaited]).toEqual([1, false])
   })
 
   test('an end that is not durable yet is told again to who joins; a forgotten one is not', async () => {
@@ -345,30 +345,62 @@ describe('K6: one flight for each operation', () => {
 })
 
 describe('closing', () => {
-  test('aborts what can run again, without an end, and waits for `once` effects', async () => {
+  test('waits for every effect that is under way, and aborts none that ends in its time', async () => {
     const { effects, calls, ends, step } = stage()
     effects.release(step({}, 'idempotent', 'a'))
     effects.release(step({}, 'once', 'b'))
-    const { signal } = calls[0]!
-    let drained = false
-    const drain = effects.drain().then(() => (drained = true))
-    expect(signal.aborted).toBe(true)
-    calls[0]!.fail(signal.reason)
-    await settled()
-    expect([ends, drained]).toEqual([[], false])
+    const left: number[] = []
+    const drain = effects.drain(60_000, () => left.push(effects.underWay.steps))
+    calls[0]!.end('done')
     calls[1]!.end('done')
     await drain
-    expect(ends.map(({ address }) => address)).toEqual(['b'])
+    expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, false])
+    expect(ends.map(({ address }) => address)).toEqual(['a', 'b'])
+    expect(left).toEqual([2, 1, 0])
+  })
+
+  test('an attempt that fails meanwhile is recorded, and no other follows here', async () => {
+    const { effects, clock, calls, ends, failed, step } = stage()
+    effects.release(step({ retry: { attempts: 3 } }, 'idempotent', 'a'))
+    const drain = effects.drain(60_000)
+    calls[0]!.fail(passing())
+    await drain
+    clock.advance(60_000)
+    await settled()
+    expect([calls.length, failed.length, ends]).toEqual([1, 1, []])
+  })
+
+  test('one that waits for its next attempt is not waited for', async () => {
+    const { effects, clock, calls, ends, step } = stage()
+    effects.release(step({ retry: { attempts: 3 } }, 'idempotent', 'a'))
+    calls[0]!.fail(passing())
+    await settled()
+    await effects.drain(60_000)
+    clock.advance(60_000)
+    await settled()
+    expect([calls.length, ends]).toEqual([1, []])
+  })
+
+  test('without a grace it aborts what can run again, without an end', async () => {
+    const { effects, calls, ends, step } = stage()
+    effects.release(step({}, 'idempotent', 'a'))
+    const { signal } = calls[0]!
+    const drain = effects.drain(0)
+    expect(signal.aborted).toBe(true)
+    await drain
+    calls[0]!.fail(signal.reason)
+    await settled()
+    expect(ends).toEqual([])
   })
 
   test('gives up a `once` effect that does not end: it has no end, so it will be in doubt', async () => {
-    const { effects, clock, ends, step } = stage()
+    const { effects, calls, ends, step } = stage()
     effects.release(step({}, 'once'))
-    const drain = effects.drain()
-    clock.advance(4_000)
-    clock.advance(2_000)
+    const drain = effects.drain(0)
+    expect([calls[0]!.signal.aborted, effects.isAwaited]).toEqual([true, true])
+    calls[0]!.fail(calls[0]!.signal.reason)
     await drain
-    expect([ends, effects.hasOnceOut]).toEqual([[], false])
+    expect([ends, effects.isAwaited]).toEqual([[], false])
   })
 })
 

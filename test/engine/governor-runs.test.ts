@@ -20,7 +20,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'reeve-governor-'))
 })
 afterEach(async () => {
-  for (const runtime of open.splice(0)) await runtime.close()
+  for (const runtime of open.splice(0)) await runtime.close({ graceMs: 0 })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -248,7 +248,7 @@ describe('a call that waits', () => {
   test('K6: closing the process while it waits loses nothing, and frees its place for others', async () => {
     const file = join(folder, 'reeve.db')
     const { runtimes, governor, runtime, until, seen } = await queued(file)
-    await runtimes.close()
+    await runtimes.close({ graceMs: 0 })
     expect(governor.state()).toMatchObject([{ underWay: 0, waiting: 0 }])
     expect(seen.asked).toBe(1)
     const { runtime: next } = await runtime(file)

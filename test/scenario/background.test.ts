@@ -540,7 +540,7 @@ describe('humans, usage and restarts', () => {
     const run = await first.start('S', 'hi', { runId: 'four' })
     await until(async () => now === 1 && (await run.delegations()).length === 4)
     isFirst = false
-    await first.close()
+    await first.close({ graceMs: 0 })
     await until(() => now === 0)
     ran.length = 0
     const second = await runtimeOf([leader()], { store: file })

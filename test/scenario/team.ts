@@ -87,7 +87,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'reeve-scenario-'))
 })
 afterEach(async () => {
-  for (const runtime of open.splice(0)) await runtime.close()
+  for (const runtime of open.splice(0)) await runtime.close({ graceMs: 0 })
   rmSync(folder, { recursive: true, force: true })
 })
 

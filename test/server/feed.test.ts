@@ -129,7 +129,7 @@ test('a stream ends with the credential of its reader', async () => {
   const auth = Object.assign(() => ({ name: 'ann', roles: ['viewer' as const] }), { until: () => Date.now() + 300 })
   const { server, runtime, errors } = await serving({ agents: [asker] }, { auth })
   await runtime.start(asker, 'go', { runId: 'r1' })
-  for (const path of ['/live', '/runs/r1/live', '/runs/r1/feed']) {
+  for (const path of ['/changes', '/runs/r1/live', '/runs/r1/feed']) {
     const sent: unknown[] = []
     // it ends: nothing else does that here
     for await (const { data } of sentEvents(await fetch(`${server.url}/api${path}`))) sent.push(data)
@@ -147,7 +147,7 @@ test('a stream ends when the browser that reads it is signed out, and no other o
   }
   const [mine, other] = [await signIn(), await signIn()]
   const headersOf = (cookie: string): Record<string, string> => ({ cookie, 'x-reeve': '1' })
-  const open = (headers: Record<string, string>): Promise<Response> => fetch(`${server.url}/api/live`, { headers })
+  const open = (headers: Record<string, string>): Promise<Response> => fetch(`${server.url}/api/changes`, { headers })
   const [read, otherRead, byBearer] = [
     await open(headersOf(mine)),
     await open(headersOf(other)),

@@ -104,7 +104,7 @@ export async function serving(
   serverOptions: Omit<ReeveServerOptions, 'runtime'> = {},
 ): Promise<Serving> {
   const runtime = await createRuntime({ store: join(folder(), 'reeve.db'), strict: true, ...options })
-  open.push(() => runtime.close())
+  open.push(() => runtime.close({ graceMs: 0 }))
   const errors: unknown[] = []
   const handler = createServer({ runtime, onError: (error) => errors.push(error), ...serverOptions })
   const server = await listen(handler, { port: 0 })

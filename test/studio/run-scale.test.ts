@@ -47,7 +47,7 @@ test('every tab draws what is in sight, and no tab reads the whole journal', asy
   const paths = asked.map(({ pathname }) => pathname.replace(`/api/runs/${run}`, ''))
   expect(paths.filter((path) => path === '/events' || path === '/feed')).toEqual([])
   // one stream for all tabs
-  expect(paths.filter((path) => path === '/live').length).toBeLessThanOrEqual(1)
+  expect(paths.filter((path) => path === '/changes').length).toBeLessThanOrEqual(1)
   const journal = asked.filter(
     ({ pathname, searchParams }) => pathname.endsWith('/journal') && !searchParams.has('family'),
   )

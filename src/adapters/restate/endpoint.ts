@@ -45,6 +45,8 @@ export interface Served {
 export interface Endpoint {
   /** Under which it can be reached on this host. */
   readonly url: string
+  /** Takes no calls any more; those under way are still answered. Idempotent. */
+  retire(): void
   /**
    * Takes no calls any more, gives those under way a moment to be answered, and hangs up. What was not answered is
    * called again by Restate, elsewhere.
@@ -138,12 +140,17 @@ export async function listen(
     server.listen({ host, port, reusePort: port !== 0 }, resolve)
   })
   const bound = server.address() as AddressInfo
+  let gone: Promise<void> | undefined
+  const retire = (): void => {
+    gone ??= new Promise((resolve) => server.close(() => resolve()))
+    for (const session of sessions) session.close()
+  }
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`,
+    retire,
     async close() {
       closed = true
-      const gone = new Promise<void>((resolve) => server.close(() => resolve()))
-      for (const session of sessions) session.close()
+      retire()
       await Promise.race([gone, delay(lastWordsMs)])
       for (const session of sessions) session.destroy()
       await gone

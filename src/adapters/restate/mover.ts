@@ -36,6 +36,7 @@ export class RestateMover implements Mover {
   /** What is wrong with Restate at the moment, by the code of the error. */
   readonly #troubles = { calls: '', registration: '' }
   #gathering = false
+  #isRetired = false
   #endpoint: endpoints.Endpoint | undefined
   #callOff: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -136,6 +137,7 @@ export class RestateMover implements Mover {
     })
     this.#endpoint = endpoint
     if (this.#closing !== undefined) return endpoint.close()
+    if (this.#isRetired) return endpoint.retire()
     if (!this.#setup.register) return
     try {
       await this.#register('open')
@@ -157,7 +159,7 @@ export class RestateMover implements Mover {
   }
 
   #lookIn(ms: number): void {
-    if (this.#endpoint === undefined || !this.#setup.register || this.#closing !== undefined) return
+    if (this.#endpoint === undefined || !this.#setup.register || this.#isRetired || this.#closing !== undefined) return
     this.#callOff?.()
     this.#callOff = systemClock.timer(systemClock.now() + ms, () => void this.#look())
   }
@@ -185,6 +187,13 @@ export class RestateMover implements Mover {
 
   // ---- the end
   // -----------------------------------------------------------------------------------------------------------------------
+
+  /** Calls are refused from now on, so Restate makes them elsewhere. */
+  retire(): void {
+    this.#isRetired = true
+    this.#callOff?.()
+    this.#endpoint?.retire()
+  }
 
   close(left: readonly RunId[]): Promise<void> {
     this.wake(left)

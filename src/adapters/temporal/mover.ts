@@ -101,14 +101,20 @@ export class TemporalMover implements Mover {
     this.#wakeUps.wake(runs)
   }
 
+  /** Other workers take what comes from now on. */
+  retire(): void {
+    this.#closing.resolve()
+    this.#isClosing = true
+    this.#worker?.retire()
+  }
+
   close(left: readonly RunId[]): Promise<void> {
     return (this.#closed ??= this.#close(left))
   }
 
   async #close(left: readonly RunId[]): Promise<void> {
     this.wake(left)
-    this.#closing.resolve()
-    this.#isClosing = true
+    this.retire()
     await Promise.all([this.#worker?.close(), Promise.race([this.#wakeUps.close(), delay(closeMs)])])
     this.#isClosed = true
     this.#stopMoves?.()

@@ -14,6 +14,7 @@ import {
   Worker,
   type WorkflowBundle,
 } from '@temporalio/worker'
+import { delay } from '../../core/index.ts'
 import type { RunActivities } from './names.ts'
 import type { Server } from './options.ts'
 
@@ -23,6 +24,8 @@ const atOnce = 1_000
  * A heartbeat goes to the server at most so often; the server waits five seconds for one (workflow.ts). Milliseconds.
  */
 const beatEveryMs = 2_000
+/** More than a process is given to end. Milliseconds: the SDK takes no more than fits into a timer. */
+const longestGraceMs = 24 * 3_600_000
 /** How long closing waits for what is under way. Milliseconds. */
 const closeMs = 5_000
 
@@ -30,7 +33,9 @@ const closeMs = 5_000
 export interface OpenWorker {
   /** Resolves when it takes no more, whatever ended it; with the error, if one was the reason. */
   readonly ended: Promise<Error | undefined>
-  /** Bounded; never rejects. */
+  /** Takes no tasks any more; moves that are under way go on. Idempotent. */
+  retire(): void
+  /** The same, and waits for what is under way. Bounded; never rejects. */
   close(): Promise<void>
 }
 
@@ -53,14 +58,19 @@ export async function openWorker(
       activities: { ...activities },
       maxConcurrentActivityTaskExecutions: atOnce,
       maxHeartbeatThrottleInterval: beatEveryMs,
-      shutdownForceTime: closeMs,
+      // the moves end when their runs leave memory, which takes as long as the engine gives what is under way
+      shutdownGraceTime: longestGraceMs,
     })
     const ended = ending(worker.run(), connection)
+    const retire = (): void => {
+      if (worker.getState() === 'RUNNING') worker.shutdown()
+    }
     return {
       ended,
+      retire,
       async close() {
-        if (worker.getState() === 'RUNNING') worker.shutdown()
-        await ended
+        retire()
+        await Promise.race([ended, delay(closeMs)])
       },
     }
   } catch (thrown) {

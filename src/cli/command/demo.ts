@@ -21,6 +21,7 @@ import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import { makePrivateFolder } from '../private-files.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { isDatabase, refuseLinks, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 
@@ -34,10 +35,11 @@ export interface DemoOptions {
 
 /** Surveys a folder. */
 export async function demo(
-  { terminal, cwd, options, interrupted }: CommandContext,
+  context: CommandContext,
   given: string,
   { yes = false, json = false, model, run: id }: DemoOptions,
 ): Promise<Exit> {
+  const { terminal, cwd, options, interrupted } = context
   const folder = demoFolder(given, cwd)
   const settings: DemoSettings = {
     folder,
@@ -48,6 +50,7 @@ export async function demo(
   const agents = demoAgents(settings)
   const store = options.store === undefined ? ownStore(folder) : storeAt(options.store, cwd)
   await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
+  await using _end = orderlyEnd(runtime, context)
   const run = await startOrFind(runtime, settings)
   const shown = isDatabase(store) ? shownStore(store) : relative(cwd, store) || store
   const where = store === storeBelow(cwd) ? '' : ` --store ${shellWord(shown)}`

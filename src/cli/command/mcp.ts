@@ -11,6 +11,7 @@ import { present } from '../../core/index.ts'
 import { localContext, type Role } from '../../server/index.ts'
 import { currentUser, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { openRuntime, servedRuns } from '../store.ts'
 
 /** The options of `mcp`. */
@@ -20,11 +21,13 @@ export interface McpCommandOptions {
 }
 
 /** Serves until the client leaves, or until Ctrl-C or SIGTERM. */
-export async function mcp({ options, cwd, interrupted }: CommandContext, given: McpCommandOptions): Promise<Exit> {
+export async function mcp(command: CommandContext, given: McpCommandOptions): Promise<Exit> {
+  const { options, cwd, interrupted } = command
   // what agents print must not come between the messages
   globalThis.console = new Console(process.stderr)
   const { config, place } = await servedRuns(options, cwd)
   await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
+  await using _end = orderlyEnd(runtime, command)
   const roles: readonly Role[] = given.decide === true ? ['operator', 'approver'] : ['operator']
   const context = localContext({ runtime, principal: { name: currentUser(), roles }, signal: interrupted })
   const agents = given.agents?.split(',').map((name) => name.trim())

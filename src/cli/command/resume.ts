@@ -21,6 +21,7 @@ import {
   type ConfigOptions,
   type RunLocation,
 } from '../store.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { mayBeDriven, needsDriver } from '../run-driver.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, RunSummary, Runtime, RunView } from '../../runtime/index.ts'
@@ -54,6 +55,7 @@ async function drive(
     ...driven,
     ...(isDemoAgent(view.agent) ? { onMissingVersion: 'park' } : undefined),
   })
+  await using _end = orderlyEnd(runtime, context)
   const run = runtime.handle(id)
   if (
     view.takeover !== undefined &&

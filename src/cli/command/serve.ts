@@ -24,6 +24,7 @@ import { aborted, currentUser, shownStore, type CommandContext } from '../contex
 import { exits, usage, type Exit } from '../exit.ts'
 import type { ServerNews } from '../loaded-files.ts'
 import { redirectFile, writePrivateFile } from '../private-files.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { openRuntime, servedRuns, type RunLocation } from '../store.ts'
 
 /** The options of `serve` and `studio`. */
@@ -65,6 +66,7 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
   const { terminal, cwd, interrupted } = context
   const { config, place } = await servedRuns(context.options, cwd)
   await using runtime = await openRuntime(place, config === undefined ? { drive: false } : {})
+  await using _end = orderlyEnd(runtime, context)
   const settings: ServerSettings = {
     onDenied: (denial) => terminal.note(denialLine(denial)),
     ...config?.server,

@@ -7,6 +7,7 @@ import { shellWord, visible } from '../../core/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { reeve } from '../invocation.ts'
+import { orderlyEnd } from '../orderly-end.ts'
 import { configName, loadConfig, namedStore, openRuntime, orConfigHere, shortOptions } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import { readValue } from './answer.ts'
@@ -45,6 +46,7 @@ export async function start(
   const place = options.store === undefined ? config.place : namedStore(options.store, cwd, config.place.options)
   const drives = !detach && 'store' in place
   await using runtime = await openRuntime(place, drives ? {} : { drive: false })
+  await using _end = orderlyEnd(runtime, called)
   const { user, session, tenant } = caller
   const { id } = await runtime.start(agent, text ? given : readValue(given), {
     ...(runId === undefined ? {} : { runId }),

@@ -291,6 +291,13 @@ export class SqliteLease implements StoreLease {
     await this.#heartbeat.stop()
   }
 
+  /** Releases these runs. */
+  letGo(runs: readonly RunId[]): void {
+    this.#transaction(() => {
+      for (const run of runs) this.#sql.letGo.run(run, this.id)
+    })
+  }
+
   /** Lets everything go. */
   end(): void {
     if (this.#heartbeat.get('until') === 0) return
@@ -318,6 +325,7 @@ const statements = {
   others: 'SELECT * FROM process WHERE id <> ?',
   until: 'SELECT until FROM process WHERE id = ?',
   release: 'UPDATE run SET owner = NULL, losses = 0 WHERE owner = ? AND ended IS NULL',
+  letGo: 'UPDATE run SET owner = NULL, losses = 0 WHERE id = ? AND owner = ? AND ended IS NULL AND parked = 0',
   lose: 'UPDATE run SET owner = NULL, losses = losses + 1 WHERE owner = ? AND ended IS NULL',
   lostTooOften:
     'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',

@@ -232,6 +232,9 @@ export class SqliteStore implements Store {
     await this.log.close()
     await this.lease.stop()
   }
+  letGo(runs: readonly RunId[]): void {
+    this.lease.letGo(runs)
+  }
   release(): void {
     this.lease.end()
   }

@@ -18,6 +18,7 @@ import {
   present,
   ReeveError,
   runOf,
+  stopwatch,
   type Clock,
   type Now,
   type RunId,
@@ -28,7 +29,7 @@ import { mailShape } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../replay/effects.ts'
 import { hasConsequences, type Operation } from '../replay/operation.ts'
-import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
+import type { CloseOptions, LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,
   isEmpty,
@@ -214,6 +215,10 @@ export class Driver implements EngineState {
   #resting = false
   /** The store could not say which runs are still this process's own: until it can, nothing is let out. */
   #blind = false
+  /** While it closes and effects are awaited: done when something has come in. */
+  #whileClosing: (() => Now<void>) | undefined
+  /** Runs of which a cancel was known before it began to close. */
+  readonly #isCancelled = new Set<RunId>()
   /** Reads that what is delivered now waits for. */
   #awaited: Promise<void>[] = []
   readonly #unreadMail = oneAtATime(
@@ -251,14 +256,14 @@ export class Driver implements EngineState {
   // --------------------------------------------------------------------------------------------------------------------
 
   schedule(): void {
-    if (this.#scheduled || this.#pumping || this.dead || this.closing) return
+    if (this.#scheduled || this.#pumping || this.dead) return
     this.#scheduled = true
     setImmediate(this.#begin)
   }
 
   readonly #begin = (): void => {
     this.#scheduled = false
-    if (this.closing) return
+    if (this.closing) return void this.#whileClosing?.()
     this.#pumping = true
     this.#until = performance.now() + yieldAfterMs
     this.#stage = 'deliver'
@@ -824,26 +829,76 @@ export class Driver implements EngineState {
 
   /** A run that this process was told to move. */
   #take(run: RunId): void {
-    if (this.registry === undefined || this.dead || this.closing) this.placement.left(run, 'elsewhere')
-    else this.cache.wake([run])
+    if (this.registry === undefined || this.dead || (this.closing && !this.runs.has(run)))
+      this.placement.left(run, 'elsewhere')
+    else if (!this.closing) this.cache.wake([run])
   }
 
-  /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
-  async finish(): Promise<void> {
+  /**
+   * Gives what is out this long to end, records each end as it comes, and lets nothing new out; then aborts what is left.
+   * Runs for which nothing is awaited are released at once, so that other processes go on with them meanwhile.
+   * `onWaiting` is told what is awaited, whenever it changes. Milliseconds of real time.
+   */
+  async finish(graceMs: number, onWaiting?: CloseOptions['onWaiting']): Promise<void> {
     this.closing = true
+    const begun = stopwatch()
+    let told = ''
+    const drained = this.effects.drain(graceMs, () => {
+      const left = JSON.stringify(this.effects.underWay)
+      if (onWaiting === undefined || left === told || this.dead) return
+      told = left
+      onWaiting(this.effects.underWay, Math.max(0, graceMs - (stopwatch() - begun)))
+    })
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
     await this.cache.settled()
-    // what is stopped is called off before the others are waited for
-    if (this.#stops.length > 0 && !this.dead) await this.#commit()
-    await this.effects.drain()
+    const handOver = oneAtATime(
+      () => this.#handOver(),
+      (thrown) => this.onStoreFailure(this.store.errorOf(thrown), []),
+    )
+    for (const run of this.runs.values()) if (run.root?.cancelKnown === true) this.#isCancelled.add(run.id)
+    // also what is stopped is called off before anything is waited for
+    if (this.effects.isAwaited) await handOver()
+    this.#whileClosing = handOver
+    await drained
+    this.#whileClosing = undefined
+    // the last ends may be on their way to the store
+    await handOver()
     if (this.dead) return
-    const unsynced = [...this.#unsynced].flatMap(({ effects }) => effects)
-    this.commands.dispatcher.noteUnreleased([...this.#cleared, ...unsynced, ...this.#sealed, ...this.outbox])
-    // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would
-    // not be let out.
-    for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
+    this.#noteArrivals()
+    for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.discarded = true
     await this.#commit()
     await this.#synced()
+  }
+
+  /**
+   * What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would
+   * not be let out.
+   */
+  #noteArrivals(): void {
+    const unsynced = [...this.#unsynced].flatMap(({ effects }) => effects)
+    this.commands.dispatcher.noteUnreleased([...this.#cleared, ...unsynced, ...this.#sealed, ...this.outbox])
+    for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordArrivals()
+  }
+
+  /** Records what has come in, and releases the runs for which nothing is awaited. */
+  async #handOver(): Promise<void> {
+    if (this.dead) return
+    this.#noteArrivals()
+    await this.#commit()
+    if (this.store.isPrivate || this.dead) return
+    const idle: RunId[] = []
+    for (const run of this.runs.values()) {
+      // the next process carries out a cancel that has come in meanwhile
+      if (run.root?.cancelKnown === true && !this.#isCancelled.has(run.id)) this.effects.giveUp(run.id)
+      if (!this.effects.awaits(run.id) && !this.batch.epochs.has(run.id) && !this.#hasReady(run)) idle.push(run.id)
+    }
+    if (idle.length === 0) return
+    await this.store.letGo(idle)
+    for (const run of idle) {
+      this.cache.drop(run, 'elsewhere')
+      this.effects.forgetAll(run)
+      this.placement.wake(run)
+    }
   }
 
   /** Everything is on disk, and whoever was to be told of it has been told. */

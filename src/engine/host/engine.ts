@@ -10,6 +10,7 @@ import {
   andThen,
   caught,
   detached,
+  interval,
   present,
   isChildRun,
   redactionCheck,
@@ -41,6 +42,7 @@ import {
   mustHoldNoSecret,
   openRun,
   unknownRun,
+  type CloseOptions,
   type Engine,
   type EngineStatus,
   type FeedPage,
@@ -108,6 +110,11 @@ export interface HostOptions {
    * reference, not through the journal.
    */
   readonly redact?: Redaction
+  /**
+   * How long model calls, tool calls and steps that are under way have to end when the engine closes. What has not ended
+   * by then is aborted and goes on with the next process. Milliseconds, default 25,000; 0: it is aborted at once.
+   */
+  readonly graceMs?: number
   /** Limits the calls of models that refuse them. Default: one for all engines of this process that share a clock. */
   readonly governor?: Governor
   /** Receives warnings. Default: process.emitWarning. */
@@ -128,10 +135,14 @@ export const hostChecks: Checks<HostOptions> = {
   pollMs: unchecked,
   retentionMs: unchecked,
   redact: redactionCheck,
+  graceMs: interval,
   governor: unchecked,
   onWarning: unchecked,
   crash: unchecked,
 }
+
+/** The default of `graceMs`: Kubernetes kills a process thirty seconds after it was told to stop. */
+export const defaultGraceMs = 25_000
 
 /** The default of `lossLimit`. */
 export const defaultLossLimit = 5
@@ -178,7 +189,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lastTidying = 0
   #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
-  #closed = false
+  /** Since it was told to close: nothing new begins. */
+  #isClosing = false
+  readonly #closed = Promise.withResolvers<void>()
   /** The store has answered once. */
   #isReached = false
   #lastLook = -Infinity
@@ -240,7 +253,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
     if (isLost(error)) return this.#lose(error)
     // A failure while closing is always reported: it names the commit whose result is unknown.
-    if (this.#closed) this.driver.options.warn(error.code, error.message)
+    if (this.#isClosing) this.driver.options.warn(error.code, error.message)
     else this.#outage.failed(error)
     this.#subscriptions.storeFailed(error, runs)
   }
@@ -252,7 +265,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#open()
     this.store.mustHaveRules()
     // it may have been closed while its code was loaded
-    return andThen(registry.load?.(), () => (this.#closed ? undefined : this.#driveLoaded(registry)))
+    return andThen(registry.load?.(), () => (this.#isClosing ? undefined : this.#driveLoaded(registry)))
   }
 
   #driveLoaded(registry: Registry): Now<void> {
@@ -434,17 +447,21 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return caught(
       () => synced(this.store),
       (thrown) => {
-        if (!this.#closed) this.#lose(thrown as ReeveError)
+        if (!this.#isClosing) this.#lose(thrown as ReeveError)
         throw thrown
       },
     )
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
-    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(run, from, signal)
+    return this.#isClosing || this.#lost !== undefined
+      ? Promise.resolve()
+      : this.#subscriptions.watch(run, from, signal)
   }
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
-    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(null, from, signal)
+    return this.#isClosing || this.#lost !== undefined
+      ? Promise.resolve()
+      : this.#subscriptions.watch(null, from, signal)
   }
   listen(run: RunId, hear: PartListener, options?: PartListenerOptions): () => void {
     return this.#subscriptions.listen(run, hear, options)
@@ -454,7 +471,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   // ----------------------------------------------------------------------------------------
 
   #look(): void {
-    if (this.#closed || this.driver.dead) return
+    if (this.driver.dead) return
     const now = stopwatch()
     if (now - this.#lastLook >= 100) {
       this.#lastLook = now
@@ -473,6 +490,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#lastMaintenance = now
       this.#quietly(() => this.#maintain(now))
     }
+    if (this.#isClosing) return
     const time = this.#clock.now()
     if (time - this.#lastTidying > tidyEveryMs) {
       this.#lastTidying = time
@@ -489,7 +507,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #quietly(work: () => Now<void>): void {
     detached(work, (thrown) => {
       const error = this.store.errorOf(thrown)
-      if (!error.retryable && !this.#closed) this.#outage.failed(error)
+      if (!error.retryable && !this.#isClosing) this.#outage.failed(error)
     })
   }
 
@@ -505,15 +523,17 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   #maintain(now: number): void {
-    this.driver.parkQuiet()
-    this.driver.alarm.ringIfDue(this.#clock.now())
+    if (!this.#isClosing) {
+      this.driver.parkQuiet()
+      this.driver.alarm.ringIfDue(this.#clock.now())
+    }
     if (this.store.isPrivate) return
     this.#lease.moved()
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.heartbeatDue ? this.#lease.beat() : undefined, () =>
-        andThen(this.#releaseDead(), (released) => {
-          if (this.#closed || (released === 0 && now - this.#lastSweep < 1_000)) return
+        andThen(this.#isClosing ? 0 : this.#releaseDead(), (released) => {
+          if (this.#isClosing || (released === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.placement.tidy()
           this.#sweep()
@@ -546,9 +566,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async #tidy(time: number): Promise<void> {
     const { retentionMs } = this.#options
     const isOld = retentionMs !== undefined && (await this.#forgetOld(time - retentionMs))
-    if (this.#closed) return
+    if (this.#isClosing) return
     const isWhole = await this.store.archive(time)
-    if (this.#closed) return
+    if (this.#isClosing) return
     const isLarge = await this.store.shrink()
     if (isOld || isWhole || isLarge) this.#lastTidying -= tidyEveryMs - tidyAgainMs
   }
@@ -618,20 +638,29 @@ export class HostEngine<S extends Store = Store> implements Engine {
   // ---------------------------------------------------------------------------------------------------------------------
 
   #open(): void {
-    if (this.#closed)
+    if (this.#isClosing)
       throw new ReeveError('engine.closed', 'the engine is closed', {
         hint: 'Await what its runs resolve to before it is closed (`return await` in a block with `await using`), or create a new runtime.',
       })
     if (this.#lost !== undefined) throw this.#lost
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    clearInterval(this.#watch)
+  close(options?: CloseOptions): Promise<void> {
+    if (!this.#isClosing) {
+      this.#isClosing = true
+      this.#close(options).then(this.#closed.resolve, this.#closed.reject)
+    } else if (options?.graceMs !== undefined) this.driver.effects.shorten(options.graceMs)
+    return this.#closed.promise
+  }
+
+  async #close({ graceMs = this.#options.graceMs ?? defaultGraceMs, onWaiting }: CloseOptions = {}): Promise<void> {
     const died = this.driver.dead
-    this.store.leave(() => this.driver.effects.hasOnceOut)
-    if (!died) await this.driver.finish()
+    this.store.leave(() => this.driver.effects.isAwaited)
+    this.#mover?.retire?.()
+    // the leases are kept, and commands are heard, for as long as an effect is awaited
+    this.#watch?.ref()
+    if (!died) await this.driver.finish(graceMs, onWaiting)
+    clearInterval(this.#watch)
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.placement.close()
     this.driver.stop()

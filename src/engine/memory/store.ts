@@ -169,6 +169,9 @@ export class MemoryStore implements Store {
   async stop(): Promise<void> {
     // nothing works beside the event loop
   }
+  letGo(): void {
+    // there is no other process
+  }
   release(): void {
     this.lease.end()
   }

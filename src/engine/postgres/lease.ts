@@ -235,6 +235,11 @@ export class PostgresLease implements StoreLease {
     await this.#pulse.stop()
   }
 
+  /** Releases these runs. */
+  async letGo(runs: readonly RunId[]): Promise<void> {
+    await this.#line.ask(this.#sql.letGo, [runs, this.id])
+  }
+
   /** Releases all runs and returns them. */
   async end(): Promise<readonly RunId[]> {
     if (!this.#isThere) return []
@@ -302,6 +307,10 @@ function statements(s: string) {
     release: named(
       'release',
       `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id IN (SELECT id FROM ${s}.run WHERE owner = $1 AND ended IS NULL AND parked = 0 LIMIT $2) AND owner = $1 RETURNING id`,
+    ),
+    letGo: named(
+      'let_go_idle',
+      `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id = ANY($1::text[]) AND owner = $2 AND ended IS NULL AND parked = 0`,
     ),
     forget: named('forget_process', `DELETE FROM ${s}.process WHERE id = $1`),
   } as const

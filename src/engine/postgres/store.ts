@@ -476,6 +476,11 @@ export class PostgresStore implements Store {
     await this.#lease.stop()
   }
 
+  async letGo(runs: readonly RunId[]): Promise<void> {
+    await this.#lease.letGo(runs)
+    this.#news.offer(runs)
+  }
+
   async release(): Promise<void> {
     if (this.#meta === undefined) return
     this.#mustAnswer()

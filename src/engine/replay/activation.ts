@@ -267,13 +267,11 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
-  /** The engine closes: pending arrivals are recorded, and this memory is void. */
-  recordAndLeave(): void {
-    if (!this.discarded && this.outcome === undefined && this.stuck === undefined) {
-      for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
-        this.#record(live, Math.max(this.host.now(), this.clock))
-    }
-    this.discarded = true
+  /** The engine closes: pending arrivals are recorded, and the code is given them by the next process. */
+  recordArrivals(): void {
+    if (this.discarded || this.outcome !== undefined || this.stuck !== undefined) return
+    for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
+      this.#record(live, Math.max(this.host.now(), this.clock))
   }
 
   /**

@@ -173,16 +173,36 @@ function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines 
  * Milliseconds.
  */
 const abortGraceMs = 2_000
-/** A closing engine waits this long for `once` effects, then aborts them; the grace follows. Milliseconds. */
-const closeWithinMs = 4_000
 
 const codes: Partial<Record<Operation['type'], ErrorCode>> = {
   'model.requested': 'model.unavailable',
   'tool.called': 'tool.failed',
 }
 
-/** Why a `once` effect is aborted that does not end in time for the closing engine. */
-const givenUp = new Cancelled('the engine is closing')
+/** Why an effect is aborted that does not end in time for the closing engine. */
+const closing = new Cancelled('the engine is closing')
+
+/** How many effects of each kind have not ended. */
+export interface UnderWay {
+  readonly modelCalls: number
+  readonly toolCalls: number
+  /** Steps of code, and functions that Reeve asks. */
+  readonly steps: number
+}
+
+/** Which of these counts an effect is in. */
+const countedAs = ({ type }: Operation): keyof UnderWay =>
+  type === 'model.requested' ? 'modelCalls' : type === 'tool.called' ? 'toolCalls' : 'steps'
+
+/** The wait of a closing engine. */
+interface Drain {
+  readonly done: PromiseWithResolvers<void>
+  /** When what is left is aborted, by the system clock. */
+  until: number
+  callOff: () => void
+  /** Its effects under way have changed. */
+  readonly changed: () => void
+}
 
 /** One effect that is out. */
 interface Flight {
@@ -212,6 +232,10 @@ interface Flight {
   /** The closing engine waits for its end no longer: whether it happened stays unknown. */
   givenUp: boolean
 }
+
+/** Whether a closing engine waits for its end: it is under way, and has not been given up. */
+const isAwaited = ({ op, event, backingOff, givenUp }: Flight): boolean =>
+  event === undefined && !givenUp && (backingOff === undefined || op.effect === 'once')
 
 /** What an attempt knows that its code does not see. */
 const attemptOf = Symbol('attempt')
@@ -331,7 +355,7 @@ export class Effects {
   readonly #governor: Governor
   readonly #deadlines: Required<Deadlines>
   readonly #flights = new ChurnMap<string, Flight>()
-  #drained: (() => void) | undefined
+  #drain: Drain | undefined
   /** When those that are given up by default are looked at next, and what calls that off. */
   #nextLook = Infinity
   #callOffLook: (() => void) | undefined
@@ -347,10 +371,22 @@ export class Effects {
     return this.#flights.size
   }
 
-  /** Whether a `once` effect is out whose end is not known: only its record keeps it from being in doubt. */
-  get hasOnceOut(): boolean {
-    for (const { op, event, givenUp } of this.#flights.values())
-      if (op.effect === 'once' && event === undefined && !givenUp) return true
+  /** What the closing engine waits for: effects under way whose end is not known and that were not given up. */
+  get underWay(): UnderWay {
+    const counts = { modelCalls: 0, toolCalls: 0, steps: 0 }
+    for (const flight of this.#flights.values()) if (isAwaited(flight)) counts[countedAs(flight.op)]++
+    return counts
+  }
+
+  /** Whether the closing engine waits for any. */
+  get isAwaited(): boolean {
+    for (const flight of this.#flights.values()) if (isAwaited(flight)) return true
+    return false
+  }
+
+  /** Whether it waits for one of this run. */
+  awaits(run: RunId): boolean {
+    for (const flight of this.#flights.values()) if (isAwaited(flight) && runOf(flight.op.owner.id) === run) return true
     return false
   }
 
@@ -452,6 +488,7 @@ export class Effects {
       flight.pass?.end('other')
       flight.abort.abort(new Cancelled(why))
     }
+    if (theirs.length > 0) this.#checkDrained()
   }
 
   /**
@@ -493,43 +530,63 @@ export class Effects {
     flight.pass?.end('other')
     this.#flights.delete(flight.key)
     this.#host.calledBack(flight.op)
+    this.#checkDrained()
   }
 
   /**
-   * Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not
-   * in time.
+   * The engine closes: no attempt begins any more, and what is under way has this long to end. Then it is aborted: what
+   * may be repeated is left without an end, and a `once` effect has a last grace. Resolves when nothing is awaited any
+   * more. `changed` is called when less is awaited than before. Milliseconds of real time.
    */
-  async drain(): Promise<void> {
-    const repeatable = [...this.#flights.values()].filter(
-      ({ event, op }) => event === undefined && op.effect !== 'once',
-    )
-    for (const flight of repeatable) {
-      if (flight.pass?.waiting === true) this.#host.neverLeft?.(flight.op)
-      flight.backingOff?.()
-    }
-    for (const flight of repeatable) {
-      flight.grace?.()
-      flight.pass?.end('other')
-      flight.abort.abort(new Cancelled('the engine is closing'))
-    }
-    const callOff = this.#after(closeWithinMs, () => this.#giveUp())
-    await new Promise<void>((resolve) => {
-      this.#drained = resolve
-      this.#checkDrained()
-    })
-    callOff()
-  }
-
-  /**
-   * Aborts the `once` effects that are left. One that does not listen is left behind. Both are in doubt, since an
-   * effect that was aborted half-way may have happened.
-   */
-  #giveUp(): void {
+  drain(graceMs: number, changed: () => void = () => {}): Promise<void> {
+    this.#drain = { done: Promise.withResolvers(), changed, until: Infinity, callOff: () => {} }
     for (const flight of this.#flights.values()) {
-      if (flight.event !== undefined || flight.op.effect !== 'once') continue
-      flight.abort.abort(givenUp)
-      flight.grace ??= this.#after(abortGraceMs, () => this.#leaveBehind(flight))
+      if (flight.event !== undefined || flight.backingOff === undefined || flight.op.effect === 'once') continue
+      if (flight.pass?.waiting === true) this.#host.neverLeft?.(flight.op)
+      flight.backingOff()
+      this.#leaveBehind(flight)
     }
+    this.shorten(graceMs)
+    this.#checkDrained()
+    return this.#drain.done.promise
+  }
+
+  /** What the closing engine waits for has no more than this long from now on. Milliseconds of real time. */
+  shorten(graceMs: number): void {
+    if (this.#drain === undefined) return
+    const until = systemClock.now() + graceMs
+    if (until >= this.#drain.until) return
+    this.#drain.until = until
+    this.#drain.callOff()
+    if (graceMs <= 0) return this.#giveUp()
+    this.#drain.callOff = systemClock.timer(until, () => {
+      this.#giveUp()
+    })
+  }
+
+  /** No end of what may be repeated of this run is awaited any more by the closing engine. */
+  giveUp(run: RunId): void {
+    this.#giveUp(({ owner, effect }) => effect !== 'once' && runOf(owner.id) === run)
+  }
+
+  /**
+   * Aborts what is left. A `once` effect that does not listen is left behind after a grace; it is in doubt, like one that
+   * was aborted half-way, since it may have happened.
+   */
+  #giveUp(isMeant: (op: Operation) => boolean = () => true): void {
+    for (const flight of this.#flights.values()) {
+      const { op } = flight
+      if (!isAwaited(flight) || !isMeant(op)) continue
+      if (op.effect !== 'once') {
+        flight.grace?.()
+        flight.pass?.end('other')
+        flight.givenUp = true
+      }
+      flight.abort.abort(closing)
+      if (op.effect === 'once')
+        flight.grace ??= systemClock.timer(systemClock.now() + abortGraceMs, () => this.#leaveBehind(flight))
+    }
+    this.#checkDrained()
   }
 
   #leaveBehind(flight: Flight): void {
@@ -538,7 +595,11 @@ export class Effects {
   }
 
   #checkDrained(): void {
-    if (!this.hasOnceOut) this.#drained?.()
+    if (this.#drain === undefined) return
+    this.#drain.changed()
+    if (this.isAwaited) return
+    this.#drain.callOff()
+    this.#drain.done.resolve()
   }
 
   #attempt(flight: Flight, attempt: number): void {
@@ -685,9 +746,10 @@ export class Effects {
     if (!this.#counts(flight, attempt)) return
     this.#callOffDeadline(flight)
     const { op } = flight
-    // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
-    if (this.#drained !== undefined && op.effect !== 'once') return
-    if (flight.abort.reason === givenUp) return this.#leaveBehind(flight)
+    // It was aborted by the closing engine, or asked it for something: no failure of its own, so the next process lets it
+    // out again.
+    const isClosed = this.#drain !== undefined && ReeveError.is(thrown, 'engine.closed') && op.effect !== 'once'
+    if (flight.abort.reason === closing || isClosed) return this.#leaveBehind(flight)
     if (flight.requeue) return this.#callBack(flight)
     if (op.stopped !== undefined || thrown instanceof Cancelled)
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
@@ -723,6 +785,8 @@ export class Effects {
     flight.op.isOut = false
     this.#leave(flight)
     host.attemptFailed(flight.op, { ...failedAttempt, delayMs })
+    // the closing engine begins none: the next process does
+    if (this.#drain !== undefined) return this.#leaveBehind(flight)
     flight.backingOff = this.#after(delayMs, () => {
       flight.backingOff = undefined
       flight.abort = new LazyAbortController()
@@ -752,7 +816,7 @@ export class Effects {
     if (used.usage !== undefined) event.usage = used.usage
     flight.event = event
     this.#host.ended(flight.op, event)
-    if (this.#drained !== undefined) this.#checkDrained()
+    this.#checkDrained()
   }
 }
 

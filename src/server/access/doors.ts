@@ -45,6 +45,8 @@ const admin = <Of extends Resource>(resource: Of) => ({ role: 'admin', resource 
 /** The routes of the server, by method and path. */
 export const routeDoors = {
   'GET /health': open('public'),
+  'GET /live': open('public'),
+  'GET /ready': open('public'),
   'GET /openapi.json': viewer('public'),
   'GET /agents': viewer('agent'),
   'GET /system': viewer('runs'),
@@ -110,7 +112,7 @@ export const routeDoors = {
   'GET /versions/uses': viewer('installation'),
   'POST /versions/{agent}': admin('installation'),
 
-  'GET /live': viewer('runs'),
+  'GET /changes': viewer('runs'),
   'GET /runs/{run}/live': viewer('run'),
   'GET /runs/{run}/spans': viewer('run'),
   'GET /runs/{run}/journal': viewer('run'),

@@ -7,6 +7,7 @@ import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
 import { liveRoutes } from './live.ts'
 import { linkRoutes } from './links.ts'
+import { probeRoutes } from './probes.ts'
 import { questionRoutes } from './questions.ts'
 import { retryRoutes } from './retries.ts'
 import { runRoutes } from './runs.ts'
@@ -19,6 +20,7 @@ import { versionRoutes } from './versions.ts'
 /** All routes of the server. */
 export const routes: readonly Route[] = [
   ...installationRoutes,
+  ...probeRoutes,
   ...systemRoutes,
   ...accessRoutes,
   ...runRoutes,

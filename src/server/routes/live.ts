@@ -34,7 +34,8 @@ const pageLength = 2_000_000
 export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
-    path: '/live',
+    path: '/changes',
+    formerly: '/live',
     summary: 'What changed, over all runs: what to read again (Changes). At most every 200 milliseconds.',
     answer: 'stream',
     handle: (context) => eventStream(context, (signal) => changesFor(context, signal)),

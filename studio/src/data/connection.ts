@@ -42,7 +42,7 @@ export function connect(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined
   let wait = firstWaitMs
   const open = (): void => {
-    source = new EventSource('/api/live')
+    source = new EventSource('/api/changes')
     source.addEventListener('open', () => {
       wait = firstWaitMs
       if (current.state === 'reconnecting') {
