@@ -90,6 +90,7 @@ export type {
   RunStatus,
   RunSummary,
 } from '../engine/index.ts'
+export { foldPage, journalPages, type PageSize } from './feed/journal-pages.ts'
 export { wholeFeed } from './feed/whole-feed.ts'
 export { delegationsOf, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
 export type {

@@ -62,7 +62,7 @@ export async function listen(
   const node = createAdaptorServer({
     fetch: (request, { incoming }) =>
       namesOneHost(incoming)
-        ? server.fetch(request, incoming.socket.remoteAddress)
+        ? server.fetch(request, incoming.socket.remoteAddress, () => incoming.socket.destroy())
         : new Response(null, { status: 400 }),
   }) as Server
   node.listen({ port, host, backlog })

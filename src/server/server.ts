@@ -32,6 +32,7 @@ import { accessChecks, createAccess, type Access, type AccessOptions, type Acces
 import { runtimeOf, runOf } from './access/tenant-runtime.ts'
 import { errorHeaders, errorResponse, shownError, type ShownError } from './error-status.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
+import { isStreamed, ReaderDropped } from './event-stream.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
@@ -68,8 +69,11 @@ export interface ReeveServerOptions extends AccessOptions {
 export interface ReeveServer {
   /** The token that lets a caller in, drawn when the server was made; absent where `auth` is given. */
   readonly token?: string
-  /** Answers a request. Never rejects. `peer`: the address of the connection, by which guesses are counted. */
-  fetch(request: Request, peer?: string): Promise<Response>
+  /**
+   * Answers a request. Never rejects. `peer`: the address of the connection, by which guesses are counted. `hangUp` closes
+   * the connection: it is called where an answer that is being read cannot go on. Default: the body ends with an error.
+   */
+  fetch(request: Request, peer?: string, hangUp?: () => void): Promise<Response>
   /** Permits it to be reached under a host. Throws `config.invalid` for another than loopback without `auth`. */
   bind(host: string): void
   /** Ends all streams, and refuses new requests. The runtime stays open. Idempotent. */
@@ -121,14 +125,22 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     report(error, response.status, request)
     return response
   }
+  /** What is done about an answer that ends before its end; undefined: its reader is told. */
+  const broken =
+    (request: Request, hangUp: Connection['hangUp']) =>
+    (thrown: unknown): boolean => {
+      if (!(thrown instanceof ReaderDropped)) report(causeOf(thrown, request), 500, request)
+      hangUp?.()
+      return hangUp !== undefined
+    }
   let made: JsonObject | undefined
   const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
   const access = createAccess(options)
   const files = options.assets === undefined ? undefined : staticFiles(options.assets)
-  const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
+  const app = new Hono<{ Bindings: Connection }>()
   for (const route of routes) {
     app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
-      const { peer } = env
+      const { peer, hangUp } = env
       const { principal, leave, ended, ...known } = await access.enter(req.raw, ruleOf(route), peer)
       const context: RequestContext = {
         runtime: runtimeOf(runtime, principal),
@@ -149,8 +161,8 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         await mustBeOwn(runtime, principal, path)
         const input = await inputOf(route, req.raw, path, access)
         const answer = await route.handle(context, input)
-        const response = answer instanceof Response ? answer : Response.json(answer)
-        return route.answer === 'stream' ? untilRead(response, leave) : response
+        if (!(answer instanceof Response)) return Response.json(answer)
+        return route.answer === 'stream' || isStreamed(answer) ? untilRead(answer, leave, broken(req.raw, hangUp)) : answer
       } catch (thrown) {
         leave()
         throw thrown
@@ -161,7 +173,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
     app.all(patternOf(base, path), ({ req }) => wrongMethod(req.method, req.path, allow))
   }
-  const speak = async (protocol: Protocol, request: Request, peer: string | undefined): Promise<Response> => {
+  const speak = async (protocol: Protocol, request: Request, { peer, hangUp }: Connection): Promise<Response> => {
     let leave: (() => void) | undefined
     try {
       const isOpen = protocol.open?.includes(new URL(request.url).pathname) === true
@@ -173,7 +185,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const shown = (thrown: unknown): ShownError => shownOf(thrown, request)
       const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, shown }
       const context = protocolContext(runtime, entrance.principal, given)
-      return untilRead(await protocol.handle(request, context), leave)
+      return untilRead(await protocol.handle(request, context), leave, broken(request, hangUp))
     } catch (thrown) {
       leave?.()
       const error = shownOf(thrown, request)
@@ -184,25 +196,25 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   }
   app.notFound(async ({ req, env }) => {
     const protocol = protocolFor(protocols, req.path)
-    if (protocol !== undefined) return speak(protocol, req.raw, env.peer)
+    if (protocol !== undefined) return speak(protocol, req.raw, env)
     const file = req.path.startsWith(`${base}/`) ? undefined : await files?.(req.raw)
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
   app.onError((thrown, { req }) => failed(thrown, req.raw))
-  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
+  const answer = async (request: Request, connection: Connection): Promise<Response> => {
     try {
       const path = getPath(request)
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw serverClosed()
-      return await app.fetch(request, { peer })
+      return await app.fetch(request, connection)
     } catch (thrown) {
       return failed(thrown, request)
     }
   }
   return {
     ...present({ token: access.token }),
-    fetch: async (request, peer) => access.finish(request, await answer(request, peer)),
+    fetch: async (request, peer, hangUp) => access.finish(request, await answer(request, { peer, hangUp })),
     bind: (host) => access.bind(host),
     close: () => {
       closed.abort()
@@ -210,6 +222,12 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       eventLoop.stop()
     },
   }
+}
+
+/** What is known of the connection of a request. */
+interface Connection {
+  readonly peer: string | undefined
+  readonly hangUp: (() => void) | undefined
 }
 
 const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
@@ -251,8 +269,11 @@ const isPage = (path: string, base: string, protocols: readonly Protocol[]): boo
   (!path.startsWith(`${base}/`) && protocolFor(protocols, path) === undefined) ||
   routes.some((route) => route.isPage === true && path.startsWith(base + route.path.replace(/\{.*/, '')))
 
-/** The response; `left` is called when its body has been read to the end, or no one reads it any more. */
-function untilRead(response: Response, left: () => void): Response {
+/**
+ * The response; `left` is called when its body has been read to the end, or no one reads it any more. `broken` is told
+ * why its body has no end, and says whether that is enough: else its reader is told.
+ */
+function untilRead(response: Response, left: () => void, broken: (thrown: unknown) => boolean): Response {
   if (response.body === null) {
     left()
     return response
@@ -264,13 +285,13 @@ function untilRead(response: Response, left: () => void): Response {
       start(controller) {
         reader.closed.then(left, (thrown: unknown) => {
           left()
-          controller.error(thrown)
+          if (!broken(thrown)) controller.error(thrown)
         })
       },
       async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done) controller.close()
-        else controller.enqueue(value)
+        const { done, value } = await reader.read().catch(() => ({ done: undefined, value: undefined }))
+        if (done === true) controller.close()
+        else if (value !== undefined) controller.enqueue(value)
       },
       cancel(reason) {
         left()

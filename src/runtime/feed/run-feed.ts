@@ -17,6 +17,7 @@ import {
   type RunStatus,
 } from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
+import { journalPages, readerPage, type ReadPage } from './journal-pages.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
 
@@ -117,11 +118,14 @@ async function* events(
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
     let isOver = hasEnded(summary.status)
-    for (const recorded of await engine.read(run, position)) {
-      if (signal.aborted) return undefined
-      position = recorded.position
-      isOver ||= isRunEnd(recorded)
-      yield recorded
+    const read: ReadPage = (after, limit, length) => engine.read(run, after, limit, length)
+    for await (const page of journalPages(read, position, readerPage, signal)) {
+      for (const recorded of page) {
+        if (signal.aborted) return undefined
+        position = recorded.position
+        isOver ||= isRunEnd(recorded)
+        yield recorded
+      }
     }
     if (isOver || signal.aborted) return undefined
     await engine.changed(run, position, signal)
@@ -152,7 +156,7 @@ const isMeantForOutside = ({ inner, type }: Spoken): boolean =>
 const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
   event.type === 'activation.settled' && activation === rootActivation(run)
 
-const partsBound = 1024 * 1024
+const partsBound = 256 * 1024
 
 const partsQueue = (run: RunId): LiveQueue<LivePart> =>
   new LiveQueue<LivePart>({
