@@ -81,11 +81,13 @@ class FeedMerger {
   }
 
   event(event: Recorded): void {
-    this.#consumer.take({ type: 'event', event })
     const { activation, event: told } = event
     const isEnd = told.type === 'step.settled'
-    if (!isEnd && !('op' in told && told.op === 'step')) return
-    const step = stepKey(activation, told.address)
+    const step = isEnd || ('op' in told && told.op === 'step') ? stepKey(activation, told.address) : undefined
+    // one that ends and was not seen to begin has begun before the first event of this reader
+    if (isEnd && step !== undefined) this.#release(step)
+    this.#consumer.take({ type: 'event', event })
+    if (step === undefined) return
     if (isEnd) {
       this.#begun.delete(step)
       this.#settled.add(step)
@@ -93,15 +95,20 @@ class FeedMerger {
       return
     }
     this.#begun.add(step)
+    this.#release(step)
+    if (this.#dropped === 0 || this.#early.size > 0) return
+    this.#consumer.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
+    this.#dropped = 0
+  }
+
+  /** Gives the parts that waited for the first event of their step. */
+  #release(step: string): void {
     const early = this.#early.get(step) ?? []
     this.#early.delete(step)
     for (const part of early) {
       this.#bytes -= partBytes(part)
       this.#consumer.take({ type: 'part', part })
     }
-    if (this.#dropped === 0 || this.#early.size > 0) return
-    this.#consumer.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
-    this.#dropped = 0
   }
 
   part(part: LivePart): void {

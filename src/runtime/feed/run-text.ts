@@ -29,7 +29,7 @@ import { LiveQueue } from './live-parts.ts'
 import { PartOrigins } from './part-origin.ts'
 import { mergeFeed, type FeedItem } from './merged-feed.ts'
 
-const bound = 256 * 1024
+const bound = 1024 * 1024
 
 /** The text of a run for one reader, from the first word to the end of the run, as pieces that follow one another. */
 export function textOf(
