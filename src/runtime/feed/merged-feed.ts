@@ -21,7 +21,7 @@ export interface FeedConsumer {
   room?(): Promise<void>
 }
 
-const bound = 64 * 1024
+const bound = 1024 * 1024
 /** Steps that are known to have ended: of those that ended before them, no part comes any more. */
 const mostSettled = 1_000
 
