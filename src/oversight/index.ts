@@ -91,7 +91,7 @@ export {
   type EscalationRequest,
   type Fits,
 } from './approval/review.ts'
-export { controlState, type ControlOp, type ControlState } from './control/control.ts'
+export { controlState, foldControl, newControlFold, type ControlFold, type ControlOp, type ControlState } from './control/control.ts'
 export {
   takeoverContext,
   type TakeoverContext,

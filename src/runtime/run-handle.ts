@@ -49,9 +49,9 @@ import { runControl, type RunControl } from './operator/run-control.ts'
 import { runTeam, type RunTeam } from './operator/run-team.ts'
 import { textChangesOf, textOf } from './feed/run-text.ts'
 import { readerFeed, type StreamItem } from './feed/reader-feed.ts'
-import { journalPages, type ReadPage } from './feed/journal-pages.ts'
 import { NoticeWatch } from './feed/notice-watch.ts'
 import { delegationsFold, foldsOf, viewFold } from './feed/run-folds.ts'
+import { runPages } from './feed/whole-feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -286,8 +286,7 @@ async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
 }
 
 async function hear(engine: Engine, run: RunId, watch: NoticeWatch): Promise<void> {
-  const read: ReadPage = (after, limit, length) => engine.read(run, after, limit, length)
-  for await (const page of journalPages(read, watch.position)) for (const recorded of page) watch.take(recorded)
+  for await (const page of runPages(engine, run, watch.position)) for (const recorded of page) watch.take(recorded)
 }
 
 /** What the run waits for, as far as its journal was read; undefined while something in it goes on. */

@@ -17,9 +17,10 @@ import {
   type RunStatus,
 } from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
-import { journalPages, readerPage, type ReadPage } from './journal-pages.ts'
+import { readerPage } from './journal-pages.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
+import { runPages } from './whole-feed.ts'
 
 /** The start and end of reading. */
 export interface ReadOptions {
@@ -118,8 +119,7 @@ async function* events(
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
     let isOver = hasEnded(summary.status)
-    const read: ReadPage = (after, limit, length) => engine.read(run, after, limit, length)
-    for await (const page of journalPages(read, position, readerPage, signal)) {
+    for await (const page of runPages(engine, run, position, readerPage, signal)) {
       for (const recorded of page) {
         if (signal.aborted) return undefined
         position = recorded.position

@@ -100,21 +100,15 @@ export class RunFolds {
     return kept
   }
 
+  /** What was recorded before this call may come after the page that is being read: the next reading has it. */
   #readOn<F>(kind: FoldKind<F>, kept: KeptFold): Promise<void> {
     const read = async (): Promise<void> => {
+      await kept.under
       kept.under = kept.next
       kept.next = undefined
       await kept.reading.readOn((recorded) => kind.take(kept.fold as F, recorded))
     }
-    if (kept.next !== undefined) return kept.next
-    const { under } = kept
-    // what was recorded before this call may come after the page that is being read
-    const next = (kept.next = (under ?? Promise.resolve()).then(read))
-    const done = (): void => {
-      if (kept.under === next) kept.under = undefined
-    }
-    next.then(done, done)
-    return next
+    return (kept.next ??= read())
   }
 
   /** Drops what was not asked for longest. One fold is kept, whatever its size. */

@@ -7,15 +7,22 @@
 import { childActivation, rootActivation, runOf, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
 import { childRunsIn, woven, type Recorded } from '../../journal/index.ts'
-import { journalPages } from './journal-pages.ts'
+import { journalPages, type PageSize } from './journal-pages.ts'
 
-const pagesOf = (engine: Pick<Engine, 'read'>, run: RunId, from = 0): AsyncGenerator<readonly Recorded[], undefined> =>
-  journalPages((after, limit, length) => engine.read(run, after, limit, length), from)
+/** The events of one run after a position, page by page. */
+export const runPages = (
+  engine: Pick<Engine, 'read'>,
+  run: RunId,
+  from = 0,
+  size?: PageSize,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly Recorded[], undefined> =>
+  journalPages((after, limit, length) => engine.read(run, after, limit, length), from, size, signal)
 
 /** The feed of one run, all of it. Gives way to the rest of the process while it reads. */
 export async function runFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
   const feed: Recorded[] = []
-  for await (const page of pagesOf(engine, run)) feed.push(...page)
+  for await (const page of runPages(engine, run)) feed.push(...page)
   return feed
 }
 
@@ -65,7 +72,7 @@ export class WholeReading {
 
   async #readOn(run: RunId, take: (recorded: Recorded) => void): Promise<void> {
     if (this.#ended.has(run)) return
-    for await (const page of pagesOf(this.#engine, run, this.#read.get(run)))
+    for await (const page of runPages(this.#engine, run, this.#read.get(run)))
       for (const recorded of page) {
         const { activation, event } = recorded
         const child =

@@ -9,8 +9,8 @@
 import { ReeveError, type RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'
 import { RunIndex, type IndexedActivation } from '../../journal/index.ts'
-import { journalPages, type ReadPage } from '../feed/journal-pages.ts'
 import { hasEnded } from '../feed/run-feed.ts'
+import { runPages } from '../feed/whole-feed.ts'
 import { teamNamed } from './find.ts'
 
 /**
@@ -32,8 +32,7 @@ export async function teamOf(
     signal?.throwIfAborted()
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
-    const read: ReadPage = (after, limit, length) => engine.read(run, after, limit, length)
-    for await (const page of journalPages(read, index.position)) for (const recorded of page) index.take(recorded)
+    for await (const page of runPages(engine, run, index.position)) for (const recorded of page) index.take(recorded)
     const found = teamNamed(index, named)
     if (found !== undefined) return found
     if (hasEnded(summary.status)) return undefined
