@@ -162,7 +162,9 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         const input = await inputOf(route, req.raw, path, access)
         const answer = await route.handle(context, input)
         if (!(answer instanceof Response)) return Response.json(answer)
-        return route.answer === 'stream' || isStreamed(answer) ? untilRead(answer, leave, broken(req.raw, hangUp)) : answer
+        return route.answer === 'stream' || isStreamed(answer)
+          ? untilRead(answer, leave, broken(req.raw, hangUp))
+          : answer
       } catch (thrown) {
         leave()
         throw thrown

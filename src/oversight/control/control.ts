@@ -4,7 +4,15 @@
  * Owns: the list, derived from the journal. Does not own: carrying commands out (engine), posting them (runtime). Pure.
  */
 import { isObject, present, type ActivationId, type Json } from '../../core/index.ts'
-import { foldRun, newRunFold, viewOf, type JournalEvent, type Recorded, type RunFold, type RunView } from '../../journal/index.ts'
+import {
+  foldRun,
+  newRunFold,
+  viewOf,
+  type JournalEvent,
+  type Recorded,
+  type RunFold,
+  type RunView,
+} from '../../journal/index.ts'
 
 /** An operator's command to a run. */
 export interface ControlOp {

@@ -5,14 +5,7 @@
  * (runtime/operator/takeover.ts), edits of a plan (../../team).
  * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON, a deep copy.
  */
-import {
-  type ActivationId,
-  type Failure,
-  type Json,
-  type Outcome,
-  type RunId,
-  type Usage,
-} from '../../core/index.ts'
+import { type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '../../core/index.ts'
 import type { ActivationView, DelegationView, RunView, TaskView, TeamView } from '../../journal/index.ts'
 
 /** A task of a plan, a delegation outside planned teams, or, in a run without either, an activation. */

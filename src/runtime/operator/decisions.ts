@@ -349,7 +349,8 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
       return expired(id, known.until ?? known.resolvedAt ?? 0)
-    if (known.resolution === 'cancelled') return withdrawn('approval.expired', `approval "${id}"`, await endOf(access.engine, known))
+    if (known.resolution === 'cancelled')
+      return withdrawn('approval.expired', `approval "${id}"`, await endOf(access.engine, known))
     if (known.resolution === 'escalated')
       return expired(
         id,

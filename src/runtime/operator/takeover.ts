@@ -309,11 +309,7 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
 }
 
 /** Checks a value given by hand against the output schema of its agent, if registered here. Throws `input.invalid`. */
-function fittingOutput(
-  { find }: ControlAccess,
-  activation: IndexedActivation | undefined,
-  output: Json,
-): Json {
+function fittingOutput({ find }: ControlAccess, activation: IndexedActivation | undefined, output: Json): Json {
   if (activation === undefined) return output
   const agent = find?.(activation.agent, activation.version) ?? find?.(activation.agent)
   const fits = checkOutput(output, agent?.outputSchema)

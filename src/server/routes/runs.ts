@@ -78,6 +78,9 @@ interface EventsQuery {
   readonly limit?: number
 }
 
+/** Characters of a page of events: it ends after the one that makes it longer. */
+const pageLength = 2_000_000
+
 interface FeedQuery {
   readonly from?: number
 }
@@ -179,7 +182,8 @@ export const runRoutes: readonly Route[] = [
     method: 'GET',
     path: '/runs/{run}/events',
     role: 'viewer',
-    summary: 'The journal after a position: what is recorded so far.',
+    summary:
+      'The journal after a position: what is recorded so far. A page ends after the event that makes it 2 million characters long.',
     query: object<EventsQuery>('EventsQuery', {
       after: optional(whole()),
       limit: optional(whole({ minimum: 1, maximum: 1_000 })),
@@ -187,9 +191,10 @@ export const runRoutes: readonly Route[] = [
     answer: object<Page<Recorded>>('EventPage', { items: list(recorded), next: optional(name()) }),
     async handle(context, { path, query: { after = 0, limit = 100 } }) {
       const run = await ownRun(context, path.run)
-      const found = await run.journal({ from: after, limit: limit + 1 })
-      const items = found.slice(0, limit)
-      return { items, ...present({ next: found.length > limit ? String(items.at(-1)!.position) : undefined }) }
+      const items = await run.journal({ from: after, limit, length: pageLength })
+      const last = items.at(-1)
+      const isMore = last !== undefined && (await run.journal({ from: last.position, limit: 1 })).length > 0
+      return { items, ...present({ next: isMore ? String(last.position) : undefined }) }
     },
   }),
   route({
