@@ -12,7 +12,7 @@ import { systemClock } from '../core/index.ts'
 export type StreamMessage =
   | { readonly id?: number; readonly data: unknown }
   /** JSON text that was made once for many readers. */
-  | { readonly json: string }
+  | { readonly id?: number; readonly json: string }
   /** Whole messages, written as a protocol has them. */
   | { readonly text: string }
 
@@ -209,9 +209,9 @@ function bytesOf(
 
 const line = (message: StreamMessage): string => {
   if ('text' in message) return message.text
-  if ('json' in message) return `data: ${message.json}\n\n`
-  const { id, data } = message
-  return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
+  const { id } = message
+  const json = 'json' in message ? message.json : JSON.stringify(message.data)
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`
 }
 
 const after = (ms: number, then: () => void): (() => void) => systemClock.timer(systemClock.now() + ms, then)

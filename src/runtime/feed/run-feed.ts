@@ -17,10 +17,9 @@ import {
   type RunStatus,
 } from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
-import { readerPage } from './journal-pages.ts'
+import { journalPages, readerPage, sharedPages } from './journal-pages.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
-import { runPages } from './whole-feed.ts'
 
 /** The start and end of reading. */
 export interface ReadOptions {
@@ -114,12 +113,13 @@ async function* events(
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<Recorded, undefined> {
+  const pages = sharedPages(engine)
   let position = from
   while (!signal.aborted) {
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
     let isOver = hasEnded(summary.status)
-    for await (const page of runPages(engine, run, position, readerPage, signal)) {
+    for await (const page of journalPages((...place) => pages.read(run, ...place), position, readerPage, signal)) {
       for (const recorded of page) {
         if (signal.aborted) return undefined
         position = recorded.position

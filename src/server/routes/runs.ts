@@ -79,7 +79,7 @@ interface EventsQuery {
 }
 
 /** Characters of a page of events: it ends after the one that makes it longer. */
-const pageLength = 2_000_000
+const pageLength = 500_000
 
 interface FeedQuery {
   readonly from?: number
@@ -183,7 +183,7 @@ export const runRoutes: readonly Route[] = [
     path: '/runs/{run}/events',
     role: 'viewer',
     summary:
-      'The journal after a position: what is recorded so far. A page ends after the event that makes it 2 million characters long.',
+      'The journal after a position: what is recorded so far. A page ends after the event that makes it 500,000 characters long.',
     query: object<EventsQuery>('EventsQuery', {
       after: optional(whole()),
       limit: optional(whole({ minimum: 1, maximum: 1_000 })),
@@ -249,10 +249,19 @@ function lastEventId(request: Request): number | undefined {
   })
 }
 
+const eventJsons = new WeakMap<Recorded, string>()
+
+/** The JSON of an event, which many readers share. */
+function eventJson(item: Extract<StreamItem, { readonly type: 'event' }>): string {
+  const json = eventJsons.get(item.event) ?? JSON.stringify(item satisfies FeedMessage)
+  eventJsons.set(item.event, json)
+  return json
+}
+
 async function* feedMessages(feed: AsyncIterable<StreamItem>): AsyncGenerator<StreamMessage> {
   for await (const item of feed) {
     yield item.type === 'event'
-      ? { id: item.event.position, data: item satisfies FeedMessage }
+      ? { id: item.event.position, json: eventJson(item) }
       : { data: { type: 'part', part: partMessage(item.part) } satisfies FeedMessage }
   }
   yield { data: { type: 'end' } satisfies FeedMessage }
