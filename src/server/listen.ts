@@ -41,6 +41,9 @@ const patience = 5_000
  */
 const backlog = 4_096
 
+/** What waits in this process for a reader that does not take it, in bytes, beside the piece that made it so much. */
+const writtenAhead = 16 * 1024
+
 /**
  * Whether a request names one host. Its target may name another one than its header (RFC 9112, 3.2.2), and only one is
  * looked at.
@@ -60,6 +63,7 @@ export async function listen(
 ): Promise<ListeningServer> {
   server.bind(host)
   const node = createAdaptorServer({
+    serverOptions: { highWaterMark: writtenAhead },
     fetch: (request, { incoming }) =>
       namesOneHost(incoming)
         ? server.fetch(request, incoming.socket.remoteAddress, () => incoming.socket.destroy())
