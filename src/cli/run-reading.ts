@@ -4,7 +4,7 @@
  *
  * Owns: reading each journal once. Does not own: what follows from the events (journal views).
  */
-import { ReeveError, type RunId } from '../core/index.ts'
+import { present, ReeveError } from '../core/index.ts'
 import {
   delegationsOf,
   runView,
@@ -30,15 +30,15 @@ export async function readRun(runtime: Runtime, id: string): Promise<RunReading>
   const root = runtime.handle(id)
   const summary = await root.summary()
   // the start of a child run may be recorded before the child run is
-  const childJournal = (run: RunId): Promise<readonly Recorded[]> =>
+  const read: Parameters<typeof wholeFeed>[0]['read'] = (run, from, limit, length) =>
     runtime
       .handle(run)
-      .journal()
+      .journal(present({ from, limit, length }))
       .catch((thrown: unknown) => {
-        if (ReeveError.is(thrown, 'run.unknown')) return []
+        if (run !== root.id && ReeveError.is(thrown, 'run.unknown')) return []
         throw thrown
       })
-  const events = await wholeFeed({ read: (run) => (run === root.id ? root.journal() : childJournal(run)) }, root.id)
+  const events = await wholeFeed({ read }, root.id)
   const view = runView(events)
   const { status, queued } = summary
   return {

@@ -470,9 +470,10 @@ export interface Engine {
   questions(filter?: QuestionFilter): Promise<readonly Question[]>
   /**
    * The feed of a run after `from` (a position; 0 = all), complete up to now; with `limit` so many entries at most: the
-   * position of the last one is where the next page begins.
+   * position of the last one is where the next page begins. With `length` it also ends after the entry that makes the
+   * stored text so many characters long, and may be shorter than both bounds: only an empty page is the last one.
    */
-  read(run: RunId, from?: number, limit?: number): Promise<readonly Recorded[]>
+  read(run: RunId, from?: number, limit?: number, length?: number): Promise<readonly Recorded[]>
   /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
   /**

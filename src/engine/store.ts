@@ -408,8 +408,12 @@ export interface StoreReader {
    * asks for a run for the first time has looked at `run` before.
    */
   ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Now<ReadonlyMap<RunId, RunEnd>>
-  /** A run after a position, in the order of the feed: everything, or so many entries at most. */
-  feed(run: RunId, from: number, limit?: number): Now<readonly Recorded[]>
+  /**
+   * A run after a position, in the order of the feed: everything, or so many entries at most. With `length` it ends after
+   * the entry that makes the text so many characters long, so nothing longer is decoded at once; it may be shorter, but is
+   * only empty where the feed ends.
+   */
+  feed(run: RunId, from: number, limit?: number, length?: number): Now<readonly Recorded[]>
   /**
    * A page of the feed of all runs (`Engine.feed`): what streams of values hold is not in it. Of one run its events
    * are in the order of its own feed. An event that becomes visible later has an id above `upTo`.

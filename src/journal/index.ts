@@ -44,7 +44,7 @@ export {
 } from './views/timeline.ts'
 export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
 export { callScope, hookScope, isInEndHook } from './turn-scopes.ts'
-export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
+export { DiffFold, diffOf, type DifferencePlace, type RunDiff, type RunDifference } from './views/diff.ts'
 export {
   contentKeys,
   isEdge,

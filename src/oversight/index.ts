@@ -91,7 +91,14 @@ export {
   type EscalationRequest,
   type Fits,
 } from './approval/review.ts'
-export { controlState, type ControlOp, type ControlState } from './control/control.ts'
+export {
+  controlState,
+  foldControl,
+  newControlFold,
+  type ControlFold,
+  type ControlOp,
+  type ControlState,
+} from './control/control.ts'
 export {
   takeoverContext,
   type TakeoverContext,
@@ -143,6 +150,7 @@ export { passOnWaiting, waitingMessage, waitsNow } from './approval/concurrency-
 export { stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export {
+  AuditChain,
   auditOf,
   auditType,
   signAudit,
@@ -151,4 +159,4 @@ export {
   type AuditEntry,
   type AuditHead,
 } from './audit/audit.ts'
-export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit/audit-check.ts'
+export { ChainCheck, verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit/audit-check.ts'

@@ -57,7 +57,15 @@ export type {
 export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
 export type { BoundedCount, SystemOptions, SystemView, WorkerView } from './system.ts'
 export type { AuditOptions } from './operator/audit.ts'
-export { ed25519Signer, ed25519Verifier, newEd25519Key, notPermitted, verifyAudit } from '../oversight/index.ts'
+export {
+  AuditChain,
+  ChainCheck,
+  ed25519Signer,
+  ed25519Verifier,
+  newEd25519Key,
+  notPermitted,
+  verifyAudit,
+} from '../oversight/index.ts'
 export type {
   ApprovalGrant,
   AuditDocument,
@@ -100,8 +108,9 @@ export type {
   RunSummary,
   UnderWay,
 } from '../engine/index.ts'
+export { foldPage, journalPages, type PageSize } from './feed/journal-pages.ts'
 export { wholeFeed } from './feed/whole-feed.ts'
-export { delegationsOf, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
+export { delegationsOf, DiffFold, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,

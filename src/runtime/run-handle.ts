@@ -29,17 +29,9 @@ import type { Agent } from '../agent/index.ts'
 import { unknownRun, type Engine, type Question, type RunSummary } from '../engine/index.ts'
 import {
   delegationsIn,
-  foldDelegations,
-  foldRun,
-  newDelegationsFold,
-  newRunFold,
-  runView,
   viewOf,
-  type DelegationsFold,
   type DelegationView,
   type Recorded,
-  type RunFold,
-  type RunIndex,
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
@@ -62,7 +54,8 @@ import { runTeam, type RunTeam } from './operator/run-team.ts'
 import { textChangesOf, textOf } from './feed/run-text.ts'
 import { readerFeed, type StreamItem } from './feed/reader-feed.ts'
 import { NoticeWatch } from './feed/notice-watch.ts'
-import { wholeFeed } from './feed/whole-feed.ts'
+import { delegationsFold, foldsOf, viewFold } from './feed/run-folds.ts'
+import { runPages } from './feed/whole-feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -95,6 +88,11 @@ export interface JournalOptions {
   readonly from?: number
   /** At most so many. Default: all. */
   readonly limit?: number
+  /**
+   * No more after the event that makes the stored text this many characters long. Such a page may also be shorter: read
+   * on until one is empty. Default: no bound.
+   */
+  readonly length?: number
 }
 
 /** How a message is sent. */
@@ -202,16 +200,15 @@ export interface HandleParts {
 /** A handle. Cheap: nothing is read until it is asked. */
 export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
   const access = { engine, clock, mayDecide, find, run: id }
-  const current = reader(engine, id, newRunFold, foldRun)
-  const delegated = reader(engine, id, newDelegationsFold, foldDelegations)
+  const folds = foldsOf(engine)
   const outcome = (): Promise<RunOutcome<O>> => outcomeOf<O>(engine, id)
   return {
     id,
     outcome,
     events: (options) => follow(engine, id, optionsOf(options, 'events')),
     journal: async (page) => {
-      const { from = 0, limit } = optionsOf(page, 'journal') ?? {}
-      const events = await engine.read(id, from, limit)
+      const { from = 0, limit, length } = optionsOf(page, 'journal') ?? {}
+      const events = await engine.read(id, from, limit, length)
       if (events.length === 0 && (await engine.summary(id)) === undefined) throw unknownRun(id)
       return events
     },
@@ -231,15 +228,16 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
       return withPlaceInQueue(engine, found)
     },
     view: async () => {
-      const status = (await engine.summary(id))?.status
-      const view = await wholeView(engine, await current())
+      const { fold, position, summary } = await folds.of(viewFold, id)
+      const { status } = summary
+      const view = { ...viewOf(fold), position }
       if (view.endedAt !== undefined) return view
       // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
       if (status === 'stuck' || (status === 'waiting' && view.status === 'running')) return { ...view, status }
       return withQueue(engine, view)
     },
-    delegations: async () => delegationsIn(await wholeDelegated(engine, await delegated())),
-    usage: async () => viewOf(await current()).usage,
+    delegations: async () => delegationsIn((await folds.of(delegationsFold, id)).fold),
+    usage: async () => viewOf((await folds.of(viewFold, id)).fold).usage,
     control: runControl(access),
     team: runTeam(access),
   }
@@ -271,42 +269,6 @@ async function postMessage(
   const { id = newId('msg'), by } = options
   const result = await engine.post({ type: 'message', activation: to, id, body: message, ...present({ by }) })
   return result === 'lost' ? 'accepted' : result
-}
-
-/** The view with what is in child runs. */
-async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
-  const view = viewOf(fold)
-  if (!fold.index.hasChildRuns) return view
-  return { ...runView(await wholeFeed(engine, view.run)), position: view.position }
-}
-
-async function wholeDelegated(engine: Engine, fold: DelegationsFold): Promise<DelegationsFold> {
-  const { run, hasChildRuns } = fold.index
-  if (run === undefined || !hasChildRuns) return fold
-  const whole = newDelegationsFold()
-  for (const recorded of await wholeFeed(engine, run)) foldDelegations(whole, recorded)
-  return whole
-}
-
-/** Reads on where it stopped the last time; concurrent callers share one reading. */
-function reader<F extends { readonly index: RunIndex }>(
-  engine: Engine,
-  run: RunId,
-  begin: () => F,
-  take: (fold: F, recorded: Recorded) => unknown,
-): () => Promise<F> {
-  let known: F | undefined
-  let reading: Promise<void> | undefined
-  return async () => {
-    const fold = (known ??= begin())
-    const read = async (): Promise<void> => {
-      for (const recorded of await engine.read(run, fold.index.position)) take(fold, recorded)
-    }
-    reading = (reading ?? Promise.resolve()).then(read, read)
-    await reading
-    if (fold.index.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
-    return fold
-  }
 }
 
 /** How long to wait for news before the status is looked at again, in milliseconds. */
@@ -344,7 +306,7 @@ async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
 }
 
 async function hear(engine: Engine, run: RunId, watch: NoticeWatch): Promise<void> {
-  for (const recorded of await engine.read(run, watch.position)) watch.take(recorded)
+  for await (const page of runPages(engine, run, watch.position)) for (const recorded of page) watch.take(recorded)
 }
 
 /** What the run waits for, as far as its journal was read; undefined while something in it goes on. */

@@ -34,7 +34,7 @@ export async function endOfRun(engine: Engine, run: RunId): ReturnType<EndOf> {
   if (summary === undefined) return {}
   if (summary.endedAt === undefined) return undefined
   // one after the other: a closed engine refuses the second at once, and nobody would hear of the first
-  const events = await engine.read(run)
+  const events = await engine.read(run, 0, 1)
   const end = await engine.outcome(run)
   const first = events[0]?.event
   if (first?.type !== 'activation.started' || !isEdge(first.input)) return {}

@@ -79,6 +79,9 @@ const checkingMs = 5_000
  */
 const backlog = 4_096
 
+/** What waits in this process for a reader that does not take it, in bytes, beside the piece that made it so much. */
+const writtenAhead = 16 * 1024
+
 /**
  * Whether a request names one host. Its target may name another one than its header (RFC 9112, 3.2.2), and only one is
  * looked at.
@@ -149,8 +152,8 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   const { requestMs = Math.max(120_000, headersMs) } = options
   server.bind(host)
   let closing: Promise<void> | undefined
-  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
-    const response = await server.fetch(request, peer)
+  const answer = async (request: Request, { socket }: IncomingMessage): Promise<Response> => {
+    const response = await server.fetch(request, socket.remoteAddress, () => socket.destroy())
     // what asks again would find no server on this connection
     if (closing !== undefined) response.headers.set('Connection', 'close')
     return response
@@ -158,7 +161,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   const listener = getRequestListener(
     (request, { incoming }) =>
       namesOneHost(incoming as IncomingMessage)
-        ? answer(request, (incoming as IncomingMessage).socket.remoteAddress)
+        ? answer(request, incoming as IncomingMessage)
         : withHeaders(errorResponse(badRequest('the target of the request names another host than its header Host'))),
     {
       // HTTP/1.0, which some balancers speak to probe, names no host: a probe is answered, and anything else refused
@@ -170,6 +173,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   )
   const node = createServer(
     {
+      highWaterMark: writtenAhead,
       keepAliveTimeout: keepAliveMs,
       headersTimeout: headersMs,
       requestTimeout: requestMs,

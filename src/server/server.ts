@@ -34,6 +34,7 @@ import type { RequestBody } from './access/request-body.ts'
 import { runtimeOf } from './access/tenant-runtime.ts'
 import { errorHeaders, errorResponse, responseOf, shownError, type ShownError } from './error-status.ts'
 import { EventLoopDelay } from './event-loop-delay.ts'
+import { isStreamed, ReaderDropped } from './event-stream.ts'
 import { LiveRuns } from './live/live-runs.ts'
 import { openApiDocument } from './openapi.ts'
 import { protocolCheck, protocolContext, protocolFor, type Protocol } from './protocol.ts'
@@ -71,8 +72,11 @@ export interface ReeveServerOptions extends AccessOptions {
 export interface ReeveServer {
   /** The token that lets a caller in, drawn when the server was made; absent where `auth` is given. */
   readonly token?: string
-  /** Answers a request. Never rejects. `peer`: the address of the connection, by which guesses are counted. */
-  fetch(request: Request, peer?: string): Promise<Response>
+  /**
+   * Answers a request. Never rejects. `peer`: the address of the connection, by which guesses are counted. `hangUp` closes
+   * the connection: it is called where an answer that is being read cannot go on. Default: the body ends with an error.
+   */
+  fetch(request: Request, peer?: string, hangUp?: () => void): Promise<Response>
   /** Permits it to be reached under a host. Throws `config.invalid` for another than loopback without `auth`. */
   bind(host: string): void
   /** From now on it says that it is not ready; requests are answered as before. Idempotent. */
@@ -124,6 +128,14 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   }
   const failed = (thrown: unknown, request: Request, route: string, peer: string | undefined): Response =>
     responseOf(shownOf(thrown, request, route, peer))
+  /** What is done about an answer that ends before its end; undefined: its reader is told. */
+  const broken =
+    (request: Request, hangUp: Connection['hangUp']) =>
+    (thrown: unknown): boolean => {
+      if (!(thrown instanceof ReaderDropped)) report(causeOf(thrown, request), 500, request)
+      hangUp?.()
+      return hangUp !== undefined
+    }
   let made: JsonObject | undefined
   const document = (): JsonObject => (made ??= openApiDocument(routes, base, version))
   const access = createAccess(options, systemClock, installationValues(runtime, 'reg_browser-sessions'))
@@ -153,7 +165,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const probes = new Map(
     routes.flatMap((route) => (route.isProbe === true ? [[base + route.path, route] as const] : [])),
   )
-  const app = new Hono<{ Bindings: { readonly peer: string | undefined } }>()
+  const app = new Hono<{ Bindings: Connection }>()
   for (const route of routes) {
     if (route.isProbe === true) continue
     const paths = [route.path, ...(route.formerly === undefined ? [] : [route.formerly])]
@@ -161,7 +173,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       route.method,
       paths.map((path) => patternOf(base, path)),
       async ({ req, env }) => {
-        const { peer } = env
+        const { peer, hangUp } = env
         const { leave, via, ...entrance } = await access.enter(req.raw, ruleOf(route), peer)
         const context = { ...contextOf(req.raw, entrance), ...present({ via, peer }) }
         try {
@@ -169,8 +181,10 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
           if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
           const input = await inputOf(route, req.raw, path, entrance.body)
           const answer = await route.handle(context, input)
-          const response = answer instanceof Response ? answer : Response.json(answer)
-          return route.answer === 'stream' ? untilRead(response, leave) : response
+          if (!(answer instanceof Response)) return Response.json(answer)
+          return route.answer === 'stream' || isStreamed(answer)
+            ? untilRead(answer, leave, broken(req.raw, hangUp))
+            : answer
         } catch (thrown) {
           leave()
           throw thrown
@@ -182,7 +196,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
     app.all(patternOf(base, path), ({ req }) => wrongMethod(req.method, req.path, allow))
   }
-  const speak = async (protocol: Protocol, request: Request, peer: string | undefined): Promise<Response> => {
+  const speak = async (protocol: Protocol, request: Request, { peer, hangUp }: Connection): Promise<Response> => {
     let leave: (() => void) | undefined
     const [route = ''] = protocol.paths
     try {
@@ -200,7 +214,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const shown = (thrown: unknown): ShownError => shownOf(thrown, request, route, peer)
       const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, shown }
       const context = protocolContext(runtime, entrance.principal, given)
-      return untilRead(await protocol.handle(request, context), leave)
+      return untilRead(await protocol.handle(request, context), leave, broken(request, hangUp))
     } catch (thrown) {
       leave?.()
       const error = shownOf(thrown, request, route, peer)
@@ -211,7 +225,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   }
   app.notFound(async ({ req, env }) => {
     const protocol = protocolFor(protocols, req.path)
-    if (protocol !== undefined) return speak(protocol, req.raw, env.peer)
+    if (protocol !== undefined) return speak(protocol, req.raw, env)
     const file = req.path.startsWith(`${base}/`) ? undefined : await files?.(req.raw)
     return file ?? errorResponse(unknownPath(req.method, req.path, base))
   })
@@ -225,7 +239,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     })) as Response
     return request.method === 'HEAD' ? new Response(null, response) : response
   }
-  const answer = async (request: Request, peer: string | undefined): Promise<Response> => {
+  const answer = async (request: Request, connection: Connection): Promise<Response> => {
     try {
       const path = getPath(request)
       const probe = isRead(request) && !(moved.has(path) && isClient(request)) ? probeAt(path) : undefined
@@ -233,14 +247,14 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
       if (closed.signal.aborted) throw serverClosed()
-      return await app.fetch(request, { peer })
+      return await app.fetch(request, connection)
     } catch (thrown) {
-      return failed(thrown, request, routeOf(getPath(request)), peer)
+      return failed(thrown, request, routeOf(getPath(request)), connection.peer)
     }
   }
   return {
     ...present({ token: access.token }),
-    fetch: async (request, peer) => access.finish(request, await answer(request, peer)),
+    fetch: async (request, peer, hangUp) => access.finish(request, await answer(request, { peer, hangUp })),
     bind: (host) => access.bind(host),
     retire: () => readiness.retire(),
     close: () => {
@@ -260,6 +274,11 @@ const isClient = ({ headers }: Request): boolean =>
   [headers.get('Authorization'), headers.get('Cookie')].some((credential) => (credential ?? '') !== '') ||
   headers.get('Accept')?.includes('text/event-stream') === true
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
+/** What is known of the connection of a request. */
+interface Connection {
+  readonly peer: string | undefined
+  readonly hangUp: (() => void) | undefined
+}
 
 const serverClosed = (): ReeveError => new ReeveError('engine.closed', 'the server is closed', { retryable: true })
 
@@ -294,8 +313,11 @@ const isPage = (path: string, base: string, protocols: readonly Protocol[]): boo
   (!path.startsWith(`${base}/`) && protocolFor(protocols, path) === undefined) ||
   routes.some((route) => route.isPage === true && path.startsWith(base + route.path.replace(/\{.*/, '')))
 
-/** The response; `left` is called when its body has been read to the end, or no one reads it any more. */
-function untilRead(response: Response, left: () => void): Response {
+/**
+ * The response; `left` is called when its body has been read to the end, or no one reads it any more. `broken` is told
+ * why its body has no end, and says whether that is enough: else its reader is told.
+ */
+function untilRead(response: Response, left: () => void, broken: (thrown: unknown) => boolean): Response {
   if (response.body === null) {
     left()
     return response
@@ -307,13 +329,13 @@ function untilRead(response: Response, left: () => void): Response {
       start(controller) {
         reader.closed.then(left, (thrown: unknown) => {
           left()
-          controller.error(thrown)
+          if (!broken(thrown)) controller.error(thrown)
         })
       },
       async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done) controller.close()
-        else controller.enqueue(value)
+        const { done, value } = await reader.read().catch(() => ({ done: undefined, value: undefined }))
+        if (done === true) controller.close()
+        else if (value !== undefined) controller.enqueue(value)
       },
       cancel(reason) {
         left()

@@ -171,34 +171,38 @@ export class SqliteReader implements StoreReader, Past {
     }
   }
 
-  /** A run after a position, in the order of the feed: everything, or so many entries at most. */
-  feed(run: RunId, from: number, limit?: number): Recorded[] {
+  feed(run: RunId, from: number, limit?: number, length = Infinity): Recorded[] {
     const rows = this.#atOneMoment(() => {
       const archived = this.#archive.take(run, from, (id) => isOfRun(id, run), limit)
-      if (archived.length === 0) return this.#logged(run, from, limit)
+      if (archived.length === 0) return this.#logged(run, from, limit, length < Infinity)
       const more = limit === undefined ? undefined : limit - archived.length
       return more !== undefined && more <= 0 ? archived : [...archived, ...this.#logged(run, from, more)]
     })
-    return rows.map((row) => {
-      const [position, id, seq, at] = row
-      return { position, run, activation: id, seq, at, event: this.#eventOf(row) }
-    })
+    const page: Recorded[] = []
+    let left = length
+    for (const [position, id, seq, at, body, blobs] of rows) {
+      if (left <= 0) break
+      const text = this.#textOf({ body, blobs })
+      left -= text.length
+      page.push({ position, run, activation: id, seq, at, event: decode(text) })
+    }
+    return page
   }
 
-  /** Of a feed what is not archived. */
-  #logged(run: RunId, from: number, limit: number | undefined): readonly EntryRow[] {
+  /** Of a feed what is not archived. `mayBeShort`: fewer entries than the limit are enough, but not none. */
+  #logged(run: RunId, from: number, limit: number | undefined, mayBeShort = false): readonly EntryRow[] {
     const range = runRange(rootActivation(run))
     const top = this.lastPosition()
     if (top <= from) return []
-    if (from > 0 && top - from <= tail)
+    if (from > 0 && top - from <= tail && !mayBeShort)
       return (this.#sql.feedTail.all(from) as unknown as EntryRow[])
         .filter(([, id]) => isOfRun(id, run))
         .slice(0, limit)
     if (limit !== undefined) {
       // most runs stand together in the log: there a page costs what it holds, and not what comes after it
-      const upTo = from + 2 * limit
+      const upTo = from + (mayBeShort ? Math.max(2 * limit, tail) : 2 * limit)
       const near = this.#sql.feedRange.all(from, upTo, ...range, limit) as unknown as EntryRow[]
-      if (near.length === limit || upTo >= top) return near
+      if (near.length === limit || upTo >= top || (mayBeShort && near.length > 0)) return near
     }
     return (limit === undefined
       ? this.#sql.feed.all(...range, from)
@@ -556,8 +560,11 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   #event(row: Pick<LogRow, 'body' | 'blobs'>): JournalEvent {
-    const text = row.blobs === null ? row.body : unpack(row.body, (hash) => this.#blob(hash))
-    return decode(text)
+    return decode(this.#textOf(row))
+  }
+
+  #textOf({ body, blobs }: Pick<LogRow, 'body' | 'blobs'>): string {
+    return blobs === null ? body : unpack(body, (hash) => this.#blob(hash))
   }
 
   #blob(hash: string): string {

@@ -416,8 +416,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
     return this.#read(() => this.#reader.questions(filter))
   }
-  read(run: RunId, from = 0, limit?: number): Promise<readonly Recorded[]> {
-    return this.#read(() => this.#reader.feed(run, from, limit))
+  read(run: RunId, from = 0, limit?: number, length?: number): Promise<readonly Recorded[]> {
+    return this.#read(() => this.#reader.feed(run, from, limit, length))
   }
 
   feed(from: number | 'now', limit: number): Promise<FeedPage> {

@@ -105,10 +105,15 @@ export class MemoryReader implements StoreReader, Past {
     if (this.#ended.length > 0) this.#ended = []
     return ends
   }
-  feed(run: RunId, from: number, limit?: number): Recorded[] {
+  feed(run: RunId, from: number, limit = Infinity, length = Infinity): Recorded[] {
     const entries = this.#tables.runs.get(run)?.feed ?? []
     const first = placeOf(entries, ({ position }) => position <= from)
-    return entries.slice(first, limit === undefined ? undefined : first + limit).map((entry) => recorded(run, entry))
+    const page: Recorded[] = []
+    for (let i = first, left = length; i < entries.length && i - first < limit && left > 0; i++) {
+      page.push(recorded(run, entries[i]!))
+      left -= entries[i]!.body.length
+    }
+    return page
   }
   page(from: number | 'now', limit: number): FeedPage {
     const { feed, position: top } = this.#tables

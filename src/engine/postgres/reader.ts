@@ -152,21 +152,28 @@ export class PostgresReader implements StoreReader {
     )
   }
 
-  async feed(run: RunId, from: number, limit?: number): Promise<readonly Recorded[]> {
-    return this.#feed(run, from, limit)
+  async feed(run: RunId, from: number, limit?: number, length?: number): Promise<readonly Recorded[]> {
+    return length === undefined ? this.#feed(run, from, limit) : this.#page(run, from, limit, length)
+  }
+
+  /** Payloads beside the entries are asked for row by row: how long they are is not known before. */
+  async #page(run: RunId, from: number, limit: number | undefined, length: number): Promise<Recorded[]> {
+    const page: Recorded[] = []
+    let left = length
+    for (const row of await this.#rows<EntryRow>(this.#sql.feedPage, [run, from, limit ?? null, length])) {
+      const blobs = await this.#blobsFor([row])
+      page.push(recordedOf(run, row, blobs))
+      left -= row.body.length
+      for (const body of blobs.values()) left -= body.length
+      if (left <= 0) break
+    }
+    return page
   }
 
   async #feed(run: RunId, from: number, limit?: number, on?: Queryable): Promise<Recorded[]> {
     const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from, limit ?? null], on)
     const blobs = await this.#blobsFor(rows, on)
-    return rows.map((row) => ({
-      position: row.position,
-      run,
-      activation: row.act,
-      seq: row.seq,
-      at: row.at,
-      event: eventOf(row, blobs),
-    }))
+    return rows.map((row) => recordedOf(run, row, blobs))
   }
 
   /**
@@ -343,6 +350,15 @@ export class PostgresReader implements StoreReader {
 /** What was counted may come as a text. */
 const countIn = (row: { readonly n: number | string } | undefined): number => Number(row?.n ?? 0)
 
+const recordedOf = (run: RunId, row: EntryRow, blobs: Blobs): Recorded => ({
+  position: row.position,
+  run,
+  activation: row.act,
+  seq: row.seq,
+  at: row.at,
+  event: eventOf(row, blobs),
+})
+
 const shownSummary = (row: ShownRow): RunSummary => summaryOf(row, row.shown, { ...row, id: row.asked })
 
 function statements(s: string) {
@@ -361,6 +377,13 @@ function statements(s: string) {
     feed: named(
       'feed',
       `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`,
+    ),
+    // the row that makes it too long is the last one
+    feedPage: named(
+      'feed_page',
+      `SELECT ${entryColumns} FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS so_far
+        FROM (SELECT * FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position LIMIT $3::bigint) entry) entry
+        WHERE coalesce(so_far, 0) < $4 ORDER BY position`,
     ),
     lastNumber: named('last_number', `SELECT ${lastGiven} AS last FROM ${s}.entry_num_seq`),
     firstWriter: named('first_writer', firstWriter(s)),

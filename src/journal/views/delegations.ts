@@ -153,7 +153,7 @@ function noted(fold: DelegationsFold, { activation, event, at }: Recorded, here:
         hookFailuresOf(fold, activation, event.delegation).push({ hook: event.hook, failure: event.failure })
       return
     case 'tool.called':
-      if (event.callId !== undefined && event.input !== undefined)
+      if (event.callId !== undefined && event.input !== undefined && isShown(fold, activation))
         callsOf(fold, activation).inputs.set(event.callId, event.input)
       return
     default:
@@ -219,6 +219,10 @@ function hookFailuresOf(
   return list
 }
 
+/** Whether a row shows what this activation does. */
+const isShown = ({ index }: DelegationsFold, activation: ActivationId): boolean =>
+  index.activations.get(activation)?.delegation !== undefined
+
 function callsOf({ calls }: DelegationsFold, activation: ActivationId): WorkerCalls {
   const known = calls.get(activation) ?? { inputs: new Map(), tools: [] }
   calls.set(activation, known)
@@ -226,6 +230,7 @@ function callsOf({ calls }: DelegationsFold, activation: ActivationId): WorkerCa
 }
 
 function heard(fold: DelegationsFold, said: Spoken): void {
+  if (!isShown(fold, said.activation)) return
   if (said.type === 'assistant')
     callsOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
   if (said.type !== 'tool' || said.callId === undefined) return

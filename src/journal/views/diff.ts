@@ -7,7 +7,7 @@
  * stands in its place: where each came up first in its run. So two runs are compared by what they did, not by their
  * names.
  */
-import { canonical, isObject, rootActivation, type Json, type RunId } from '../../core/index.ts'
+import { canonical, digest, isObject, rootActivation, type Json, type RunId } from '../../core/index.ts'
 import { isArrival, isCommand, type JournalEvent, type Recorded } from '../events/events.ts'
 
 /** An entry that is not the same in both runs. */
@@ -30,74 +30,180 @@ export interface RunDiff {
   readonly same: number
   /** The first difference. Absent: the runs are the same as far as both go. */
   readonly first?: RunDifference
-  /** All differences, in the order of the runs. */
+  /** All differences, in the order of the runs; with `more`, the first of them. */
   readonly differences: readonly RunDifference[]
-}
-
-interface Item {
-  readonly recorded: Recorded
-  readonly path: string
-  readonly agent: string
-  readonly address: string | undefined
-  readonly text: string
+  /** So many further differences are not listed. Absent: all are. */
+  readonly more?: number
 }
 
 /** Compares two runs, each given by its events in the order of their positions. */
 export function diffOf(one: Iterable<Recorded>, other: Iterable<Recorded>): RunDiff {
-  const [a, b] = [itemsOf(one), itemsOf(other)]
-  const isSame = (key: string): boolean => a.get(key)?.text === b.get(key)?.text
-  const ranked: { readonly rank: number; readonly key: string }[] = []
-  for (const items of [a, b]) {
-    let rank = 0
-    for (const key of items.keys()) {
-      if (isSame(key)) rank++
-      else ranked.push({ rank, key })
-    }
+  const fold = new DiffFold<Recorded>()
+  for (const recorded of one) fold.take('one', recorded, recorded)
+  for (const recorded of other) fold.take('other', recorded, recorded)
+  const { places, ...rest } = fold.result()
+  return { ...rest, ...(places[0] === undefined ? {} : { first: places[0] }), differences: places }
+}
+
+/** A difference, with what was given for the entry of each run. */
+export interface DifferencePlace<T> extends Omit<RunDifference, 'one' | 'other'> {
+  readonly one?: T
+  readonly other?: T
+}
+
+/** The comparison so far, with its first differences. */
+export interface DiffResult<T> extends Pick<RunDiff, 'one' | 'other' | 'same' | 'more'> {
+  readonly places: readonly DifferencePlace<T>[]
+}
+
+/** How much a comparison holds. */
+export interface DiffBounds {
+  /** Entries that stand further apart in the two runs than this are not found to be the same. Default: no bound. */
+  readonly within?: number
+  /** So many differences are listed. Default: all. */
+  readonly listed?: number
+}
+
+interface Item<T> {
+  readonly given: T
+  /** Its number among the entries of its run that are compared. */
+  readonly index: number
+  readonly path: string
+  readonly agent: string
+  readonly address: string | undefined
+  /** What it says, or a digest of that. */
+  readonly text: string
+}
+
+/** Compares two runs while they are read, in step or one after the other. Holds what is not the same so far. */
+export class DiffFold<T> {
+  readonly #sides: { readonly one: DiffSide<T>; readonly other: DiffSide<T> }
+  readonly #listed: number
+  #same = 0
+  /** Entries that are in both, and not the same. */
+  #unlike = 0
+
+  constructor({ within = Infinity, listed = Infinity }: DiffBounds = {}) {
+    this.#listed = listed
+    this.#sides = { one: new DiffSide(within, listed), other: new DiffSide(within, listed) }
   }
-  const keys = new Set(ranked.sort((x, y) => x.rank - y.rank).map(({ key }) => key))
-  const differences = [...keys].map((key) => differenceOf(a.get(key), b.get(key)))
-  return {
-    one: runIn(a),
-    other: runIn(b),
-    same: [...a.keys()].filter(isSame).length,
-    ...(differences[0] === undefined ? {} : { first: differences[0] }),
-    differences,
+
+  /** Takes in the next event of a run. `given` stands for it in the result. */
+  take(side: 'one' | 'other', recorded: Recorded, given: T): void {
+    const [own, opposite] = side === 'one' ? [this.#sides.one, this.#sides.other] : [this.#sides.other, this.#sides.one]
+    const found = own.next(recorded, given)
+    if (found === undefined) return
+    const [key, item] = found
+    const counterpart = opposite.apart.get(key)
+    if (counterpart?.text === item.text) {
+      opposite.apart.delete(key)
+      this.#same++
+      return
+    }
+    if (counterpart !== undefined) this.#unlike++
+    own.keep(key, item)
+  }
+
+  result(): DiffResult<T> {
+    const { one, other } = this.#sides
+    const [a, b] = [one.ranked(), other.ranked()]
+    const items = {
+      one: new Map(a.map(({ key, item }) => [key, item])),
+      other: new Map(b.map((each) => [each.key, each.item])),
+    }
+    const keys = new Set([...a, ...b].sort((x, y) => x.rank - y.rank).map(({ key }) => key))
+    const places = [...keys]
+      .slice(0, this.#listed)
+      .map((key) => placeOfDifference(items.one.get(key), items.other.get(key)))
+    const more = one.count + other.count - this.#unlike - places.length
+    return { one: one.run, other: other.run, same: this.#same, places, ...(more > 0 ? { more } : {}) }
   }
 }
 
-const runIn = (items: ReadonlyMap<string, Item>): RunId | undefined => items.values().next().value?.recorded.run
-
-function differenceOf(one: Item | undefined, other: Item | undefined): RunDifference {
+function placeOfDifference<T>(one: Item<T> | undefined, other: Item<T> | undefined): DifferencePlace<T> {
   const { path, agent, address } = (one ?? other)!
   return {
     path,
     agent,
     ...(address === undefined ? {} : { address }),
-    ...(one === undefined ? {} : { one: one.recorded }),
-    ...(other === undefined ? {} : { other: other.recorded }),
+    ...(one === undefined ? {} : { one: one.given }),
+    ...(other === undefined ? {} : { other: other.given }),
   }
 }
 
-/** What is compared of a run, by its place. */
-function itemsOf(events: Iterable<Recorded>): ReadonlyMap<string, Item> {
-  const items = new Map<string, Item>()
-  const agents = new Map<string, string>()
-  const counts = new Map<string, number>()
-  const named: IdNames = new Map()
-  for (const recorded of events) {
-    const { event, run, activation } = recorded
+/** One of the two runs. */
+class DiffSide<T> {
+  run: RunId | undefined
+  /** What is not found in the other run so far, by its place. */
+  readonly apart = new Map<string, Item<T>>()
+  /** What is not looked for any more: the first of it, and how much it is. */
+  readonly #given: (readonly [string, Item<T>])[] = []
+  #givenUp = 0
+  #index = 0
+  readonly #within: number
+  readonly #listed: number
+  readonly #agents = new Map<string, string>()
+  readonly #counts = new Map<string, number>()
+  readonly #named: IdNames = new Map()
+
+  constructor(within: number, listed: number) {
+    this.#within = within
+    this.#listed = listed
+  }
+
+  /** How many entries are not the same as one of the other run. */
+  get count(): number {
+    return this.#givenUp + this.apart.size
+  }
+
+  /** The place of an event, and what is compared of it. Undefined: it is not compared. */
+  next({ event, run, activation }: Recorded, given: T): readonly [string, Item<T>] | undefined {
     const root = rootActivation(run)
     const path = activation === root ? '' : activation.slice(root.length + 1)
-    if (event.type === 'activation.started') agents.set(path, event.agent)
+    if (event.type === 'activation.started') this.#agents.set(path, event.agent)
     const place = placeOf(event)
-    if (place === undefined) continue
-    const nth = counts.get(`${path} ${place}`) ?? 0
-    counts.set(`${path} ${place}`, nth + 1)
+    if (place === undefined) return undefined
+    this.run ??= run
+    const nth = this.#counts.get(`${path} ${place}`) ?? 0
+    this.#counts.delete(`${path} ${place}`)
+    this.#counts.set(`${path} ${place}`, nth + 1)
     const address = 'address' in event ? event.address : undefined
     const key = `${path} ${place} ${nth}`
-    items.set(key, { recorded, path, agent: agents.get(path) ?? '?', address, text: textOf(event, run, named, key) })
+    const text = textOf(event, run, this.#named, key)
+    bound(this.#counts, this.#within)
+    bound(this.#named, this.#within)
+    const agent = this.#agents.get(path) ?? '?'
+    return [
+      key,
+      { given, index: this.#index++, path, agent, address, text: text.length > 64 ? digest(text, 'base64url') : text },
+    ]
   }
-  return items
+
+  keep(key: string, item: Item<T>): void {
+    this.apart.set(key, item)
+    if (this.apart.size <= this.#within) return
+    const [oldest] = this.apart
+    if (this.#given.length < this.#listed) this.#given.push(oldest!)
+    this.apart.delete(oldest![0])
+    this.#givenUp++
+  }
+
+  /** The first differences, each with how many entries of this run before it are the same. */
+  ranked(): readonly { readonly key: string; readonly item: Item<T>; readonly rank: number }[] {
+    const rest = [...this.apart].slice(0, this.#listed - this.#given.length)
+    return [
+      ...this.#given.map(([key, item], i) => ({ key, item, rank: item.index - i })),
+      ...rest.map(([key, item], i) => ({ key, item, rank: item.index - this.#givenUp - i })),
+    ]
+  }
+}
+
+/** Forgets what came first. */
+function bound(map: Map<string, unknown>, most: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= most) return
+    map.delete(key)
+  }
 }
 
 /** Under what an entry is looked for in the other run. Undefined: an engine noted it. */

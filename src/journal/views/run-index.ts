@@ -31,6 +31,8 @@ import { standsBeside } from '../older-journals.ts'
 /** An operation that has begun and not ended: an effect, a worker, a question or a timer. */
 export interface IndexedOperation {
   readonly event: StepOpened | WorkerStarted | AskOpened
+  /** Where it began. */
+  readonly position: number
   /** Milliseconds since 1970. */
   readonly since: number
   failedAttempts: number
@@ -158,7 +160,7 @@ export class RunIndex {
   }
 
   /** The operations that are not open any more. */
-  #change(here: IndexedActivation, { at }: Recorded, event: JournalEvent): readonly IndexedOperation[] {
+  #change(here: IndexedActivation, { at, position }: Recorded, event: JournalEvent): readonly IndexedOperation[] {
     switch (event.type) {
       case 'step.begun':
       case 'model.requested':
@@ -167,7 +169,7 @@ export class RunIndex {
       case 'timer.set':
       case 'interrupt.raised':
       case 'approval.requested':
-        here.open.set(event.address, { event, since: at, failedAttempts: 0, nextAttempt: undefined, inDoubt: false })
+        here.open.set(event.address, { event, position, since: at, failedAttempts: 0, nextAttempt: undefined, inDoubt: false })
         if (event.type === 'worker.started' && event.apart === true && event.refused === undefined)
           this.#outline(here, event, at)
         return nothing

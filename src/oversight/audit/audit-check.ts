@@ -63,11 +63,9 @@ export async function verifyAudit(document: unknown, { keys, against }: AuditChe
   const shape = shapeProblem(document)
   if (shape !== undefined) return { ok: false, problems: [problem('malformed', shape)], entries: 0, complete: false }
   const { head, signature, entries } = document as AuditDocument
-  const problems = [
-    ...chainProblems(head.run, entries as unknown as readonly JsonObject[]),
-    ...headProblems(head, entries),
-    ...authorProblems(entries),
-  ]
+  const check = new ChainCheck(head.run)
+  for (const entry of entries) check.take(entry as unknown as JsonObject)
+  const problems = [...check.problems(head)]
   const signed = keys === undefined ? undefined : await signatureOf(head, signature, keys)
   problems.push(...(signed?.problems ?? []))
   if (against !== undefined) problems.push(...(await earlierProblems(document as AuditDocument, against, keys)))
@@ -124,49 +122,62 @@ function headProblem(head: unknown): string | undefined {
  * Checks each entry by itself and against the previous one. Entries after an edited one are still checked against their
  * own hashes. Of misplaced entries, the first is named and the rest are counted.
  */
-function chainProblems(run: string, entries: readonly JsonObject[]): AuditProblem[] {
-  const problems: AuditProblem[] = []
-  const misplaced: number[] = []
-  let prev: unknown = auditBegin(run)
-  for (const [n, entry] of entries.entries()) {
-    if (entryHash(entry) !== entry['hash'])
-      problems.push(problem('edited', `entry ${n} was changed: it does not match its hash`, n))
-    if (entry['prev'] !== prev || entry['n'] !== n) misplaced.push(n)
-    prev = entry['hash']
+export class ChainCheck {
+  readonly #run: string
+  readonly #edited: AuditProblem[] = []
+  readonly #unvouched: AuditProblem[] = []
+  #firstMisplaced: number | undefined
+  #misplaced = 0
+  #n = 0
+  #prev: unknown
+
+  constructor(run: string) {
+    this.#run = run
+    this.#prev = auditBegin(run)
   }
-  const [first, ...more] = misplaced
-  if (first === undefined) return problems
-  const what =
-    first === 0
-      ? `entry 0 is not the first of the run "${run}"`
-      : `entry ${first} does not follow entry ${first - 1}: something was removed, added or moved`
-  const after =
-    more.length === 0 ? '' : `; ${more.length} more after it ${more.length === 1 ? 'is' : 'are'} out of place, too`
-  return [...problems, problem('broken', `${what}${after}`, first)]
-}
 
-/**
- * Entries whose author nobody vouches for. Before version 0.2 the sender of a command stood in its body, where any
- * operator could write any name; and a fork could change a person's answer without a trace of who did.
- */
-const authorProblems = (entries: AuditDocument['entries']): AuditProblem[] =>
-  entries.flatMap(({ n, what, evidence }) => {
-    if (!isObject(evidence)) return []
-    const claimed = what === 'operator.said' && isOwnWord(evidence) ? own(evidence, 'by') : undefined
-    if (typeof claimed === 'string')
-      return [problem('unvouched', `entry ${n}: the message itself names "${claimed}" as its author: not recorded`, n)]
-    return what === 'run.forked' && own(evidence, 'answerEdited') === true
-      ? [problem('unvouched', `entry ${n}: the fork changed the answer of a person in the entry before it`, n)]
-      : []
-  })
+  /** Takes in the next entry. */
+  take(entry: JsonObject): void {
+    const n = this.#n++
+    if (entryHash(entry) !== entry['hash'])
+      this.#edited.push(problem('edited', `entry ${n} was changed: it does not match its hash`, n))
+    if (entry['prev'] !== this.#prev || entry['n'] !== n) {
+      this.#firstMisplaced ??= n
+      this.#misplaced++
+    }
+    this.#prev = entry['hash']
+    this.#unvouched.push(...authorProblems(entry, n))
+  }
 
-function headProblems({ run, entries: count, hash }: AuditHead, entries: AuditDocument['entries']): AuditProblem[] {
-  if (entries.length < count)
-    return [problem('truncated', `entries are missing at the end: the head counts ${count}, found ${entries.length}`)]
-  if (entries.length > count) return [problem('added', `found ${entries.length} entries, the head counts ${count}`)]
-  return hash === (entries.at(-1)?.hash ?? auditBegin(run))
-    ? []
-    : [problem('head', 'the head does not match the last entry')]
+  /** What is wrong with the entries, and with the head over them. */
+  problems({ entries: count, hash }: Pick<AuditHead, 'entries' | 'hash'>): readonly AuditProblem[] {
+    return [...this.#edited, ...this.#brokenChain(), ...this.#headProblems(count, hash), ...this.#unvouched]
+  }
+
+  /** What the check says of an audit without a signature. */
+  report(head: AuditHead): AuditReport {
+    const problems = this.problems(head)
+    return { ok: problems.length === 0, problems, run: head.run, entries: this.#n, complete: head.ended }
+  }
+
+  #brokenChain(): readonly AuditProblem[] {
+    const first = this.#firstMisplaced
+    if (first === undefined) return []
+    const what =
+      first === 0
+        ? `entry 0 is not the first of the run "${this.#run}"`
+        : `entry ${first} does not follow entry ${first - 1}: something was removed, added or moved`
+    const more = this.#misplaced - 1
+    const after = more === 0 ? '' : `; ${more} more after it ${more === 1 ? 'is' : 'are'} out of place, too`
+    return [problem('broken', `${what}${after}`, first)]
+  }
+
+  #headProblems(count: number, hash: string): readonly AuditProblem[] {
+    if (this.#n < count)
+      return [problem('truncated', `entries are missing at the end: the head counts ${count}, found ${this.#n}`)]
+    if (this.#n > count) return [problem('added', `found ${this.#n} entries, the head counts ${count}`)]
+    return hash === this.#prev ? [] : [problem('head', 'the head does not match the last entry')]
+  }
 }
 
 async function signatureOf(
@@ -222,4 +233,19 @@ async function earlierProblems(
   return same === earlier.hash
     ? problems
     : [...problems, problem('rewritten', `entry ${earlier.entries - 1} differs from the earlier audit`)]
+}
+
+/**
+ * What is wrong with the author of an entry: nobody vouches for them. Before version 0.2 the sender of a command stood in
+ * its body, where any operator could write any name; and a fork could change a person's answer without a trace of who
+ * did.
+ */
+function authorProblems({ what, evidence }: JsonObject, n: number): readonly AuditProblem[] {
+  if (!isObject(evidence)) return []
+  const claimed = what === 'operator.said' && isOwnWord(evidence) ? own(evidence, 'by') : undefined
+  if (typeof claimed === 'string')
+    return [problem('unvouched', `entry ${n}: the message itself names "${claimed}" as its author: not recorded`, n)]
+  return what === 'run.forked' && own(evidence, 'answerEdited') === true
+    ? [problem('unvouched', `entry ${n}: the fork changed the answer of a person in the entry before it`, n)]
+    : []
 }

@@ -12,6 +12,7 @@ import {
   isObject,
   isOwnWord,
   present,
+  rootActivation,
   type ActivationId,
   type Json,
   type JsonObject,
@@ -91,20 +92,33 @@ export function entryHash({ hash: _hash, ...entry }: { readonly hash?: unknown }
   return digestJson(entry)
 }
 
-/** The audit of a run; `events`: its feed from the first event on. */
-export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument {
-  const known = new AuditFold()
-  const entries: AuditEntry[] = []
-  let prev = auditBegin(run)
-  let head = { agent: '', position: 0, at: 0, ended: false }
-  for (const recorded of events) {
+/** The audit of a run, entry by entry, from its events in the order of its feed. */
+export class AuditChain {
+  readonly #run: RunId
+  readonly #known = new AuditFold()
+  #head: Pick<AuditHead, 'agent' | 'position' | 'at' | 'ended'> = { agent: '', position: 0, at: 0, ended: false }
+  #entries = 0
+  #prev: string
+
+  constructor(run: RunId) {
+    this.#run = run
+    this.#prev = auditBegin(run)
+  }
+
+  /** Takes in the next event. Returns the entries that follow. */
+  take(recorded: Recorded): readonly AuditEntry[] {
     const { position, at, activation, event } = recorded
-    const isRoot = activation === `act_${run}`
-    if (isRoot && event.type === 'activation.started') head = { ...head, agent: event.agent }
-    head = { ...head, position, at, ended: head.ended || (isRoot && event.type === 'activation.settled') }
-    for (const { by, who, what, subject, evidence } of known.read(recorded, isRoot)) {
+    const isRoot = activation === rootActivation(this.#run)
+    const { agent, ended } = this.#head
+    this.#head = {
+      agent: isRoot && event.type === 'activation.started' ? event.agent : agent,
+      position,
+      at,
+      ended: ended || (isRoot && event.type === 'activation.settled'),
+    }
+    return this.#known.read(recorded, isRoot).map(({ by, who, what, subject, evidence }) => {
       const entry = {
-        n: entries.length,
+        n: this.#entries++,
         at,
         position,
         by,
@@ -112,13 +126,24 @@ export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument 
         what,
         subject,
         evidence: JSON.parse(JSON.stringify(evidence)) as JsonObject,
-        prev,
+        prev: this.#prev,
       }
-      prev = entryHash(entry)
-      entries.push({ ...entry, hash: prev })
-    }
+      this.#prev = entryHash(entry)
+      return { ...entry, hash: this.#prev }
+    })
   }
-  return { head: { format: 1, run, ...head, entries: entries.length, hash: prev }, entries }
+
+  /** The head over the entries so far. */
+  get head(): AuditHead {
+    return { format: 1, run: this.#run, ...this.#head, entries: this.#entries, hash: this.#prev }
+  }
+}
+
+/** The audit of a run; `events`: its feed from the first event on. */
+export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument {
+  const chain = new AuditChain(run)
+  const entries = events.flatMap((recorded) => chain.take(recorded))
+  return { head: chain.head, entries }
 }
 
 /** Signs the head. The key stays outside the store, so write access to the store is not enough to forge an audit. */

@@ -4,7 +4,15 @@
  * Owns: the list, derived from the journal. Does not own: carrying commands out (engine), posting them (runtime). Pure.
  */
 import { isObject, isOwnWord, present, type ActivationId, type Json } from '../../core/index.ts'
-import { viewOf, foldRun, newRunFold, type JournalEvent, type Recorded, type RunView } from '../../journal/index.ts'
+import {
+  foldRun,
+  newRunFold,
+  viewOf,
+  type JournalEvent,
+  type Recorded,
+  type RunFold,
+  type RunView,
+} from '../../journal/index.ts'
 
 /** An operator's command to a run. */
 export interface ControlOp {
@@ -33,35 +41,52 @@ export interface ControlState {
   readonly ops: readonly ControlOp[]
 }
 
-/** The control state; `events`: those of the run from the first on. */
-export function controlState(events: Iterable<Recorded>): ControlState {
-  const fold = newRunFold()
-  const ops: ControlOp[] = []
-  let before: JournalEvent | undefined
-  // edits of a plan that only give results
-  const giving = new Set<string>()
-  // the first event is of the root
-  let root: ActivationId | undefined
-  for (const recorded of events) {
-    foldRun(fold, recorded)
-    const { activation, event } = recorded
-    root ??= activation
-    const isRoot = activation === root
-    if (event.type === 'message.received' && event.from === undefined)
-      for (const request of givenIn(event.body)) giving.add(request)
-    // a takeover of a running run includes its pause, a hand back includes the resume: each is one command
-    if (event.type === 'run.taken-over' && before?.type === 'run.pausing' && before.id === event.id) ops.pop()
-    const op =
-      event.type === 'run.resumed' && before?.type === 'run.handed-back' ? undefined : opOf(recorded, giving, isRoot)
-    if (op !== undefined) ops.push(op)
-    if (isRoot) before = event
-  }
-  const view = viewOf(fold)
+/** What the control state is made of. Opaque: make one with `newControlFold`, feed it with `foldControl`. */
+export interface ControlFold {
+  readonly run: RunFold
+  readonly ops: ControlOp[]
+  /** Edits of a plan that only give results. */
+  readonly giving: Set<string>
+  /** The last event of the root. */
+  before: JournalEvent | undefined
+  /** The first event is of the root. */
+  root: ActivationId | undefined
+}
+
+/** The fold of no events. */
+export const newControlFold = (): ControlFold => ({
+  run: newRunFold(),
+  ops: [],
+  giving: new Set(),
+  before: undefined,
+  root: undefined,
+})
+
+/** Takes in the next event. */
+export function foldControl(fold: ControlFold, recorded: Recorded): void {
+  foldRun(fold.run, recorded)
+  const { ops, giving, before } = fold
+  const { activation, event } = recorded
+  fold.root ??= activation
+  const isRoot = activation === fold.root
+  if (event.type === 'message.received' && event.from === undefined)
+    for (const request of givenIn(event.body)) giving.add(request)
+  // a takeover of a running run includes its pause, a hand back includes the resume: each is one command
+  if (event.type === 'run.taken-over' && before?.type === 'run.pausing' && before.id === event.id) ops.pop()
+  const op =
+    event.type === 'run.resumed' && before?.type === 'run.handed-back' ? undefined : opOf(recorded, giving, isRoot)
+  if (op !== undefined) ops.push(op)
+  if (isRoot) fold.before = event
+}
+
+/** The control state of the events that were taken in. A copy. */
+export function controlState({ run, ops }: ControlFold): ControlState {
+  const view = viewOf(run)
   const held = view.takeover ?? view.pause
   return {
     state: view.status,
     ...(held === undefined ? {} : present({ since: held.since, by: held.by, reason: held.reason })),
-    ops,
+    ops: [...ops],
   }
 }
 

@@ -5,16 +5,8 @@
  * (runtime/operator/takeover.ts), edits of a plan (../../team).
  * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON, a deep copy.
  */
-import {
-  isWithin,
-  type ActivationId,
-  type Failure,
-  type Json,
-  type Outcome,
-  type RunId,
-  type Usage,
-} from '../../core/index.ts'
-import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../../journal/index.ts'
+import { type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '../../core/index.ts'
+import type { ActivationView, DelegationView, RunView, TaskView, TeamView } from '../../journal/index.ts'
 
 /** A task of a plan, a delegation outside planned teams, or, in a run without either, an activation. */
 export interface TakeoverStep {
@@ -115,8 +107,8 @@ export interface TakeoverPlan {
 export interface TakeoverSources {
   readonly view: RunView
   readonly delegations: readonly DelegationView[]
-  /** The transcript so far, in the order of the feed. */
-  readonly said: readonly Spoken[]
+  /** What was said last by an activation, or below it. Only of those that have not ended. */
+  readonly lastWords: (activation: ActivationId) => string | undefined
 }
 
 type StepKind = 'completed' | 'inFlight' | 'pending' | 'failed' | 'skipped'
@@ -127,10 +119,10 @@ interface Step extends TakeoverStep {
 }
 
 /** The takeover context as of the view. */
-export function takeoverContext({ view, delegations, said }: TakeoverSources): TakeoverContext {
+export function takeoverContext({ view, delegations, lastWords }: TakeoverSources): TakeoverContext {
   const steps = stepsOf(view, delegations)
   const of = (kind: StepKind): TakeoverStep[] =>
-    steps.filter((step) => step.kind === kind).map((step) => told(step, said))
+    steps.filter((step) => step.kind === kind).map((step) => told(step, lastWords))
   const settled = steps.filter(({ kind }) => kind !== 'inFlight' && kind !== 'pending')
   const lastFailed = steps
     .filter(({ kind }) => kind === 'failed')
@@ -169,16 +161,19 @@ export function takeoverContext({ view, delegations, said }: TakeoverSources): T
 const whyFailed = ({ failure, reason, status }: TakeoverStep): string => failure?.message ?? reason ?? status
 
 /** A step as it is shown. */
-function told({ kind, output: _output, endedAt: _endedAt, ...step }: Step, said: readonly Spoken[]): TakeoverStep {
+function told(
+  { kind, output: _output, endedAt: _endedAt, ...step }: Step,
+  lastWords: TakeoverSources['lastWords'],
+): TakeoverStep {
   const { activation } = step
-  if (kind !== 'inFlight' || activation === undefined) return step
-  const words = said.findLast((each) => each.type === 'assistant' && isWithin(each.activation, activation))
-  return words?.type === 'assistant' && words.text !== '' ? { ...step, partial: words.text } : step
+  const partial = kind === 'inFlight' && activation !== undefined ? lastWords(activation) : undefined
+  return partial === undefined || partial === '' ? step : { ...step, partial }
 }
 
 function stepsOf({ teams, activations }: RunView, delegations: readonly DelegationView[]): readonly Step[] {
+  const outcomes = new Map(activations.map(({ activation, outcome }) => [activation, outcome]))
   const tasks = teams.flatMap(({ activation, plan }) =>
-    plan.tasks.map((task) => [activation, taskStep(task, activations)] as const),
+    plan.tasks.map((task) => [activation, taskStep(task, outcomes)] as const),
   )
   // a team is shown by its tasks; the delegations of members belong to those
   const isTeams = ({ leader, activation: own }: DelegationView): boolean =>
@@ -193,9 +188,10 @@ function stepsOf({ teams, activations }: RunView, delegations: readonly Delegati
 /** Makes ids unique: repeated names get the activation of their owner as a prefix, then a number. */
 function qualified(steps: readonly (readonly [ActivationId, Step])[]): readonly Step[] {
   const seen = new Map<string, number>()
-  const shared = (name: string): boolean => steps.filter(([, { id }]) => id === name).length > 1
+  const counts = new Map<string, number>()
+  for (const [, { id }] of steps) counts.set(id, (counts.get(id) ?? 0) + 1)
   return steps.map(([owner, step]) => {
-    const id = shared(step.id) ? `${owner} ${step.id}` : step.id
+    const id = counts.get(step.id)! > 1 ? `${owner} ${step.id}` : step.id
     const count = (seen.get(id) ?? 0) + 1
     seen.set(id, count)
     return { ...step, id: count === 1 ? id : `${id}#${count}` }
@@ -213,10 +209,9 @@ const kindOfTask: Readonly<Record<TaskView['status'], StepKind>> = {
   cancelled: 'skipped',
 }
 
-function taskStep(view: TaskView, activations: readonly ActivationView[]): Step {
+function taskStep(view: TaskView, outcomes: ReadonlyMap<ActivationId, Outcome | undefined>): Step {
   const { task, description, status, member, activation, waitsFor, failure, reason, endedAt, by } = view
-  const outcome =
-    activation === undefined ? undefined : activations.find((each) => each.activation === activation)?.outcome
+  const outcome = activation === undefined ? undefined : outcomes.get(activation)
   const output = status === 'succeeded' ? (view.output ?? outputOf(outcome)) : undefined
   return {
     kind: kindOfTask[status],

@@ -5,7 +5,7 @@
  * joining two of them (engine/live-part.ts).
  * Holds: K9: parts are never needed for correctness, readers change nothing, and the buffer is bounded.
  */
-import type { PartsDropped } from '../../core/index.ts'
+import type { ActivationId, PartsDropped } from '../../core/index.ts'
 import type { LivePart } from '../../engine/index.ts'
 
 interface Waiting<T> {
@@ -42,6 +42,7 @@ export class LiveQueue<T> {
   #dropped = 0
   #waiting: Waiting<T>[] = []
   #roomWanted: (() => void)[] = []
+  #itemWanted: (() => void)[] = []
   #end: { readonly failure?: Error } | undefined
 
   constructor(rules: QueueRules<T>) {
@@ -80,7 +81,11 @@ export class LiveQueue<T> {
       return Promise.resolve({ value: this.#rules.dropped(count), done: false })
     }
     if (this.#held.length > this.#head) return Promise.resolve({ value: this.#shift(), done: false })
-    if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
+    if (this.#end === undefined)
+      return new Promise((resolve, reject) => {
+        this.#waiting.push({ resolve, reject })
+        this.#itemWanted = called(this.#itemWanted)
+      })
     const { failure } = this.#end
     this.#end = {}
     return failure === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(failure)
@@ -113,6 +118,12 @@ export class LiveQueue<T> {
   room(): Promise<void> {
     if (this.#bytes * 2 < this.#rules.bound || this.#end !== undefined) return Promise.resolve()
     return new Promise((resolve) => this.#roomWanted.push(resolve))
+  }
+
+  /** Resolves when the reader waits for an item, for a writer that is to hold none back. */
+  wanted(): Promise<void> {
+    if (this.#waiting.length > 0 || this.#end !== undefined) return Promise.resolve()
+    return new Promise((resolve) => this.#itemWanted.push(resolve))
   }
 
   get bytes(): number {
@@ -149,11 +160,18 @@ export class LiveQueue<T> {
   }
 
   #letIn(): void {
-    const wanted = this.#roomWanted
-    this.#roomWanted = []
-    for (const letIn of wanted) letIn()
+    this.#roomWanted = called(this.#roomWanted)
+    if (this.#end !== undefined) this.#itemWanted = called(this.#itemWanted)
   }
 }
+
+function called(waiting: readonly (() => void)[]): [] {
+  for (const letIn of waiting) letIn()
+  return []
+}
+
+/** How a step is named among those of a run. */
+export const stepKey = (activation: ActivationId, address: string): string => `${activation} ${address}`
 
 /** The part that counts dropped parts. */
 export const droppedPart = (

@@ -9,7 +9,7 @@ import { rootActivation, type RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine, type LivePart } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import { follow } from './run-feed.ts'
-import { droppedPart } from './live-parts.ts'
+import { droppedPart, stepKey } from './live-parts.ts'
 
 /** An item of the merged feed. */
 export type FeedItem =
@@ -22,6 +22,8 @@ export interface FeedConsumer {
 }
 
 const bound = 1024 * 1024
+/** Steps that are known to have ended: of those that ended before them, no part comes any more. */
+const mostSettled = 1_000
 
 /** How a merged feed begins. */
 export interface MergeOptions {
@@ -29,6 +31,10 @@ export interface MergeOptions {
   readonly begun?: Promise<unknown> | undefined
   /** Whether the text so far of the calls under way is included. Default true. */
   readonly soFar?: boolean
+  /** Only events after this position. Default 0: all. */
+  readonly from?: number
+  /** The steps that have begun up to `from` and are open, as `stepKey` names them. Asked once `begun` has resolved. */
+  readonly openAt?: (from: number) => Promise<Iterable<string>>
 }
 
 /** Follows a run from its first event to its end, or until the signal. Listens at once. */
@@ -37,13 +43,14 @@ export async function mergeFeed(
   run: RunId,
   consumer: FeedConsumer,
   signal: AbortSignal,
-  { begun, soFar = true }: MergeOptions = {},
+  { begun, soFar = true, from = 0, openAt }: MergeOptions = {},
 ): Promise<void> {
   const merger = new FeedMerger(run, consumer)
   const stop = engine.listen(run, (part) => merger.part(part), { soFar })
   try {
     await begun
-    for await (const recorded of follow(engine, run, { signal })) {
+    if (openAt !== undefined) merger.open(await openAt(from))
+    for await (const recorded of follow(engine, run, { from, signal })) {
       merger.event(recorded)
       await consumer.room?.()
     }
@@ -68,31 +75,44 @@ class FeedMerger {
     this.#consumer = consumer
   }
 
+  /** These steps have begun. */
+  open(steps: Iterable<string>): void {
+    for (const step of steps) this.#begun.add(step)
+  }
+
   event(event: Recorded): void {
-    this.#consumer.take({ type: 'event', event })
     const { activation, event: told } = event
     const isEnd = told.type === 'step.settled'
-    if (!isEnd && !('op' in told && told.op === 'step')) return
-    const step = `${activation} ${told.address}`
+    const step = isEnd || ('op' in told && told.op === 'step') ? stepKey(activation, told.address) : undefined
+    // one that ends and was not seen to begin has begun before the first event of this reader
+    if (isEnd && step !== undefined) this.#release(step)
+    this.#consumer.take({ type: 'event', event })
+    if (step === undefined) return
     if (isEnd) {
       this.#begun.delete(step)
       this.#settled.add(step)
+      if (this.#settled.size > mostSettled) this.#settled.delete(this.#settled.values().next().value!)
       return
     }
     this.#begun.add(step)
+    this.#release(step)
+    if (this.#dropped === 0 || this.#early.size > 0) return
+    this.#consumer.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
+    this.#dropped = 0
+  }
+
+  /** Gives the parts that waited for the first event of their step. */
+  #release(step: string): void {
     const early = this.#early.get(step) ?? []
     this.#early.delete(step)
     for (const part of early) {
       this.#bytes -= partBytes(part)
       this.#consumer.take({ type: 'part', part })
     }
-    if (this.#dropped === 0 || this.#early.size > 0) return
-    this.#consumer.take({ type: 'part', part: droppedPart(rootActivation(this.#run), this.#dropped) })
-    this.#dropped = 0
   }
 
   part(part: LivePart): void {
-    const step = `${part.activation} ${part.address}`
+    const step = stepKey(part.activation, part.address)
     if (this.#settled.has(step)) return
     if (part.address === '' || this.#begun.has(step)) return this.#consumer.take({ type: 'part', part })
     const early = this.#early.get(step) ?? []

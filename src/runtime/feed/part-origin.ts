@@ -10,6 +10,8 @@
 import { isToolOf, streamPartOf, type ActivationId, type RunId, type StreamPart } from '../../core/index.ts'
 import type { Engine, LivePart, PartAuthor } from '../../engine/index.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '../../journal/index.ts'
+import { stepKey } from './live-parts.ts'
+import { foldsOf, viewFold } from './run-folds.ts'
 
 /** A live part with its agent and path. */
 export interface RunPart extends LivePart {
@@ -31,22 +33,15 @@ export interface OriginFilter {
   readonly control?: boolean
 }
 
-interface Origin {
-  readonly indexed: IndexedActivation
-  /** The root, and agents that received control from it; not workers of calls or of code, nor those below them. */
-  readonly holds: boolean
-  /** At the wanted path, or below it. */
-  readonly within: boolean
-}
-
 /** The activations of one run as one reader of its parts knows them. */
 export class PartOrigins {
   readonly #engine: Engine
   readonly #run: RunId
   readonly #filter: OriginFilter
+  /** Of the events that this reader has noted. */
   readonly #index = new RunIndex()
-  /** Those whose beginning was read. */
-  readonly #known = new Map<ActivationId, Origin>()
+  /** That of all who look at the run, as it was when it was last needed. */
+  #shared: RunIndex | undefined
   /** Those whose parts this process shows itself: for a reader without a filter, nothing has to be read. */
   readonly #heard = new Map<ActivationId, PartAuthor>()
   /** Whether every part is wanted, so that a part whose author is told needs nothing else. */
@@ -65,8 +60,8 @@ export class PartOrigins {
   }
 
   /** Whether the agent of the part is known. If not, `readOn` reads it from the journal. */
-  knows({ activation, address }: LivePart): boolean {
-    return address === '' || this.#heard.has(activation) || this.#known.has(activation)
+  knows({ activation, address }: Pick<LivePart, 'activation' | 'address'>): boolean {
+    return address === '' || this.#heard.has(activation) || this.#indexed(activation) !== undefined
   }
 
   /** The part with its agent and path; undefined if the filter excludes it. */
@@ -74,49 +69,64 @@ export class PartOrigins {
     if (part.address === '') return unplaced(part)
     const heard = this.#heard.get(part.activation)
     if (heard !== undefined) return partOf(part, heard.agent, heard.path)
-    const placed = this.#known.get(part.activation)
-    if (!this.#wants(placed)) return undefined
-    return placed === undefined ? unplaced(part) : partOf(part, placed.indexed.agent, placed.indexed.path)
+    const indexed = this.#indexed(part.activation)
+    if (!this.#wants(indexed)) return undefined
+    return indexed === undefined ? unplaced(part) : partOf(part, indexed.agent, indexed.path)
   }
 
-  #wants(placed: Origin | undefined): boolean {
+  #indexed(id: ActivationId): IndexedActivation | undefined {
+    return this.#index.activations.get(id) ?? this.#shared?.activations.get(id)
+  }
+
+  #wants(indexed: IndexedActivation | undefined): boolean {
     const { path, agent, control = false } = this.#filter
-    if (path !== undefined && placed?.within !== true) return false
-    const name = placed?.indexed.agent
+    if (path !== undefined && (indexed === undefined || !this.#isWithin(indexed, path))) return false
+    const name = indexed?.agent
     if (agent !== undefined && name !== agent && !isToolOf(name ?? '', agent)) return false
-    return !control || placed?.holds === true
+    return !control || (indexed !== undefined && this.#holdsControl(indexed))
   }
 
+  /** At this path, or below it. */
+  #isWithin(indexed: IndexedActivation, path: readonly string[]): boolean {
+    const above = indexed.parent === undefined ? undefined : this.#indexed(indexed.parent)
+    return isSame(indexed.path, path) || (above !== undefined && this.#isWithin(above, path))
+  }
+
+  /** The root, and agents that received control from it; not workers of calls or of code, nor those below them. */
+  #holdsControl(indexed: IndexedActivation): boolean {
+    const above = indexed.parent === undefined ? undefined : this.#indexed(indexed.parent)
+    // in a child run, its root holds control
+    return above === undefined || (indexed.isHandedControl && this.#holdsControl(above))
+  }
+
+  /** Reads what the journal says by now, together with all who look at the run. */
   async readOn(): Promise<void> {
-    for (const recorded of await this.#engine.read(this.#run, this.#index.position)) this.note(recorded)
+    this.#shared = (await foldsOf(this.#engine).of(viewFold, this.#run)).fold.index
   }
 
-  /** The index of the events that were read. */
+  /** The steps that are open and have begun up to a position. */
+  async openAt(from: number): Promise<readonly string[]> {
+    await this.readOn()
+    return [...this.#shared!.activations.values()].flatMap(({ id, open }) =>
+      [...open.values()].flatMap(({ event, position }) =>
+        event.op === 'step' && position <= from ? [stepKey(id, event.address)] : [],
+      ),
+    )
+  }
+
+  /** The index of the events that were noted. */
   get index(): RunIndex {
     return this.#index
   }
 
   /** Takes the next event in. Undefined: it was taken in before. */
   note(recorded: Recorded): IndexChange | undefined {
-    const change = this.#index.take(recorded)
-    if (recorded.event.type === 'activation.started' && change?.here !== undefined)
-      this.#known.set(change.here.id, this.#placed(change.here))
-    return change
+    return this.#index.take(recorded)
   }
 
   /** Whether the filter includes this activation. */
   isWanted(activation: ActivationId): boolean {
-    return this.#wants(this.#known.get(activation))
-  }
-
-  #placed(indexed: IndexedActivation): Origin {
-    const above = indexed.parent === undefined ? undefined : this.#known.get(indexed.parent)
-    return {
-      indexed,
-      // in a child run, its root holds control
-      holds: above === undefined || (indexed.isHandedControl && above.holds),
-      within: above?.within === true || isSame(indexed.path, this.#filter.path ?? []),
-    }
+    return this.#wants(this.#indexed(activation))
   }
 }
 

@@ -3,8 +3,8 @@
  *
  * Owns: the queue between the feed and its reader, `run.feed()`. Does not own: the order (merged-feed.ts), the agent of
  * a part (part-origin.ts), a reader that owns its run (owned-run.ts).
- * Holds: K9: leaving changes nothing, and a slow reader holds bounded memory: events wait for it, parts are dropped and
- * counted.
+ * Holds: K9: leaving changes nothing, and a slow reader holds bounded memory: events are read when it wants one, parts
+ * are dropped and counted.
  */
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { mergeParts, partBytes, type Engine } from '../../engine/index.ts'
@@ -21,7 +21,8 @@ import type { ReadOptions } from './run-feed.ts'
 export type StreamItem =
   { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
 
-const bound = 1024 * 1024
+/** Of live parts that wait for a reader, in bytes. */
+const bound = 256 * 1024
 
 /** What is between the feed and its reader, and when the feed has ended. */
 export interface ReaderFeed {
@@ -32,8 +33,8 @@ export interface ReaderFeed {
 }
 
 /**
- * Reads a run to its end, or until the reader leaves. Listens at once; reads once the run has `begun`. Everything is
- * read also where only what comes after `from` is passed on: a part may belong to a step that began before.
+ * Reads a run to its end, or until the reader leaves. Listens at once; reads once the run has `begun`. An event is read
+ * when the reader waits for one: what stands still holds one event and some parts.
  */
 export function openFeed(engine: Engine, run: RunId, from: number, begun?: Promise<unknown>): ReaderFeed {
   const queue = new LiveQueue<StreamItem>({
@@ -48,19 +49,27 @@ export function openFeed(engine: Engine, run: RunId, from: number, begun?: Promi
   })
   const left = new AbortController()
   const origins = new PartOrigins(engine, run, {})
+  let unknown: ActivationId | undefined
   const take = (item: FeedItem): void => {
     if (item.type === 'event') {
-      origins.note(item.event)
-      if (item.event.position > from) queue.push(item)
-      return
+      const { activation } = item.event
+      if (!origins.knows({ activation, address: '-' })) unknown = activation
+      return queue.push(item)
     }
     const part = origins.place(item.part)
     if (part !== undefined) queue.push({ type: 'part', part })
   }
+  const room = async (): Promise<void> => {
+    if (unknown !== undefined) await origins.readOn()
+    unknown = undefined
+    await queue.wanted()
+  }
   // a reader that goes on `from` an event may have had the text of the calls under way
-  const over = mergeFeed(engine, run, { take, room: () => queue.room() }, left.signal, {
+  const over = mergeFeed(engine, run, { take, room }, left.signal, {
     begun,
     soFar: from === 0,
+    from,
+    ...(from === 0 ? {} : { openAt: (position: number) => origins.openAt(position) }),
   }).then(
     () => queue.end(),
     (failure: unknown) => queue.end(failure),

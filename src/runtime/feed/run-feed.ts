@@ -17,6 +17,7 @@ import {
   type RunStatus,
 } from '../../engine/index.ts'
 import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
+import { journalPages, readerPage, sharedPages } from './journal-pages.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
 
@@ -112,16 +113,19 @@ async function* events(
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<Recorded, undefined> {
+  const pages = sharedPages(engine)
   let position = from
   while (!signal.aborted) {
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
     let isOver = hasEnded(summary.status)
-    for (const recorded of await engine.read(run, position)) {
-      if (signal.aborted) return undefined
-      position = recorded.position
-      isOver ||= isRunEnd(recorded)
-      yield recorded
+    for await (const page of journalPages((...place) => pages.read(run, ...place), position, readerPage, signal)) {
+      for (const recorded of page) {
+        if (signal.aborted) return undefined
+        position = recorded.position
+        isOver ||= isRunEnd(recorded)
+        yield recorded
+      }
     }
     if (isOver || signal.aborted) return undefined
     await engine.changed(run, position, signal)
@@ -152,7 +156,7 @@ const isMeantForOutside = ({ inner, type }: Spoken): boolean =>
 const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
   event.type === 'activation.settled' && activation === rootActivation(run)
 
-const partsBound = 1024 * 1024
+const partsBound = 256 * 1024
 
 const partsQueue = (run: RunId): LiveQueue<LivePart> =>
   new LiveQueue<LivePart>({

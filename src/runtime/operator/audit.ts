@@ -6,7 +6,8 @@
  */
 import type { RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'
-import { auditOf, signAudit, type AuditDocument, type Signer } from '../../oversight/index.ts'
+import { AuditChain, signAudit, type AuditDocument, type AuditEntry, type Signer } from '../../oversight/index.ts'
+import { runPages } from '../feed/whole-feed.ts'
 
 /** The options of an audit. */
 export interface AuditOptions {
@@ -16,8 +17,10 @@ export interface AuditOptions {
 
 /** Who decided what in a run so far, when, and on what evidence. Rejects with `run.unknown`. */
 export async function auditRun(engine: Engine, run: RunId, { signer }: AuditOptions = {}): Promise<AuditDocument> {
-  const events = await engine.read(run)
-  if (events.length === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
-  const audit = auditOf(run, events)
+  const chain = new AuditChain(run)
+  const entries: AuditEntry[] = []
+  for await (const page of runPages(engine, run)) for (const recorded of page) entries.push(...chain.take(recorded))
+  if (chain.head.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+  const audit = { head: chain.head, entries }
   return signer === undefined ? audit : signAudit(audit, signer)
 }

@@ -16,6 +16,7 @@ import {
   mustBeOptions,
   nearest,
   ReeveError,
+  runOf,
   timerMs,
   type Clock,
   type ErrorCode,
@@ -24,10 +25,11 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '../../engine/index.ts'
-import { runView, type ApprovalRequested, type InterruptView, type Recorded } from '../../journal/index.ts'
+import { viewOf, type ApprovalRequested, type InterruptView, type RunFold } from '../../journal/index.ts'
 import { grantProblem, notPermitted, type Granting } from '../../oversight/index.ts'
 import { approvalsAmong, type Approval } from './open-approvals.ts'
-import { wholeFeed } from '../feed/whole-feed.ts'
+import { foldsOf, viewFold } from '../feed/run-folds.ts'
+import { runPages } from '../feed/whole-feed.ts'
 
 /**
  * The decision on an approval. `edit` approves with edited arguments (`input`), or with an edited result. The run
@@ -319,14 +321,14 @@ const withdrawn = (
   )
 
 /** How a question has ended, from the journal of its run. */
-function endOf(
-  events: readonly Recorded[],
+async function endOf(
+  engine: Engine,
   { activation, address }: Pick<Question, 'activation' | 'address'>,
-): Outcome | undefined {
-  const end = events.find(
-    (each) => each.activation === activation && each.event.type === 'ask.settled' && each.event.address === address,
-  )?.event
-  return end?.type === 'ask.settled' ? end.outcome : undefined
+): Promise<Outcome | undefined> {
+  for await (const page of runPages(engine, runOf(activation)))
+    for (const { activation: asker, event } of page)
+      if (asker === activation && event.type === 'ask.settled' && event.address === address) return event.outcome
+  return undefined
 }
 
 const decided = (id: string, how: string): ReeveError =>
@@ -341,13 +343,15 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
 /** Why an approval that is not open cannot be decided, from the journals of the runs. */
 export async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(access)) {
-    const events = await wholeFeed(access.engine, run)
-    const { approvals } = runView(events)
+    const fold = await foldIfThere(access.engine, run)
+    if (fold?.approvals.has(id) !== true) continue
+    const { approvals } = viewOf(fold)
     const known = approvals.find((each) => each.id === id)
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
       return expired(id, known.until ?? known.resolvedAt ?? 0)
-    if (known.resolution === 'cancelled') return withdrawn('approval.expired', `approval "${id}"`, endOf(events, known))
+    if (known.resolution === 'cancelled')
+      return withdrawn('approval.expired', `approval "${id}"`, await endOf(access.engine, known))
     if (known.resolution === 'escalated')
       return expired(
         id,
@@ -373,6 +377,16 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
       hint: 'List the open ones: reeve questions, or runtime.approvals(). One that was decided long ago is in the audit of its run.',
     },
   )
+}
+
+/** The state of a run; undefined where there is none of this id. */
+async function foldIfThere(engine: Engine, run: RunId): Promise<RunFold | undefined> {
+  try {
+    return (await foldsOf(engine).of(viewFold, run)).fold
+  } catch (thrown) {
+    if (ReeveError.is(thrown, 'run.unknown')) return undefined
+    throw thrown
+  }
 }
 
 /** The request that followed this one, and its approvers, for the message to an approver of the earlier one. */
@@ -415,8 +429,7 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
     if (posted === 'accepted' || posted === 'lost') return accepted(`the interrupt "${id}"`, posted)
   }
   for (const run of await runsToSearch(access)) {
-    const events = await wholeFeed(access.engine, run)
-    const known = runView(events).interrupts.find((each) => each.id === id)
+    const known = (await foldIfThere(access.engine, run))?.interrupts.get(id)
     if (known !== undefined) throw closedInterrupt(known)
   }
   throw new ReeveError('interrupt.unknown', `unknown interrupt "${id}"`, {

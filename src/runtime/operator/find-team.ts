@@ -10,6 +10,7 @@ import { ReeveError, type RunId } from '../../core/index.ts'
 import { unknownRun, type Engine } from '../../engine/index.ts'
 import { RunIndex, type IndexedActivation } from '../../journal/index.ts'
 import { hasEnded } from '../feed/run-feed.ts'
+import { runPages } from '../feed/whole-feed.ts'
 import { teamNamed } from './find.ts'
 
 /**
@@ -31,7 +32,7 @@ export async function teamOf(
     signal?.throwIfAborted()
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
-    for (const recorded of await engine.read(run, index.position)) index.take(recorded)
+    for await (const page of runPages(engine, run, index.position)) for (const recorded of page) index.take(recorded)
     const found = teamNamed(index, named)
     if (found !== undefined) return found
     if (hasEnded(summary.status)) return undefined

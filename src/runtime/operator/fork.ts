@@ -33,6 +33,7 @@ import { briefOf } from '../../edge/index.ts'
 import { unknownRun, type Engine, type ForkRun } from '../../engine/index.ts'
 import type { ActivationStarted, ForkEdit, Recorded } from '../../journal/index.ts'
 import { grantsKey } from '../../oversight/index.ts'
+import { runFeed } from '../feed/whole-feed.ts'
 import { sessionQueue } from '../session.ts'
 import { checkedInput } from '../start.ts'
 import { asEndAt } from '../substitute.ts'
@@ -115,7 +116,7 @@ export async function forkRun(
   if (options.edit?.type === 'message') mustNotBeOwnWord(options.edit.body, 'edit.body')
   const to = runId(options.runId ?? newId('run'))
   const run = options.run as RunId
-  const events = await engine.read(run)
+  const events = await runFeed(engine, run)
   const [first] = events
   if (first?.event.type !== 'activation.started') throw unknownRun(run)
   const last = options.edit?.type === 'input' ? first.position : events.at(-1)!.position

@@ -12,10 +12,12 @@ import {
   expects,
   isObject,
   jsonCheck,
+  isWithin,
   jsonProblem,
   newId,
   number,
   optionProblems,
+  parentOf,
   present,
   ReeveError,
   refuseProblems,
@@ -35,19 +37,30 @@ import {
   delegationsIn,
   foldDelegations,
   newDelegationsFold,
-  runView,
   viewOf,
+  type DelegationsFold,
+  type IndexedActivation,
   type JournalEvent,
   type Recorded,
+  type RunIndex,
 } from '../../journal/index.ts'
-import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../../oversight/index.ts'
+import {
+  controlState,
+  foldControl,
+  newControlFold,
+  takeoverContext,
+  type ControlFold,
+  type ControlState,
+  type TakeoverContext,
+} from '../../oversight/index.ts'
 import type { PlanEdit } from '../../team/index.ts'
 import { unanswered } from './open-approvals.ts'
 import { follow } from '../feed/run-feed.ts'
 import { asItsEnd } from '../substitute.ts'
 import { teamOf } from './find-team.ts'
 import { workToComplete } from './find.ts'
-import { wholeFeed } from '../feed/whole-feed.ts'
+import { delegationsFold, foldsOf, viewFold, type FoldKind } from '../feed/run-folds.ts'
+import { runPages, wholeFeed } from '../feed/whole-feed.ts'
 
 /** What commands need. */
 export interface ControlAccess {
@@ -198,16 +211,59 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
 
 /** The takeover context of a run as of now, without a takeover. */
 export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
-  const events = await readAll(engine, run)
-  const fold = newDelegationsFold()
-  const said = events.flatMap((recorded) => foldDelegations(fold, recorded))
-  const view = viewOf(fold.run)
-  return takeoverContext({ view, delegations: delegationsIn(fold, view), said })
+  const { fold, position } = await foldsOf(engine).of(contextFold, run)
+  const view = { ...viewOf(fold.delegations.run), position }
+  const delegations = delegationsIn(fold.delegations, view)
+  return takeoverContext({ view, delegations, lastWords: (activation) => fold.words.of(activation) })
+}
+
+const contextFold: FoldKind<{ readonly delegations: DelegationsFold; readonly words: LastWords }> = {
+  name: 'context',
+  begin: () => ({ delegations: newDelegationsFold(), words: new LastWords() }),
+  take({ delegations, words }, recorded) {
+    for (const each of foldDelegations(delegations, recorded))
+      if (each.type === 'assistant') words.said(each.activation, each.text)
+    if (recorded.event.type === 'activation.settled') words.ended(recorded.activation)
+  },
+  size: ({ delegations }) => delegationsFold.size(delegations),
+}
+
+/** What was said last by each activation at work, or by one below it that has ended. */
+class LastWords {
+  readonly #words = new Map<ActivationId, { readonly text: string; readonly n: number }>()
+  #count = 0
+
+  said(activation: ActivationId, text: string): void {
+    this.#words.set(activation, { text, n: this.#count++ })
+  }
+
+  ended(activation: ActivationId): void {
+    const last = this.#words.get(activation)
+    this.#words.delete(activation)
+    const parent = parentOf(activation)?.parent
+    if (last === undefined || parent === undefined) return
+    const above = this.#words.get(parent)
+    if (above === undefined || above.n < last.n) this.#words.set(parent, last)
+  }
+
+  of(activation: ActivationId): string | undefined {
+    let last = this.#words.get(activation)
+    for (const [id, words] of this.#words)
+      if (isWithin(id, activation) && (last === undefined || words.n > last.n)) last = words
+    return last?.text
+  }
 }
 
 /** The control state of a run, with every command so far. */
 export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> =>
-  controlState(await readAll(engine, run))
+  controlState((await foldsOf(engine).of(controlFold, run)).fold)
+
+const controlFold: FoldKind<ControlFold> = {
+  name: 'control',
+  begin: newControlFold,
+  take: foldControl,
+  size: ({ run, ops }) => viewFold.size(run) + ops.length,
+}
 
 /** Applies the edit of the plan, if any, and hands the run back. Resolves when both are in the journal. */
 export async function handBack(access: ControlAccess, given: HandBack = {}): Promise<void> {
@@ -235,7 +291,8 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
     return edit(access, edited, { team: found.team, by, reason, id: newId('msg'), signal })
   }
   const said = { reason: doneBy(by, reason), by: by ?? unnamed }
-  const fits = fittingOutput(access, events, found.activation, output)
+  const { index } = (await foldsOf(access.engine).of(viewFold, access.run)).fold
+  const fits = fittingOutput(access, index.activations.get(found.activation), output)
   const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
   const result = await access.engine.post({
     type: 'cancel',
@@ -252,22 +309,14 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
 }
 
 /** Checks a value given by hand against the output schema of its agent, if registered here. Throws `input.invalid`. */
-function fittingOutput(
-  { find }: ControlAccess,
-  events: readonly Recorded[],
-  activation: ActivationId,
-  output: Json,
-): Json {
-  const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
-  if (begun?.type !== 'activation.started') return output
-  const moved = events.findLast((each) => each.activation === activation && each.event.type === 'agent.moved')?.event
-  const version = moved?.type === 'agent.moved' ? moved.to : begun.version
-  const agent = find?.(begun.agent, version) ?? find?.(begun.agent)
+function fittingOutput({ find }: ControlAccess, activation: IndexedActivation | undefined, output: Json): Json {
+  if (activation === undefined) return output
+  const agent = find?.(activation.agent, activation.version) ?? find?.(activation.agent)
   const fits = checkOutput(output, agent?.outputSchema)
   if (fits.ok) return fits.value
   throw new ReeveError(
     'input.invalid',
-    `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`,
+    `the output does not fit the output schema of "${activation.agent}": ${fits.problem}`,
     {
       hint: 'Nothing was changed.',
     },
@@ -280,7 +329,7 @@ export async function finish(access: ControlAccess, given: FinishByHand): Promis
   const { output, by = unnamed, reason } = given
   const outcome = {
     status: 'completed',
-    output: fittingOutput(access, await mustBeTaken(access), rootActivation(access.run), output),
+    output: fittingOutput(access, (await mustBeTaken(access)).activations.get(rootActivation(access.run)), output),
     by,
   } as const
   await posted(access, { type: 'cancel', run: access.run, reason: doneBy(by, reason), by, outcome })
@@ -297,24 +346,27 @@ async function mayResume({ engine, run }: ControlAccess, id: string | undefined)
   if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id))))
     throw notPaused(run, unanswered(await engine.questions({ run })))
   if (status !== 'human_control') return
-  const by = runView(await engine.read(run)).takeover?.by
+  const { by } = (await foldsOf(engine).of(viewFold, run)).fold.takeover ?? {}
   throw new ReeveError('run.taken-over', `the run "${run}" is taken over by ${by ?? 'a human'}`, {
     hint: 'Hand it back with run.control.handBack(), or reeve handback <run>. Nothing was changed.',
   })
 }
 
-/** The events of a run. Throws `run.not-taken-over` if no human has taken it over. */
-async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Recorded[]> {
-  const events = await readAll(engine, run)
-  const { status, outcome } = runView(events)
+/** The activations of a run. Throws `run.not-taken-over` if no human has taken it over. */
+async function mustBeTaken({ engine, run }: ControlAccess): Promise<RunIndex> {
+  const { fold } = await foldsOf(engine).of(viewFold, run)
+  const { status, outcome } = viewOf(fold)
   if (outcome !== undefined) throw runEnded(run)
   if (status !== 'human_control') throw notTaken(run)
-  return events
+  return fold.index
 }
 
 /** Whether a command with this id was given before. */
-const wasSaid = async ({ engine, run }: Pick<ControlAccess, 'engine' | 'run'>, id: string): Promise<boolean> =>
-  (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
+async function wasSaid({ engine, run }: Pick<ControlAccess, 'engine' | 'run'>, id: string): Promise<boolean> {
+  for await (const page of runPages(engine, run))
+    if (page.some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))) return true
+  return false
+}
 
 const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
   new ReeveError(

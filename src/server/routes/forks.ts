@@ -1,14 +1,8 @@
 /** Routes that look at a run as a whole: fork, difference, delegations, audit. */
 import type { RunId } from '../../core/index.ts'
-import {
-  diffOf,
-  verifyAudit,
-  type AuditDocument,
-  type AuditReport,
-  type ForkOptions,
-  type Run,
-  type RunDiff,
-} from '../../runtime/index.ts'
+import type { AuditDocument, AuditReport, ForkOptions, Run, RunDiff } from '../../runtime/index.ts'
+import { jsonStream } from '../event-stream.ts'
+import { diffOfRuns, auditJson } from '../whole-journals.ts'
 import { answered, ownRun, route, type Route } from '../route.ts'
 import { anyOf, jsonObject, list, name, object, optional, text, view, whole } from '../wire-schema.ts'
 import type { AuditAnswer, StartedRun } from '../wire.ts'
@@ -38,11 +32,12 @@ export const forkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/diff/{other}',
-    summary: 'Where two runs differ.',
-    answer: view<RunDiff>('RunDiff', { same: whole(), differences: list(jsonObject()) }),
+    summary:
+      'Where two runs differ: the first differences, at most 1,000 and about 2 million characters, and how many more there are.',
+    answer: view<RunDiff>('RunDiff', { same: whole(), differences: list(jsonObject()), more: optional(whole()) }),
     async handle(context, { path }) {
       const [one, other] = [await ownRun(context, path.run), await ownRun(context, path.other)]
-      return diffOf(await one.journal(), await other.journal())
+      return diffOfRuns(one, other, context.signal)
     },
   }),
   route({
@@ -61,9 +56,7 @@ export const forkRoutes: readonly Route[] = [
       report: jsonObject<AuditReport>(),
     }),
     async handle(context, { path }) {
-      const { id } = await ownRun(context, path.run)
-      const document = await context.runtime.audit(id)
-      return { document, report: await verifyAudit(document) }
+      return jsonStream(context, auditJson(await ownRun(context, path.run), context.signal))
     },
   }),
 ]

@@ -79,6 +79,9 @@ interface EventsQuery {
   readonly limit?: number
 }
 
+/** Characters of a page of events: it ends after the one that makes it longer. */
+const pageLength = 500_000
+
 interface FeedQuery {
   readonly from?: number
 }
@@ -174,7 +177,8 @@ export const runRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/runs/{run}/events',
-    summary: 'The journal after a position: what is recorded so far.',
+    summary:
+      'The journal after a position: what is recorded so far. A page ends after the event that makes it 500,000 characters long.',
     query: object<EventsQuery>('EventsQuery', {
       after: optional(whole()),
       limit: optional(whole({ minimum: 1, maximum: 1_000 })),
@@ -182,9 +186,10 @@ export const runRoutes: readonly Route[] = [
     answer: object<Page<Recorded>>('EventPage', { items: list(recorded), next: optional(name()) }),
     async handle(context, { path, query: { after = 0, limit = 100 } }) {
       const run = await ownRun(context, path.run)
-      const found = await run.journal({ from: after, limit: limit + 1 })
-      const items = found.slice(0, limit)
-      return { items, ...present({ next: found.length > limit ? String(items.at(-1)!.position) : undefined }) }
+      const items = await run.journal({ from: after, limit, length: pageLength })
+      const last = items.at(-1)
+      const isMore = last !== undefined && (await run.journal({ from: last.position, limit: 1 })).length > 0
+      return { items, ...present({ next: isMore ? String(last.position) : undefined }) }
     },
   }),
   route({
@@ -239,10 +244,19 @@ function lastEventId(request: Request): number | undefined {
   })
 }
 
+const eventJsons = new WeakMap<Recorded, string>()
+
+/** The JSON of an event, which many readers share. */
+function eventJson(item: Extract<StreamItem, { readonly type: 'event' }>): string {
+  const json = eventJsons.get(item.event) ?? JSON.stringify(item satisfies FeedMessage)
+  eventJsons.set(item.event, json)
+  return json
+}
+
 async function* feedMessages(feed: AsyncIterable<StreamItem>): AsyncGenerator<StreamMessage> {
   for await (const item of feed) {
     yield item.type === 'event'
-      ? { id: item.event.position, data: item satisfies FeedMessage }
+      ? { id: item.event.position, json: eventJson(item) }
       : { data: { type: 'part', part: partMessage(item.part) } satisfies FeedMessage }
   }
   yield { data: { type: 'end' } satisfies FeedMessage }
