@@ -488,8 +488,8 @@ export interface StoreLease {
    * loop.
    */
   guard(): Now<void>
-  /** The event loop moves. */
-  moved(): void
+  /** The event loop moves; what is due there is done so late, in milliseconds. Absent: as late as before. */
+  moved(delayMs?: number): void
   /** Among its runs is one that was lost so often: the lease becomes longer. */
   stretch(losses: number): void
   /**
@@ -499,6 +499,11 @@ export interface StoreLease {
   reclaim(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
   /** Runs that were lost before are like any other again. */
   resetLosses(runs: readonly RunId[]): Now<void>
+  /**
+   * How long after the last look at the other processes the next one is due, in milliseconds. Absent: as often as
+   * anything is looked at.
+   */
+  readonly watchEveryMs?: number
   /** Takes runs away from processes that are dead, and sets those aside that were lost too often. */
   releaseDead(): Now<ReleasedOwners>
   /** Nothing is said any more: what this process holds is lost to it. */

@@ -149,7 +149,7 @@ export class AdversarialStore implements Store {
       },
       beat: () => this.#ask('lease', 'beat', () => lease.beat()),
       guard: () => this.#ask('lease', 'guard', () => lease.guard()),
-      moved: () => lease.moved(),
+      moved: (delayMs) => lease.moved(delayMs),
       stretch: (losses) => lease.stretch(losses),
       reclaim: (runs) => {
         const held = [...runs]

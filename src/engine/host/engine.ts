@@ -65,6 +65,7 @@ import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
+import { SchedulingDelay } from './scheduling-delay.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
 import { LoadedRun } from './loaded-run.ts'
@@ -147,6 +148,8 @@ function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redac
   }
 }
 
+/** Less than the time between two looks for what news could miss. Milliseconds. */
+const justNowMs = 500
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
 const probeEveryMs = 500
 /**
@@ -169,10 +172,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly #subscriptions: Subscriptions
   readonly #outage: Outage
   #lastProbe = 0
-  #watch: ReturnType<typeof setInterval> | undefined
+  readonly #pollMs: number
+  #timer: ReturnType<typeof setInterval> | undefined
   // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
   #lastMaintenance = -Infinity
   #lastSweep = -Infinity
+  #lastWatch = -Infinity
   /** By the clock of the runs: it says how old they are. */
   #lastTidying = 0
   #burying = false
@@ -181,6 +186,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
   /** The store has answered once. */
   #isReached = false
   #lastLook = -Infinity
+  /** Of the event loop: how late the watch looks. */
+  readonly delay = new SchedulingDelay()
+  #nextTick = Infinity
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
 
@@ -218,7 +226,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#subscriptions = new Subscriptions(store, {
       synced: () => this.#synced(),
       redact: redactor(options.redact),
-      onWaiting: (waits) => (waits ? this.#watch?.ref() : this.#watch?.unref()),
+      onWaiting: (waits) => (waits ? this.#timer?.ref() : this.#timer?.unref()),
       isBeginning: (run) => this.#starting.has(run),
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
       tellShown: (id, hear) => this.driver.commands.dispatcher.tellShown(id, hear),
@@ -232,8 +240,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.onPart = this.#subscriptions.part.bind(this.#subscriptions)
     this.driver.onStoreFailure = this.#storeFailed.bind(this)
     this.driver.onWritten = this.#outage.answered.bind(this.#outage, 'written')
-    this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
-    this.#watch.unref()
+    this.#pollMs = options.pollMs ?? 20
+    this.#timer = setInterval(() => this.#look(), this.#pollMs)
+    this.#timer.unref()
   }
 
   #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
@@ -280,7 +289,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#quietly(() => andThen(this.#reader.withMail(), (runs) => cache.adopt(runs)))
     this.driver.fetchMail()
     this.#quietly(() => cache.adoptStuck())
-    cache.adoptOrphans()
+    // where news has had them looked for just now, they need not be looked for again
+    if (stopwatch() - cache.lastAdoption >= justNowMs) cache.adoptOrphans()
     this.#quietly(() => andThen(this.#reader.nextDeadline(), (at) => alarm.arm(at)))
   }
 
@@ -455,6 +465,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #look(): void {
     if (this.#closed || this.driver.dead) return
     const now = stopwatch()
+    this.delay.note(Math.max(0, now - this.#nextTick))
+    this.#nextTick = now + this.#pollMs
     if (now - this.#lastLook >= 100) {
       this.#lastLook = now
       this.#quietly(() =>
@@ -497,7 +509,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     // a process that has died has nothing to stop
     if (this.#lost !== undefined || this.driver.dead) return
     this.#lost = error
-    clearInterval(this.#watch)
+    clearInterval(this.#timer)
     this.driver.fail(error)
     this.#subscriptions.close(error)
     this.driver.options.warn(error.code, error.message)
@@ -507,18 +519,26 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.parkQuiet()
     this.driver.alarm.ringIfDue(this.#clock.now())
     if (this.store.isPrivate) return
-    this.#lease.moved()
+    this.#lease.moved(this.delay.p99Ms)
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.heartbeatDue ? this.#lease.beat() : undefined, () =>
-        andThen(this.#releaseDead(), (released) => {
+        andThen(this.#watch(now), (released) => {
           if (this.#closed || (released === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.placement.tidy()
+          if (released > 0) this.driver.cache.lastAdoption = -Infinity
           this.#sweep()
         }),
       ),
     )
+  }
+
+  /** Looks at the other processes if that is due. Returns how many of them were found dead. */
+  #watch(now: number): Now<number> {
+    if (now - this.#lastWatch < (this.#lease.watchEveryMs ?? 0)) return 0
+    this.#lastWatch = now
+    return this.#releaseDead()
   }
 
   /** Takes the runs of dead processes away from them. Returns of how many; one look at a time. */
@@ -627,7 +647,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    clearInterval(this.#watch)
+    clearInterval(this.#timer)
     const died = this.driver.dead
     this.store.leave(() => this.driver.effects.hasOnceOut)
     if (!died) await this.driver.finish()

@@ -12,6 +12,7 @@ import {
   jitter,
   ReeveError,
   runOf,
+  stopwatch,
   isChildRun,
   type ActivationId,
   type Failure,
@@ -101,6 +102,8 @@ export class RunCache {
   readonly #hidden = new Set<RunId>()
   /** There may be runs that no process drives and that this process had no room for. */
   #hasMore = false
+  /** When runs that no process drives were last looked for, by the stopwatch. */
+  lastAdoption = -Infinity
 
   constructor(engine: EngineState) {
     this.#engine = engine
@@ -187,6 +190,7 @@ export class RunCache {
    * other processes.
    */
   adoptOrphans(): void {
+    this.lastAdoption = stopwatch()
     if (!this.#engine.placement.hasMover) return this.#claimOrphans()
     if (this.#isLooking) return
     this.#isLooking = true
