@@ -33,6 +33,7 @@ import type {
   RunSummary,
   RunUsage,
   StoredProcess,
+  UnmovedRun,
 } from './port.ts'
 
 /** What a process is told by that can do nothing more with its store: the engine stops. */
@@ -455,6 +456,11 @@ export interface StoreReader {
   count(filter: RunFilter, most: number): Now<number>
   /** The processes that have a lease, at this moment of the store's time; of each at most `most` runs are counted. */
   processes(now: number, most: number): Now<readonly StoredProcess[]>
+  /**
+   * Open runs that are in memory somewhere, or wait for a process, and of which nothing was recorded since this moment of
+   * the store's time; `most` are looked at. Absent: such runs are not looked for.
+   */
+  unmoved?(before: number, most: number): Now<readonly UnmovedRun[]>
   /** What waits for a process, each counted up to `most`. */
   backlog(most: number): Now<Backlog>
   /** How many bytes it takes where it is kept. Undefined: not known. */
@@ -506,6 +512,8 @@ export interface StoreLease {
   readonly watchEveryMs?: number
   /** Takes runs away from processes that are dead, and sets those aside that were lost too often. */
   releaseDead(): Now<ReleasedOwners>
+  /** Keeps what this process says of itself (`StoredProcess.report`), as JSON. Absent: nobody else reads it. */
+  report?(text: string): Now<void>
   /** Nothing is said any more: what this process holds is lost to it. */
   abandon(): void
 }

@@ -48,6 +48,7 @@ export type {
 } from './session.ts'
 export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
 export type { BoundedCount, SystemOptions, SystemView, WorkerView } from './system.ts'
+export type { StallCause, StalledRun } from '../engine/index.ts'
 export type { AuditOptions } from './operator/audit.ts'
 export { ed25519Signer, ed25519Verifier, newEd25519Key, notPermitted, verifyAudit } from '../oversight/index.ts'
 export type {

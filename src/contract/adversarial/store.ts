@@ -163,6 +163,9 @@ export class AdversarialStore implements Store {
       },
       resetLosses: (runs) => this.#ask('lease', 'resetLosses', () => lease.resetLosses([...runs])),
       releaseDead: (): Promise<ReleasedOwners> => this.#ask('lease', 'releaseDead', () => lease.releaseDead()),
+      ...(lease.report === undefined
+        ? {}
+        : { report: (text: string) => this.#ask('lease', 'report', () => lease.report!(text)) }),
       abandon: () => {},
     }
   }

@@ -205,7 +205,7 @@ export class SqliteLease implements StoreLease {
         // It may have said something while this process waited for the lock.
         if ((this.#sql.until.get(row.id) as { until: number } | undefined)?.until !== row.until) return
         this.#sql.lose.run(row.id)
-        this.#sql.forget.run(row.id)
+        this.#forget(row.id)
         aside.push(...this.#setAside())
         owners++
       })
@@ -288,6 +288,15 @@ export class SqliteLease implements StoreLease {
     return owned
   }
 
+  report(text: string): void {
+    this.#sql.report.run(this.id, text)
+  }
+
+  #forget(process: string): void {
+    this.#sql.forget.run(process)
+    this.#sql.forgetReport.run(process)
+  }
+
   /** The thread says nothing any more: what this process holds is lost to it. */
   abandon(): void {
     this.#heartbeat.set('moved', 0)
@@ -303,7 +312,7 @@ export class SqliteLease implements StoreLease {
     if (this.#heartbeat.get('until') === 0) return
     this.#transaction(() => {
       this.#sql.release.run(this.id)
-      this.#sql.forget.run(this.id)
+      this.#forget(this.id)
     })
   }
 
@@ -335,6 +344,8 @@ const statements = {
   releaseStray:
     'UPDATE run SET owner = NULL WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',
+  report: 'INSERT INTO report VALUES(?, ?) ON CONFLICT(process) DO UPDATE SET body = excluded.body',
+  forgetReport: 'DELETE FROM report WHERE process = ?',
   claim:
     'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',
   held: 'SELECT owner, epoch FROM run WHERE id = ?',

@@ -18,6 +18,7 @@ import {
   present,
   ReeveError,
   runOf,
+  stopwatch,
   type Clock,
   type Now,
   type RunId,
@@ -586,10 +587,12 @@ export class Driver implements EngineState {
     tellings: Telling[],
   ): void {
     const { awake } = result
+    const now = stopwatch()
     const isLeft = batch.parked.length + batch.ended.length > 0
     const roused = isLeft ? this.#dropLeft(batch, awake, tellings) : []
     for (const id of touched) {
       const run = this.runs.get(id)
+      if (run !== undefined) run.movedAt = now
       if (run?.reload === true) {
         this.cache.drop(id)
         roused.push(id)

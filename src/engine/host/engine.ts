@@ -48,6 +48,7 @@ import {
   type PartListenerOptions,
   type Post,
   type PostResult,
+  type ProcessReport,
   type Question,
   type QuestionFilter,
   type RunEnd,
@@ -68,6 +69,7 @@ import { forkRun } from './fork.ts'
 import { SchedulingDelay } from './scheduling-delay.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
+import { heldStalls, Reporter, stalledAfter, stallsIn } from './stalls.ts'
 import { LoadedRun } from './loaded-run.ts'
 import { updateValue } from './values.ts'
 
@@ -189,6 +191,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   /** Of the event loop: how late the watch looks. */
   readonly delay = new SchedulingDelay()
   #nextTick = Infinity
+  readonly #reporter = new Reporter()
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
 
@@ -273,6 +276,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       // A store that connects late knows it only now.
       this.store.mustHaveRules()
       this.driver.registry = registry
+      // before it holds a run: one that stands still from the first on is known to stand still
+      this.#quietly(() => this.#lease.report?.(JSON.stringify(this.#report())))
       this.driver.cache.wake(left)
       this.#sweep()
       this.driver.schedule()
@@ -401,12 +406,18 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const processes = await this.#read(() => this.#reader.processes(this.store.time(), most))
     const backlog = await this.#read(() => this.#reader.backlog(most))
     const bytes = await this.#read(() => this.#reader.size())
+    const now = this.store.time()
+    const unmoved = await this.#read(() => this.#reader.unmoved?.(now - stalledAfter(0), most) ?? [])
+    // what this process says of itself now is newer than what it has written
+    const told = processes.map((each) => (each.id === this.#lease.id ? { ...each, report: this.#report() } : each))
+    const stalled = stallsIn(told, unmoved, now)
     return {
       kind: this.#mover?.name ?? (kind === 'postgres' ? kind : 'embedded'),
       store: { kind, name, ...present({ bytes }) },
       process: this.#lease.id,
-      processes,
+      processes: told,
       backlog,
+      ...(stalled.length === 0 ? {} : { stalled }),
     }
   }
   questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
@@ -515,10 +526,23 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.options.warn(error.code, error.message)
   }
 
+  /** What this process says of itself. */
+  #report(): ProcessReport {
+    const delayMs = this.delay.p99Ms
+    return {
+      at: this.store.time(),
+      delayMs,
+      takenOver: this.driver.cache.takenOver,
+      stalled: heldStalls(this.driver, delayMs, this.#outage.isOn),
+    }
+  }
+
   #maintain(now: number): void {
     this.driver.parkQuiet()
     this.driver.alarm.ringIfDue(this.#clock.now())
     if (this.store.isPrivate) return
+    const report = this.#reporter.due(this.driver, () => this.#report())
+    if (report !== undefined) this.#quietly(() => this.#lease.report?.(report))
     this.#lease.moved(this.delay.p99Ms)
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>

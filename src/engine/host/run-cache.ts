@@ -102,6 +102,8 @@ export class RunCache {
   readonly #hidden = new Set<RunId>()
   /** There may be runs that no process drives and that this process had no room for. */
   #hasMore = false
+  /** Runs that were lost with another process and that this one has taken up, since it began. */
+  takenOver = 0
   /** When runs that no process drives were last looked for, by the stopwatch. */
   lastAdoption = -Infinity
 
@@ -337,7 +339,10 @@ export class RunCache {
     // A caller has begun a run of this id, and will learn that it exists.
     if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
     this.crashLoops.takenUp(id, row.losses)
-    if (row.losses > 0) this.#engine.store.lease.stretch(this.crashLoops.worst)
+    if (row.losses > 0) {
+      this.takenOver++
+      this.#engine.store.lease.stretch(this.crashLoops.worst)
+    }
     const run = new LoadedRun(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null)

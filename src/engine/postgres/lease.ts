@@ -243,6 +243,10 @@ export class PostgresLease implements StoreLease {
     return false
   }
 
+  async report(text: string): Promise<void> {
+    await this.#line.ask(this.#sql.report, [this.id, text])
+  }
+
   abandon(): void {
     this.#memory.set('silent', 1)
     clearInterval(this.#presence)
@@ -298,6 +302,7 @@ function statements(s: string) {
     bury: named(
       'bury',
       `WITH dead AS (DELETE FROM ${s}.process WHERE id = $1 AND until = $2 RETURNING id),
+      said AS (DELETE FROM ${s}.report WHERE process IN (SELECT id FROM dead)),
       kept AS (UPDATE ${s}.receipt SET made = now() WHERE process IN (SELECT id FROM dead)),
       gone AS (DELETE FROM ${s}.receipt r WHERE made < now() - interval '1 day' AND NOT EXISTS (SELECT 1 FROM ${s}.process p WHERE p.id = r.process)),
       lost AS (UPDATE ${s}.run r SET owner = NULL, losses = r.losses + 1, parked = CASE WHEN r.losses + 1 >= $3 THEN 1 ELSE r.parked END,
@@ -322,6 +327,15 @@ function statements(s: string) {
       'release',
       `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id IN (SELECT id FROM ${s}.run WHERE owner = $1 AND ended IS NULL AND parked = 0 LIMIT $2) AND owner = $1 RETURNING id`,
     ),
-    forget: named('forget_process', `DELETE FROM ${s}.process WHERE id = $1`),
+    forget: named(
+      'forget_process',
+      `WITH said AS (DELETE FROM ${s}.report WHERE process = $1) DELETE FROM ${s}.process WHERE id = $1`,
+    ),
+    // what is said of the moment need not survive a power failure
+    report: named(
+      'report',
+      `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) INSERT INTO ${s}.report SELECT $1, $2 FROM quick
+      ON CONFLICT (process) DO UPDATE SET body = excluded.body`,
+    ),
   } as const
 }
