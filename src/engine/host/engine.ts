@@ -69,6 +69,7 @@ import { forkRun } from './fork.ts'
 import { SchedulingDelay } from './scheduling-delay.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
+import { patienceMs } from './placement.ts'
 import { heldStalls, Reporter, stalledAfter, stallsIn } from './stalls.ts'
 import { LoadedRun } from './loaded-run.ts'
 import { updateValue } from './values.ts'
@@ -150,6 +151,8 @@ function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redac
   }
 }
 
+/** So many runs that wait are looked for by a process that begins. */
+const waitingAtOnce = 1_000
 /** Less than the time between two looks for what news could miss. Milliseconds. */
 const justNowMs = 500
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
@@ -272,7 +275,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
         andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
       ),
     )
-    return andThen(begun, (left) => {
+    const found = andThen(begun, (left) =>
+      this.#mover === undefined
+        ? left
+        : andThen(
+            this.#inStore(() => this.#findWaiting()),
+            () => left,
+          ),
+    )
+    return andThen(found, (left) => {
       // A store that connects late knows it only now.
       this.store.mustHaveRules()
       this.driver.registry = registry
@@ -282,6 +293,19 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#sweep()
       this.driver.schedule()
       return this.#mover?.open(this.driver.placement)
+    })
+  }
+
+  /**
+   * Runs that a mover has left for too long count from when something was last recorded of them, not from when this
+   * process began; of those with unread mail that moment is not known, and nobody has read it so far.
+   */
+  #findWaiting(): Now<void> {
+    const { placement } = this.driver
+    const before = this.store.time() - patienceMs
+    return andThen(this.#reader.unmoved?.(before, waitingAtOnce) ?? [], (unmoved) => {
+      placement.haveWaited(unmoved.flatMap(({ run, owner }) => (owner === null ? [run] : [])))
+      return andThen(this.#reader.withMail(), (runs) => placement.haveWaited(runs))
     })
   }
 

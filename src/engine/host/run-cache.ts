@@ -329,7 +329,10 @@ export class RunCache {
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
     // No other process takes up a run that is this process's own and only out of memory.
-    if (aside || run.owner === this.#engine.store.lease.id || this.crashLoops.admits(run.losses, suspects)) return true
+    if (aside || run.owner === this.#engine.store.lease.id) return true
+    // one that a mover has brought here is taken up now
+    const rests = !this.#engine.placement.awaits(run.id as RunId) && this.crashLoops.rests(run.id as RunId, run.losses)
+    if (!rests && this.crashLoops.admits(run.losses, suspects)) return true
     this.#hasMore = true
     return false
   }
