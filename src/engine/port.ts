@@ -409,6 +409,8 @@ export interface UnmovedRun {
 export interface ProcessReport {
   /** When, by the store's time: its event loop moved then. */
   readonly at: number
+  /** When it began to drive, by the store's time. */
+  readonly begun: number
   /**
    * How late is done what is due on its event loop: the ninety-ninth percentile of the last ten to twenty seconds, in
    * milliseconds.

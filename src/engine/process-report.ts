@@ -9,13 +9,9 @@ import type { ProcessReport } from './port.ts'
 export function reportIn(text: string | null | undefined): ProcessReport | undefined {
   if (text === null || text === undefined) return undefined
   try {
-    const { at, delayMs, takenOver, stalled } = JSON.parse(text) as Partial<ProcessReport>
-    return typeof at === 'number' &&
-      typeof delayMs === 'number' &&
-      typeof takenOver === 'number' &&
-      Array.isArray(stalled)
-      ? { at, delayMs, takenOver, stalled }
-      : undefined
+    const { at, begun, delayMs, takenOver, stalled } = JSON.parse(text) as ProcessReport
+    const isKnown = [at, begun, delayMs, takenOver].every((each) => typeof each === 'number') && Array.isArray(stalled)
+    return isKnown ? { at, begun, delayMs, takenOver, stalled } : undefined
   } catch {
     return undefined
   }

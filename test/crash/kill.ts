@@ -91,6 +91,8 @@ const world = new World(seed)
 await world.listen(socket)
 const fine = (): boolean => Object.values(problems).every((list) => list.length === 0)
 let number = 0
+/** Stalls that have been told. */
+let told = 0
 
 const many = Math.max(3, plan.processes)
 /**
@@ -125,6 +127,8 @@ async function lane(): Promise<void> {
     console.log(
       `${((performance.now() - start) / 1_000).toFixed(0)} s: ${figures.rounds} stores, ${figures.kills + figures.killsIdle + figures.killsAtStart} kills, ${figures.stalls.length} stalls`,
     )
+    for (const stall of figures.stalls.slice(told)) console.log(`  ${stall}`)
+    told = figures.stalls.length
     if (!args.keep && fine()) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
 }
@@ -150,9 +154,8 @@ console.log(
 console.log(
   f.stalls.length === 0
     ? 'no run without progress for longer than the delay of its holder explains'
-    : `${f.stalls.length} stalls:`,
+    : `${f.stalls.length} stalls, told above`,
 )
-for (const stall of f.stalls.slice(0, 20)) console.log(`  ${stall}`)
 let failed = 0
 for (const [name, list] of Object.entries(problems)) {
   if (list.length > 0) failed++

@@ -14,7 +14,7 @@ describe('what a store shows', () => {
   const now = 1_000_000
   const run = 'r' as RunId
   const holder = (more: Partial<StoredProcess> = {}): StoredProcess => ({ id: 'p', isAlive: true, drives: [], ...more })
-  const report = { at: now, delayMs: 0, takenOver: 0, stalled: [] }
+  const report = { at: now, begun: 0, delayMs: 0, takenOver: 0, stalled: [] }
   const unmoved = (owner: string | null, agoMs: number): UnmovedRun => ({ run, owner, since: now - agoMs })
   const shown = (process: StoredProcess, one: UnmovedRun): StalledRun | undefined => stallsIn([process], [one], now)[0]
 
@@ -22,6 +22,8 @@ describe('what a store shows', () => {
     expect(shown(holder(), unmoved(null, 5_000))).toEqual({ run, since: now - 5_000, waitsFor: 'worker' })
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 12_000))).toBeUndefined()
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 13_000))).toBeDefined()
+    // nothing could move it before a process was there
+    expect(shown(holder({ report: { ...report, begun: now - 4_000 } }), unmoved(null, 60_000))).toBeUndefined()
   })
 
   test('no process lives that could move it: that is no stall, and other commands say so', () => {

@@ -195,6 +195,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly delay = new SchedulingDelay()
   #nextTick = Infinity
   readonly #reporter = new Reporter()
+  /** When it began to drive. */
+  #begun = 0
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
 
@@ -287,6 +289,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       // A store that connects late knows it only now.
       this.store.mustHaveRules()
       this.driver.registry = registry
+      this.#begun = this.store.time()
       // before it holds a run: one that stands still from the first on is known to stand still
       this.#quietly(() => this.#lease.report?.(JSON.stringify(this.#report())))
       this.driver.cache.wake(left)
@@ -555,6 +558,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const delayMs = this.delay.p99Ms
     return {
       at: this.store.time(),
+      begun: this.#begun,
       delayMs,
       takenOver: this.driver.cache.takenOver,
       stalled: heldStalls(this.driver, delayMs, this.#outage.isOn),

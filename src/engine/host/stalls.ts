@@ -61,11 +61,13 @@ export function stallsIn(
   const living = processes.filter(({ isAlive }) => isAlive === true)
   if (living.length === 0) return []
   const longest = stalledAfter(Math.max(...living.map(({ report }) => report?.delayMs ?? 0)))
+  // it is no stall that nothing moved before the first of them was there
+  const first = Math.min(...living.map(({ report }) => report?.begun ?? -Infinity))
   const holders = new Map(processes.map((each) => [each.id, each]))
   return unmoved.flatMap(({ run, owner, since }): readonly StalledRun[] => {
     const holder = owner === null ? undefined : holders.get(owner)
     if (owner === null || holder === undefined || holder.isAlive === false)
-      return now - since < longest
+      return now - Math.max(since, first) < longest
         ? []
         : [owner === null ? { run, since, waitsFor: 'worker' } : { run, since, waitsFor: 'takeover', holder: owner }]
     if (holder.report === undefined) return []
