@@ -52,7 +52,7 @@ CREATE TABLE archive(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, run TEXT 
 CREATE INDEX archive_run ON archive(run, last);
 `
 /** What processes say of themselves, as JSON. */
-const reports = 'CREATE TABLE report(process TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;'
+const reports = 'CREATE TABLE IF NOT EXISTS report(process TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;'
 /** Ended runs that are not archived as a whole yet. */
 const whole = `CREATE INDEX run_whole ON run(ended) WHERE ended IS NOT NULL AND archived = 0 AND ${isListed};`
 

@@ -54,7 +54,7 @@ CREATE INDEX summed_run ON ${s}.summed(run);`
 
 /** What processes say of themselves, as JSON. */
 const reports = (s: string): string =>
-  `CREATE TABLE ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
+  `CREATE TABLE IF NOT EXISTS ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
 
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
