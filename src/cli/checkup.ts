@@ -9,10 +9,19 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, realpathS
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, ReeveError, shellWord } from '../core/index.ts'
-import { createRuntime, declareThem, preparedModels, undeclaredText, undeclaredTools } from '../runtime/index.ts'
+import {
+  createRuntime,
+  declareThem,
+  preparedModels,
+  undeclaredText,
+  undeclaredTools,
+  type StallCause,
+  type SystemView,
+} from '../runtime/index.ts'
 import { shownStore } from './context.ts'
 import { reeve } from './invocation.ts'
 import { openToOthers } from './private-files.ts'
+import { stallText } from './stall-lines.ts'
 import {
   configName,
   findRuns,
@@ -30,6 +39,7 @@ export interface Finding {
     | 'node'
     | 'typescript'
     | 'reeve'
+    | 'runs'
     | 'package'
     | 'packages'
     | 'config'
@@ -271,6 +281,7 @@ async function* storeFindings(
       'store',
       `${shownStore(store.name)} (${installation!.engine}), driven by ${alive} process${alive === 1 ? '' : 'es'} now`,
     )
+    yield* stallFindings(installation!)
     const [newest] = await runtime.runs({ limit: 1 })
     yield clockFinding(newest?.createdAt, Date.now())
   } catch (thrown) {
@@ -295,6 +306,56 @@ function* fileFindings(store: string | undefined, cwd: string): Generator<Findin
       hint: `Keep it to yourself: chmod go= ${shellWord(file)}`,
     }
   }
+}
+
+/** So many stalled runs are named. */
+const mostNamed = 5
+
+/** Runs that nothing moves, and those that go from process to process. */
+function* stallFindings(installation: NonNullable<SystemView['installation']>): Generator<Finding> {
+  const { stalled = [], backlog, workers } = installation
+  for (const stall of stalled.slice(0, mostNamed))
+    yield {
+      check: 'runs',
+      status: 'warn',
+      message: `${stall.run} is ${stallText(stall, installation)}`,
+      hint: stallHints[stall.waitsFor],
+    }
+  if (stalled.length > mostNamed)
+    yield {
+      check: 'runs',
+      status: 'warn',
+      message: `${stalled.length - mostNamed} more runs are stalled`,
+      hint: 'See all of them: reeve runs --status running',
+    }
+  if (backlog.flapping !== undefined)
+    yield {
+      check: 'runs',
+      status: 'warn',
+      message: `${backlog.flapping.count} runs were lost with their process twice or more in a row`,
+      hint: 'Their processes die or are late: look at memory and load of their hosts, or give a longer leaseMs.',
+    }
+  const late = workers.filter(({ delayMs = 0 }) => delayMs >= lateMs)
+  for (const { id, pid, host, delayMs } of late)
+    yield {
+      check: 'runs',
+      status: 'warn',
+      message: `the process ${id}${pid === undefined ? '' : ` (pid ${pid})`}${host === undefined ? '' : ` on ${host}`} is ${delayMs} ms late`,
+      hint: 'Its machine has too much to do, or its code blocks the event loop. Run fewer processes there, or move the work out of the event loop.',
+    }
+}
+
+/** A process that is so late is named. Milliseconds. */
+const lateMs = 1_000
+
+const stallHints: Readonly<Record<StallCause, string>> = {
+  worker: 'Start a process that knows its agent: reeve work. If one is there, see its warnings.',
+  takeover: 'Other processes take it over when they notice. If it stays, see their warnings.',
+  'event-loop':
+    'A tool or other code blocks that process, or the machine has no time for it: look at it with a profiler, or end it.',
+  store: 'See whether the database or the disk answers: the process goes on by itself when it does.',
+  code: 'Put what the agent awaits into a step (ctx.step), which has a deadline and is recorded.',
+  engine: 'End that process: another one takes the run over. Please report it, with the warnings of the process.',
 }
 
 function newStoreFinding(store: string): Finding {

@@ -4,14 +4,16 @@
  * Owns: these answers. Does not own: the command that drives a run (next-command.ts), who holds which run (engine).
  * Holds: a process that may be alive counts as one that drives, so that no run is said to be left that is not.
  */
-import type { RunSummary, Runtime } from '../runtime/index.ts'
+import type { RunSummary, Runtime, SystemView } from '../runtime/index.ts'
 
 /** The engines whose processes keep a lease in the store. Others move their runs themselves. */
 const leasing: ReadonlySet<string> = new Set(['embedded', 'postgres'])
 
 /** Whether a process may drive runs of this store now. True too where it cannot be known. */
-export async function mayBeDriven(runtime: Runtime): Promise<boolean> {
-  const { installation } = await runtime.system()
+export const mayBeDriven = async (runtime: Runtime): Promise<boolean> => isDrivenIn(await runtime.system())
+
+/** The same, where the installation has been read. */
+export function isDrivenIn({ installation }: SystemView): boolean {
   if (installation === undefined || !leasing.has(installation.engine)) return true
   return installation.workers.some(({ isAlive }) => isAlive !== false)
 }

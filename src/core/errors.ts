@@ -35,6 +35,7 @@ export const errorCodes = [
   'engine.no-worker',
   'engine.not-authorized',
   'engine.not-driving',
+  'engine.not-trusted',
   'engine.reachable-again',
   'engine.registered-again',
   'engine.server-not-started',

@@ -388,6 +388,51 @@ export interface HeldRuns {
   readonly runs: number
 }
 
+/**
+ * What a run waits for that nothing moves: `worker`, a process that takes it up; `takeover`, another process, because its
+ * own is gone; `event-loop`, the event loop of its process, which stands still; `store`, the store, which does not
+ * answer its process; `code`, its own code, which awaits something outside of a step; `engine`, its process, which lives
+ * and does not say why.
+ */
+export type StallCause = 'worker' | 'takeover' | 'event-loop' | 'store' | 'code' | 'engine'
+
+/** A run in the hands of a process that has not moved for longer than the delay of that process explains. */
+export interface HeldStall {
+  readonly run: RunId
+  /** Since when nothing was done for it. Milliseconds since 1970, by the store's time. */
+  readonly since: number
+  readonly waitsFor: StallCause
+}
+
+/** A run that should move and does not, as any process sees it. */
+export interface StalledRun extends HeldStall {
+  /** The id of the process that holds it. Absent: none does. */
+  readonly holder?: string
+}
+
+/** An open run in the memory of a process, or of none, and when something was last recorded of it. */
+export interface UnmovedRun {
+  readonly run: RunId
+  readonly owner: string | null
+  readonly since: number
+}
+
+/** What a process that drives says of itself, every few seconds while it holds runs. */
+export interface ProcessReport {
+  /** When, by the store's time: its event loop moved then. */
+  readonly at: number
+  /** When it began to drive, by the store's time. */
+  readonly begun: number
+  /**
+   * How late is done what is due on its event loop: the ninety-ninth percentile of the last ten to twenty seconds, in
+   * milliseconds.
+   */
+  readonly delayMs: number
+  /** Runs that it has taken over from processes that died or stopped answering, since it began. */
+  readonly takenOver: number
+  readonly stalled: readonly HeldStall[]
+}
+
 /** A process that has a lease in the store, and what it drives. */
 export interface StoredProcess {
   readonly id: string
@@ -400,6 +445,8 @@ export interface StoredProcess {
   readonly drives: readonly HeldRuns[]
   /** It holds more runs than were counted. */
   readonly isMore?: true
+  /** What it last said of itself. Absent: it has held no run yet, or is of an older version. */
+  readonly report?: ProcessReport
 }
 
 /** Work that no process has taken up. */
@@ -410,6 +457,8 @@ export interface Backlog {
   readonly first?: { readonly run: RunId; readonly since: number }
   /** Runs that no process holds, and that have mail that no process has read. */
   readonly unheard: number
+  /** Open runs that were lost with their process twice or more in a row. Absent: none. */
+  readonly flapping?: number
 }
 
 /** What an engine is, and how its store and the processes on it are. */
@@ -428,6 +477,8 @@ export interface EngineStatus {
   /** All processes that have a lease in the store. One that only reads has none. */
   readonly processes: readonly StoredProcess[]
   readonly backlog: Backlog
+  /** Runs that nothing moves. Absent: none. */
+  readonly stalled?: readonly StalledRun[]
 }
 
 /** Values of a stream, from outside of any run. */

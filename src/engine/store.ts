@@ -33,6 +33,7 @@ import type {
   RunSummary,
   RunUsage,
   StoredProcess,
+  UnmovedRun,
 } from './port.ts'
 
 /** What a process is told by that can do nothing more with its store: the engine stops. */
@@ -466,6 +467,11 @@ export interface StoreReader {
   count(filter: RunFilter, most: number): Now<number>
   /** The processes that have a lease, at this moment of the store's time; of each at most `most` runs are counted. */
   processes(now: number, most: number): Now<readonly StoredProcess[]>
+  /**
+   * Open runs that are in memory somewhere, or wait for a process, and of which nothing was recorded since this moment of
+   * the store's time; `most` are looked at. Absent: such runs are not looked for.
+   */
+  unmoved?(before: number, most: number): Now<readonly UnmovedRun[]>
   /** What waits for a process, each counted up to `most`. */
   backlog(most: number): Now<Backlog>
   /** How many bytes it takes where it is kept. Undefined: not known. */
@@ -499,8 +505,8 @@ export interface StoreLease {
    * loop.
    */
   guard(): Now<void>
-  /** The event loop moves. */
-  moved(): void
+  /** The event loop moves; what is due there is done so late, in milliseconds. Absent: as late as before. */
+  moved(delayMs?: number): void
   /** Among its runs is one that was lost so often: the lease becomes longer. */
   stretch(losses: number): void
   /**
@@ -510,8 +516,15 @@ export interface StoreLease {
   reclaim(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
   /** Runs that were lost before are like any other again. */
   resetLosses(runs: readonly RunId[]): Now<void>
+  /**
+   * How long after the last look at the other processes the next one is due, in milliseconds. Absent: as often as
+   * anything is looked at.
+   */
+  readonly watchEveryMs?: number
   /** Takes runs away from processes that are dead, and sets those aside that were lost too often. */
   releaseDead(): Now<ReleasedOwners>
+  /** Keeps what this process says of itself (`StoredProcess.report`), as JSON. Absent: nobody else reads it. */
+  report?(text: string): Now<void>
   /** Nothing is said any more: what this process holds is lost to it. */
   abandon(): void
 }

@@ -56,6 +56,7 @@ export type {
 } from './session.ts'
 export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
 export type { BoundedCount, SystemOptions, SystemView, WorkerView } from './system.ts'
+export type { StallCause, StalledRun } from '../engine/index.ts'
 export type { AuditOptions } from './operator/audit.ts'
 export {
   AuditChain,

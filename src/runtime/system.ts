@@ -6,8 +6,8 @@
  * of a server (server/routes/system.ts). Holds: counting is bounded, and a count that stopped says so; what is not
  * known is absent.
  */
-import { optionProblems, refuseProblems, string, type Checks } from '../core/index.ts'
-import { runStatuses, type Engine, type EngineStatus, type RunStatus } from '../engine/index.ts'
+import { optionProblems, present, refuseProblems, string, type Checks } from '../core/index.ts'
+import { runStatuses, type Engine, type EngineStatus, type RunStatus, type StalledRun } from '../engine/index.ts'
 
 /** How many there are. `isMore`: at least so many; counting on would not be cheap. */
 export interface BoundedCount {
@@ -16,9 +16,18 @@ export interface BoundedCount {
 }
 
 /** A process that drives runs, or could. */
-export type WorkerView = EngineStatus['processes'][number] & {
+export type WorkerView = Omit<EngineStatus['processes'][number], 'report'> & {
   /** It is the process that was asked. */
   readonly isThis: boolean
+  /**
+   * How late is done what is due on its event loop: the ninety-ninth percentile of ten to twenty seconds, in
+   * milliseconds. Absent, as the two below: it has not said it, because it has held no run yet.
+   */
+  readonly delayMs?: number
+  /** Runs that it has taken over from processes that died or stopped answering, since it began. */
+  readonly takenOver?: number
+  /** When its event loop moved, as it last said: every two seconds while it holds runs. Milliseconds since 1970. */
+  readonly movedAt?: number
 }
 
 /** Whose runs are counted. */
@@ -47,7 +56,15 @@ export interface SystemView {
       readonly first?: { readonly run: string; readonly since: number }
       /** Runs with an answer, a message or a command that no process has read. */
       readonly unheard: BoundedCount
+      /** Open runs that were lost with their process twice or more in a row. Absent: none. */
+      readonly flapping?: BoundedCount
     }
+    /**
+     * Runs that should move and do not, for longer than the delay of their process explains: what each waits for, since
+     * when, and the id of the worker that holds it. A run whose model or tool takes its time is none of them. Absent:
+     * there are none.
+     */
+    readonly stalled?: readonly StalledRun[]
   }
 }
 
@@ -69,8 +86,13 @@ export async function systemView(engine: Engine, options: SystemOptions = {}): P
   const counts = await Promise.all(runStatuses.filter((status) => status !== 'queued').map(counted))
   const runs = Object.fromEntries(counts.flatMap(([status, n]) => (n === 0 ? [] : [[status, boundedCount(n)]])))
   if (tenant !== undefined) return { runs }
-  const { kind, store, process, processes, backlog } = await engine.status(mostCounted + 1)
-  const workers = processes.map((each) => ({ ...each, isThis: each.id === process }))
+  const { kind, store, process, processes, backlog, stalled } = await engine.status(mostCounted + 1)
+  const { ready, unheard, flapping, ...rest } = backlog
+  const workers = processes.map(({ report, ...each }) => ({
+    ...each,
+    isThis: each.id === process,
+    ...present({ delayMs: report?.delayMs, takenOver: report?.takenOver, movedAt: report?.at }),
+  }))
   return {
     runs,
     installation: {
@@ -78,10 +100,12 @@ export async function systemView(engine: Engine, options: SystemOptions = {}): P
       store,
       workers: workers.toSorted((a, b) => Number(b.isThis) - Number(a.isThis)),
       backlog: {
-        ...backlog,
-        ready: boundedCount(backlog.ready),
-        unheard: boundedCount(backlog.unheard),
+        ...rest,
+        ready: boundedCount(ready),
+        unheard: boundedCount(unheard),
+        ...present({ flapping: flapping === undefined ? undefined : boundedCount(flapping) }),
       },
+      ...present({ stalled }),
     },
   }
 }

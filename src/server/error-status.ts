@@ -38,6 +38,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'engine.no-worker': 503,
   'engine.not-authorized': 500,
   'engine.not-driving': 503,
+  'engine.not-trusted': 500,
   'engine.reachable-again': 503,
   'engine.registered-again': 503,
   'engine.server-not-started': 503,

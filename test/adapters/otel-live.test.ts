@@ -253,6 +253,8 @@ describe('live', () => {
       'gen_ai.client.operation.duration',
       'gen_ai.client.token.usage',
       'reeve.approvals.waiting',
+      'reeve.runs.flapping',
+      'reeve.runs.stalled',
       'reeve.runs.waiting',
     ])
     const tokens = to.metrics.find(({ name }) => name === 'gen_ai.client.token.usage')!

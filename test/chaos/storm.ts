@@ -22,6 +22,7 @@ import { clerkMs, References } from './references.ts'
 import { Road } from './road.ts'
 import { Torture, type Blow, type Rhythm } from './torture.ts'
 import { Workers } from './workers.ts'
+import { StallWatch } from '../servers/stall-watch.ts'
 
 export interface StormOptions {
   readonly engine: SharedEngine
@@ -86,6 +87,7 @@ export class Storm {
   readonly #open = new Set<string>()
   readonly #ends: (() => Promise<unknown>)[] = []
   readonly #begin = performance.now()
+  #stalls: StallWatch | undefined
 
   constructor(options: StormOptions) {
     this.#o = options
@@ -115,6 +117,7 @@ export class Storm {
     const recorder = new Recorder(database.url, database.schema, name)
     this.#ends.push(() => recorder.close())
     await recorder.install()
+    this.#stalls = StallWatch.of(engines[0]!)
     const operator = new Operator({ engines, world: this.#world, recorder, dice: new Dice(seed + 100), clerkMs })
     this.#ends.push(() => operator.close())
     const world = this.#world
@@ -208,8 +211,14 @@ export class Storm {
       if (dice.next() < 0.06 && this.#open.size > 0)
         operator.pause([...this.#open][dice.between(0, this.#open.size - 1)]!)
       await this.#noteEnds(operator)
+      await this.#watchStalls()
       await sleep(60)
     }
+  }
+
+  /** While the database is down nobody knows. */
+  async #watchStalls(): Promise<void> {
+    await this.#stalls?.look().catch(() => undefined)
   }
 
   async #start(operator: Operator): Promise<void> {
@@ -238,6 +247,7 @@ export class Storm {
     while (this.#open.size > 0 && Date.now() < until) {
       await operator.look()
       await this.#noteEnds(operator)
+      await this.#watchStalls()
       await sleep(60)
     }
     await operator.idle()
@@ -282,6 +292,7 @@ export class Storm {
       `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut, ${partition} partitions · ${seconds} s`,
       `${this.#runs.size} runs, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} runs moved between processes`,
+      ...this.#stallLines(),
       ...(this.#o.keep ? torture.events : []),
       ...(stalls.length === 0 ? ['no stall of a second with a worker up'] : []),
       ...stalls
@@ -290,6 +301,16 @@ export class Storm {
           (stall) =>
             `longest stall with a worker up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`,
         ),
+    ]
+  }
+
+  #stallLines(): readonly string[] {
+    const { lines = [], mostLateMs = 0, mostFlapping = 0 } = this.#stalls ?? {}
+    return [
+      `event loops up to ${mostLateMs} ms late, up to ${mostFlapping} runs lost twice or more in a row at a time`,
+      ...(lines.length === 0
+        ? ['no run without progress for longer than the delay of its holder explains']
+        : [`${lines.length} stalls told by the stall detector:`, ...lines.slice(0, 20).map((line) => `  ${line}`)]),
     ]
   }
 

@@ -2,10 +2,11 @@
  * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done
  * again, no `once` is repeated.
  *
- *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--durability full|strict|relaxed] [--freezes 0.12] [--keep]
+ *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--durability full|strict|relaxed] [--freezes 0.12] [--load 0] [--keep]
  *
- * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. Prints
- * figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. `--load`: so
+ * many processes beside it are always busy, and patience is longer for it. Prints figures, the stalls that the stall
+ * detector has told, a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +16,7 @@ import { expectations } from './kill/reference.ts'
 import { Dice } from './kill/random.ts'
 import { Round, type Figures, type Plan, type Problems } from './kill/round.ts'
 import { World } from './kill/world.ts'
+import { loadOf, slowedBy } from '../servers/load.ts'
 
 const { values: args } = parseArgs({
   options: {
@@ -25,12 +27,14 @@ const { values: args } = parseArgs({
     patience: { type: 'string', default: '20' },
     durability: { type: 'string', default: 'full' },
     freezes: { type: 'string', default: '0.12' },
+    load: { type: 'string', default: '0' },
     keep: { type: 'boolean', default: false },
   },
 })
 
 const budget = Number(args.kills)
 const seed = Number(args.seed)
+const load = Number(args.load)
 const plan: Plan = {
   runs: Number(args.runs),
   processes: Number(args.workers),
@@ -39,7 +43,7 @@ const plan: Plan = {
   freezes: Number(args.freezes),
   durability: args.durability as Plan['durability'],
   tortureMs: 6_000,
-  patienceMs: Number(args.patience) * 1_000,
+  patienceMs: Number(args.patience) * 1_000 * slowedBy(load),
 }
 const figures: Figures = {
   kills: 0,
@@ -57,6 +61,9 @@ const figures: Figures = {
   refused: 0,
   refusedRecorded: 0,
   refusedAlive: 0,
+  mostLateMs: 0,
+  mostFlapping: 0,
+  stalls: [],
 }
 const problems: Problems = { lost: [], journal: [], once: [], epoch: [], outcome: [], operator: [] }
 const promises: Record<keyof Problems, string> = {
@@ -73,7 +80,8 @@ const dir = mkdtempSync(join(tmpdir(), 'reeve-kill-'))
 process.env['NODE_COMPILE_CACHE'] ??= join(dir, 'cache')
 const dice = new Dice(seed)
 const start = performance.now()
-const limitMs = 60_000 + (budget * plan.patienceMs) / 10
+const limitMs = (60_000 + (budget * plan.patienceMs) / 10) * slowedBy(load)
+const endLoad = loadOf(load)
 let left = budget
 const mayKill = (): boolean => left > 0 && left-- > 0
 
@@ -83,6 +91,8 @@ const world = new World(seed)
 await world.listen(socket)
 const fine = (): boolean => Object.values(problems).every((list) => list.length === 0)
 let number = 0
+/** Stalls that have been told. */
+let told = 0
 
 const many = Math.max(3, plan.processes)
 /**
@@ -114,12 +124,18 @@ async function lane(): Promise<void> {
       problems,
       mayKill,
     }).run()
+    console.log(
+      `${((performance.now() - start) / 1_000).toFixed(0)} s: ${figures.rounds} stores, ${figures.kills + figures.killsIdle + figures.killsAtStart} kills, ${figures.stalls.length} stalls`,
+    )
+    for (const stall of figures.stalls.slice(told)) console.log(`  ${stall}`)
+    told = figures.stalls.length
     if (!args.keep && fine()) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
 }
 // Two stores at a time, with several processes each: somebody is always at work while others start or stand still.
 await Promise.all([lane(), lane()])
 world.close()
+endLoad()
 
 const seconds = ((performance.now() - start) / 1_000).toFixed(1)
 const f = figures
@@ -131,6 +147,14 @@ console.log(
 )
 console.log(
   `${f.refused} calls refused by their epoch, ${f.refusedRecorded} of them for recorded steps, ${f.refusedAlive} of processes that never stood still`,
+)
+console.log(
+  `beside ${load} busy processes: event loops up to ${f.mostLateMs} ms late, up to ${f.mostFlapping} runs lost twice or more in a row at a time`,
+)
+console.log(
+  f.stalls.length === 0
+    ? 'no run without progress for longer than the delay of its holder explains'
+    : `${f.stalls.length} stalls, told above`,
 )
 let failed = 0
 for (const [name, list] of Object.entries(problems)) {

@@ -46,3 +46,11 @@ test.each([
     expect(woken).toEqual(told)
   },
 )
+
+test('K2: a run that has waited for longer by what is recorded of it is taken up at once by a process that begins', () => {
+  const mover: Mover = { open: () => Promise.resolve(), wake: () => {}, close: () => Promise.resolve() }
+  const placement = new Placement(mover, () => {})
+  placement.haveWaited([lying])
+  expect(placement.mayTakeUp(lying)).toBe(true)
+  expect(placement.mayTakeUp(runId('new'))).toBe(false)
+})

@@ -20,7 +20,7 @@ import type {
 import type * as OpenTelemetry from '@opentelemetry/api'
 import { ReeveError, type RunId } from '../../core/index.ts'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
-import type { Gauges, Outlet } from './outlet.ts'
+import { gaugeNames, type Gauges, type Outlet } from './outlet.ts'
 import { histograms, type MetricName, type ReeveSpan, type SpanBeginning, type SpanLink } from './span.ts'
 import { withIds } from './span-ids.ts'
 
@@ -147,8 +147,7 @@ export class ApiOutlet implements Outlet {
 
 /** Gauges that are asked for whenever the SDK collects. */
 function observe(meter: Meter, gauges: Gauges): () => void {
-  const names = ['reeve.runs.waiting', 'reeve.approvals.waiting']
-  const made = new Map(names.map((name): [string, ObservableGauge] => [name, meter.createObservableGauge(name)]))
+  const made = new Map(gaugeNames.map((name): [string, ObservableGauge] => [name, meter.createObservableGauge(name)]))
   const all = [...made.values()]
   const ask = async (result: { observe(gauge: ObservableGauge, value: number): void }): Promise<void> => {
     for (const [name, value] of Object.entries(await gauges())) {

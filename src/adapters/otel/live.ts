@@ -147,10 +147,15 @@ const mostCounted = 10_000
 
 const waiting =
   (runtime: Runtime): Gauges =>
-  async () => ({
-    'reeve.runs.waiting': (await runtime.runs({ status: ['waiting'], limit: mostCounted })).length,
-    'reeve.approvals.waiting': (await runtime.questions({ kind: 'approval', limit: mostCounted })).length,
-  })
+  async () => {
+    const { installation } = await runtime.system()
+    return {
+      'reeve.runs.stalled': installation?.stalled?.length ?? 0,
+      'reeve.runs.flapping': installation?.backlog.flapping?.count ?? 0,
+      'reeve.runs.waiting': (await runtime.runs({ status: ['waiting'], limit: mostCounted })).length,
+      'reeve.approvals.waiting': (await runtime.questions({ kind: 'approval', limit: mostCounted })).length,
+    }
+  }
 
 /** Spans that are kept before they go out, and runs whose traces are kept in memory, at most. */
 const batchSize = 512

@@ -10,7 +10,16 @@ import { batchesOf, Histograms, type OtlpClient, type Rejected } from './otlp.ts
 import type { Measurement, ReeveSpan, SpanBeginning } from './span.ts'
 
 /** What is so now, over all runs: by the name of the gauge. */
-export type Gauges = () => Promise<{ readonly [name: string]: number }>
+export type Gauges = () => Promise<Readonly<Record<GaugeName, number>>>
+
+/** What is counted. */
+export const gaugeNames = [
+  'reeve.runs.waiting',
+  'reeve.runs.stalled',
+  'reeve.runs.flapping',
+  'reeve.approvals.waiting',
+] as const
+type GaugeName = (typeof gaugeNames)[number]
 
 /** Where spans and measurements go. */
 export interface Outlet {

@@ -5,7 +5,7 @@
  * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
  * (http-answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
-import { isObject, messageOf, ReeveError, timerMs } from '../../core/index.ts'
+import { isObject, messageOf, ReeveError, timerMs, tlsProblem } from '../../core/index.ts'
 import {
   addressOf,
   CallFailed,
@@ -15,8 +15,8 @@ import {
   shaped,
   textOf,
   unreachable,
-  workerUnreachable,
   wrongAddress,
+  wrongTls,
   type HttpAnswer,
   type Side,
 } from './http-answer.ts'
@@ -55,7 +55,11 @@ interface RequestOptions {
   readonly method: string
   readonly body?: unknown
   readonly timeoutMs?: number
+  readonly signal?: AbortSignal
 }
+
+/** How long an answer is waited for, if not for the time of the client, and what ends the wait before. */
+export type Patience = Pick<RequestOptions, 'timeoutMs' | 'signal'>
 
 export class RestateClient {
   readonly ingress: string
@@ -97,23 +101,26 @@ export class RestateClient {
 
   /**
    * Makes a worker known. The server asks it what it serves, which is the answer: new calls of these services go to it
-   * from now on. The same address again is the same deployment; with `force` its services are asked for again.
+   * from now on. The same address again is the same deployment; with `force` its services are asked for again. A server
+   * that does not answer in time has said nothing of the worker: `engine.unreachable`, retryable.
    */
-  async register(uri: string, { force = false }: { readonly force?: boolean } = {}): Promise<readonly ServiceInfo[]> {
+  async register(
+    uri: string,
+    { force = false, ...patience }: { readonly force?: boolean } & Patience = {},
+  ): Promise<readonly ServiceInfo[]> {
     try {
-      const answer = await this.#ask('admin', '/deployments', { method: 'POST', body: { uri, force } })
+      const answer = await this.#ask('admin', '/deployments', { method: 'POST', body: { uri, force }, ...patience })
       return servicesIn(answer, this.admin)
     } catch (error) {
-      if (ReeveError.is(error, 'engine.unreachable') && (await this.#adminAnswers()))
-        throw workerUnreachable(uri, 'it does not answer', error)
       throw error instanceof CallFailed ? registrationFailed(uri, error) : error
     }
   }
 
   /** Whether the server reaches a worker there. Nothing is registered. */
-  async reaches(uri: string): Promise<boolean> {
+  async reaches(uri: string, patience: Patience = {}): Promise<boolean> {
     try {
-      await this.#ask('admin', '/deployments', { method: 'POST', body: { uri, force: true, dry_run: true } })
+      const body = { uri, force: true, dry_run: true }
+      await this.#ask('admin', '/deployments', { method: 'POST', body, ...patience })
       return true
     } catch (error) {
       if (error instanceof CallFailed && ReeveError.is(registrationFailed(uri, error))) return false
@@ -122,8 +129,8 @@ export class RestateClient {
   }
 
   /** What is registered, the oldest first. */
-  async deployments(): Promise<readonly Deployment[]> {
-    const answer = await this.#ask('admin', '/deployments', { method: 'GET' })
+  async deployments(patience: Patience = {}): Promise<readonly Deployment[]> {
+    const answer = await this.#ask('admin', '/deployments', { method: 'GET', ...patience })
     const found = listOf(answer, this.admin, 'deployments').map((each) => ({
       id: textOf(each, 'id'),
       uri: textOf(each, 'uri') || textOf(each, 'arn'),
@@ -134,8 +141,8 @@ export class RestateClient {
   }
 
   /** Every service, as new calls see it. */
-  async services(): Promise<readonly ServiceInfo[]> {
-    return servicesIn(await this.#ask('admin', '/services', { method: 'GET' }), this.admin)
+  async services(patience: Patience = {}): Promise<readonly ServiceInfo[]> {
+    return servicesIn(await this.#ask('admin', '/services', { method: 'GET', ...patience }), this.admin)
   }
 
   /**
@@ -145,14 +152,6 @@ export class RestateClient {
   async query<T>(sql: string): Promise<readonly T[]> {
     const answer = await this.#ask('admin', '/query', { method: 'POST', body: { query: sql } })
     return listOf(answer, this.admin, 'rows') as unknown as readonly T[]
-  }
-
-  async #adminAnswers(): Promise<boolean> {
-    try {
-      return (await this.#ask('admin', '/health', { method: 'GET', timeoutMs: 1_000 })).status === 200
-    } catch {
-      return false
-    }
   }
 
   /** One request, one answer that is a success, or the error that it is. */
@@ -166,7 +165,7 @@ export class RestateClient {
   async #fetch(
     side: Side,
     path: string,
-    { method, body, timeoutMs = this.#timeoutMs }: RequestOptions,
+    { method, body, timeoutMs = this.#timeoutMs, signal }: RequestOptions,
   ): Promise<HttpAnswer> {
     const late = AbortSignal.timeout(timerMs(timeoutMs))
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -175,18 +174,16 @@ export class RestateClient {
         method,
         headers: { accept: 'application/json', ...this.#headers[side], ...content },
         redirect: 'manual',
-        signal: late,
+        signal: signal === undefined ? late : AbortSignal.any([late, signal]),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
       const text = await answer.text()
       return { status: answer.status, headers: answer.headers, text, json: parsed(text) }
     } catch (error) {
-      throw unreachable(
-        side,
-        this[side],
-        late.aborted ? `no answer within ${timeoutMs / 1000} s` : causeOf(error),
-        error,
-      )
+      const problem = tlsProblem(error)
+      if (problem !== undefined) throw wrongTls(side, this[side], problem, causeOf(error), error)
+      const why = late.aborted ? `no answer to ${method} ${path} within ${timeoutMs / 1_000} s` : causeOf(error)
+      throw unreachable(side, this[side], why, error)
     }
   }
 }

@@ -6,7 +6,7 @@
  * through as `CallFailed`. An answer is believed only if it bears the marks, so that a wrong address is called that,
  * and not "not found".
  */
-import { isObject, ReeveError } from '../../core/index.ts'
+import { isObject, ReeveError, type TlsProblem } from '../../core/index.ts'
 
 /** The two faces of a server. */
 export type Side = 'ingress' | 'admin'
@@ -93,6 +93,23 @@ export function unreachable(side: Side, address: string, why: string, cause?: un
   })
 }
 
+/** A handshake that failed: a mistake of the set-up, which no retry mends. `words`: those of the TLS library. */
+export function wrongTls(side: Side, address: string, problem: TlsProblem, words: string, cause: unknown): ReeveError {
+  if (problem === 'no-tls')
+    return new ReeveError('engine.wrong-address', `${address} (${side}) answers without TLS: ${words}`, {
+      hint: `Write http:// instead of https:// for this ${side}, or name the port where it speaks TLS.`,
+      cause,
+    })
+  const what =
+    problem === 'certificate'
+      ? 'the certificate of the Restate server is not trusted'
+      : 'the Restate server refused the TLS connection'
+  return new ReeveError('engine.not-trusted', `${what}, at ${address} (${side}): ${words}`, {
+    hint: 'Check the host in the address, and the expiry of the certificate. For an authority of your own, start this process with NODE_EXTRA_CA_CERTS=<file.pem>.',
+    cause,
+  })
+}
+
 export function wrongAddress(side: Side, address: string, { status, headers, text }: HttpAnswer): ReeveError {
   const other = side === 'ingress' ? 'admin' : 'ingress'
   const isOther = side === 'admin' ? headers.has('x-restate-error-source') : text === '' && status === 404
@@ -116,10 +133,12 @@ const noWorker = (path: string, message: string): ReeveError =>
     hint: 'Start a worker: a process that calls createRuntime({ engine: restate({ … }), agents }) and keeps running.',
   })
 
-export const workerUnreachable = (uri: string, why: string, cause?: unknown): ReeveError =>
+/** `retryable`: the server gave up waiting, which says nothing of the address. */
+const workerUnreachable = (uri: string, why: string, retryable: boolean, cause: unknown): ReeveError =>
   new ReeveError('engine.worker-unreachable', `the Restate server cannot reach the worker at ${uri}: ${why}`, {
+    retryable,
     hint: 'The address must be valid as seen from the server (not localhost if it runs in a container or elsewhere), open to it, and speak HTTP/2.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   })
 
 /**
@@ -138,7 +157,7 @@ export function registrationFailed(uri: string, error: CallFailed): Error {
       },
     )
   }
-  return /META00(03|13|14)/.test(error.message)
-    ? workerUnreachable(uri, error.message.replace(/^(\[META\d+\] )+/, ''), error)
-    : error
+  if (!/META00(03|13|14)/.test(error.message)) return error
+  const isLate = /timed? ?out|deadline/i.test(error.message)
+  return workerUnreachable(uri, error.message.replace(/^(\[META\d+\] )+/, ''), isLate, error)
 }

@@ -5,7 +5,7 @@
  * staying registered. Does not own: what moves a run (../../engine/host), how a worker is reached (endpoint.ts). A call
  * that cannot be made now is dropped: the host looks each second for runs that no process holds.
  */
-import { messageOf, ReeveError, isChildRun, systemClock, type RunId } from '../../core/index.ts'
+import { jitter, messageOf, ReeveError, isChildRun, systemClock, type RunId } from '../../core/index.ts'
 import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 import { handler, runsPerCall, serviceOf } from './call.ts'
 import { RestateClient } from './client.ts'
@@ -24,6 +24,11 @@ const takenWithinMs = 3_000
 /** How often a worker looks whether it is still registered; sooner while it is not. Milliseconds. */
 const lookEveryMs = 10_000
 const lookSoonMs = 1_000
+/**
+ * How long Restate has to register a worker: a server under load may take its time, so it has longer with each attempt
+ * that failed. The first one is short, because `createRuntime` waits for it. Milliseconds.
+ */
+const registeredWithinMs = [3_000, 10_000, 30_000, 60_000] as const
 
 export class RestateMover implements Mover {
   readonly name = 'restate'
@@ -35,6 +40,9 @@ export class RestateMover implements Mover {
   readonly #calls = new Set<Promise<void>>()
   /** What is wrong with Restate at the moment, by the code of the error. */
   readonly #troubles = { calls: '', registration: '' }
+  /** Registrations that have failed in a row. */
+  #failures = 0
+  readonly #stop = new AbortController()
   #gathering = false
   #isRetired = false
   #endpoint: endpoints.Endpoint | undefined
@@ -143,19 +151,30 @@ export class RestateMover implements Mover {
       await this.#register('open')
       this.#lookIn(lookEveryMs)
     } catch (thrown) {
-      // A worker is of use without Restate, and a mistake in its set-up is not waited for.
-      if (!ReeveError.is(thrown, 'engine.unreachable')) {
+      // A worker is of use without Restate. A mistake in its set-up is not waited for; a late server is no mistake.
+      if (!ReeveError.is(thrown) || !thrown.retryable) {
         await this.close([])
         throw thrown
       }
-      this.#isNotWell('registration', thrown)
-      this.#lookIn(lookSoonMs)
+      this.#registerLater(thrown)
     }
+  }
+
+  /** Tries again for as long as this process lives, with longer and longer waits. */
+  #registerLater(thrown: unknown): void {
+    this.#isNotWell('registration', thrown)
+    this.#lookIn(Math.min(lookEveryMs, lookSoonMs * 2 ** (this.#failures - 1)) * (0.75 + jitter() / 2))
   }
 
   async #register(why: 'open' | 'stay'): Promise<boolean> {
     const url = this.#setup.advertise ?? this.#endpoint!.url
-    return register(this.#client, { url, service: this.#service, store: await this.#storeId() }, why)
+    const timeoutMs = registeredWithinMs[Math.min(this.#failures, registeredWithinMs.length - 1)]!
+    const what = { url, service: this.#service, store: await this.#storeId() }
+    const patience = { timeoutMs, signal: this.#stop.signal }
+    this.#failures++
+    const isNew = await register(this.#client, what, why, patience)
+    this.#failures = 0
+    return isNew
   }
 
   #lookIn(ms: number): void {
@@ -180,8 +199,7 @@ export class RestateMover implements Mover {
         )
       this.#lookIn(lookEveryMs)
     } catch (thrown) {
-      this.#isNotWell('registration', thrown)
-      this.#lookIn(lookSoonMs)
+      this.#registerLater(thrown)
     }
   }
 
@@ -202,6 +220,7 @@ export class RestateMover implements Mover {
 
   async #close(): Promise<void> {
     this.#callOff?.()
+    this.#stop.abort()
     const closed = this.#endpoint?.close()
     this.#tell()
     // Each is answered, or given up, within its time.

@@ -8,7 +8,7 @@
 import { connect } from 'node:net'
 import { ReeveError } from '../../core/index.ts'
 import { storeLabel } from './call.ts'
-import type { RestateClient, ServiceInfo } from './client.ts'
+import type { Patience, RestateClient, ServiceInfo } from './client.ts'
 
 /** What is to be known. */
 export interface ServiceRegistration {
@@ -22,26 +22,29 @@ export interface ServiceRegistration {
  * Makes this worker's address known to Restate where it is not: `open`, before the worker begins; `stay`, only if no
  * worker answers for the service any more, because Restate was wiped or a later deployment is gone. Resolves with
  * whether something was to be done. Rejects with `config.invalid` where another store has the namespace, or another
- * program the port, and with `engine.*`.
+ * program the port, and with `engine.*`; a server that is only late is `retryable`. `patience`: how long it has.
  */
 export async function register(
   client: RestateClient,
   { url, service, store }: ServiceRegistration,
   why: 'open' | 'stay',
+  patience: Patience,
 ): Promise<boolean> {
-  const [services, deployments] = await Promise.all([client.services(), client.deployments()])
+  const [services, deployments] = await Promise.all([client.services(patience), client.deployments(patience)])
   const serving = services.find(({ name }) => name === service)
   const at = deployments.find(({ id }) => id === serving?.deployment)
   const here = deployments.find(({ uri }) => isSame(uri, url))
   if (serving !== undefined && at !== undefined) {
     if (at === here) {
       if (storeOf(serving) === store) return false
-    } else if (await answers(client, at.uri)) {
+    } else if (await answers(client, at.uri, patience)) {
       if (storeOf(serving) !== store) throw anotherStore(service, at.uri)
       if (why === 'stay' || here?.services.includes(service) === true) return false
     }
   }
-  const served = (await client.register(url, { force: here !== undefined })).find(({ name }) => name === service)
+  const served = (await client.register(url, { force: here !== undefined, ...patience })).find(
+    ({ name }) => name === service,
+  )
   if (served === undefined) throw anotherProgram(service, url)
   if (storeOf(served) !== store) throw anotherStore(service, url)
   return true
@@ -64,8 +67,8 @@ const anotherProgram = (service: string, url: string): ReeveError =>
  * Whether a worker is there. The server is asked only if this process sees none: it may know the address by another
  * way.
  */
-const answers = async (client: RestateClient, uri: string): Promise<boolean> =>
-  (await listens(uri)) || (await client.reaches(uri))
+const answers = async (client: RestateClient, uri: string, patience: Patience): Promise<boolean> =>
+  (await listens(uri)) || (await client.reaches(uri, patience))
 
 function listens(uri: string): Promise<boolean> {
   const { hostname, port, protocol } = new URL(uri)

@@ -4,7 +4,7 @@
  * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed
  * with, the code and the server's own words are repeated.
  */
-import { messageOf, ReeveError } from '../../core/index.ts'
+import { messageOf, ReeveError, tlsProblem } from '../../core/index.ts'
 import type { Server } from './options.ts'
 import type { Failed } from './wake-ups.ts'
 
@@ -33,6 +33,7 @@ function refusalIn(thrown: unknown): RpcError | undefined {
 /** A workflow that is just ending, and a server that has too much to do, are both busy. */
 export function meaningOf(thrown: unknown): Failed {
   if (ReeveError.is(thrown)) return thrown.retryable ? 'away' : 'refused'
+  if (tlsProblem(thrown) !== undefined) return 'refused'
   const code = refusalIn(thrown)?.code
   if (code === resourceExhausted) return 'busy'
   // what the SDK's worker says of the way to the server
@@ -40,7 +41,10 @@ export function meaningOf(thrown: unknown): Failed {
   return isTransport || code === unavailable || code === deadlineExceeded ? 'away' : 'refused'
 }
 
-export function serverError(thrown: unknown, { address, namespace }: Server): ReeveError {
+export function serverError(thrown: unknown, server: Server): ReeveError {
+  const { address, namespace } = server
+  const wrongTls = tlsError(thrown, server)
+  if (wrongTls !== undefined) return wrongTls
   const { code, details } = refusalIn(thrown) ?? { code: unavailable, details: messageOf(thrown) }
   if (code === notFound)
     return new ReeveError('config.invalid', `temporal: there is no namespace "${namespace}" at ${address}`, {
@@ -58,13 +62,44 @@ export function serverError(thrown: unknown, { address, namespace }: Server): Re
     )
   return new ReeveError(
     'engine.unreachable',
-    `the Temporal server at ${address} cannot be reached or is unavailable: ${details}`,
+    `the Temporal server at ${address} cannot be reached or is unavailable${overTls(server)}: ${oneLine(details)}`,
     {
       retryable: true,
-      hint: 'Check that it is running and that the address is right. Until then the processes of the store take up runs themselves, a few seconds later.',
+      hint: `Check that it is running and that the address is right. ${tlsHint(server)} Until then the processes of the store take up runs themselves, a few seconds later.`,
       cause: thrown,
     },
   )
+}
+
+/** Of a port that speaks otherwise a client may see no more than a dropped connection: so the setting is always named. */
+const overTls = ({ tls, apiKey }: Server): string =>
+  tls === false ? '' : ` over TLS, which ${apiKey === undefined ? 'tls' : 'apiKey'} switches on`
+const tlsHint = ({ tls, apiKey }: Server): string =>
+  tls === false
+    ? 'If the server demands TLS, set tls.'
+    : `If the server speaks without TLS, leave out ${apiKey === undefined ? 'tls' : 'apiKey and tls'}.`
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
+/** A handshake that failed is a mistake of the set-up, which no retry mends. */
+function tlsError(thrown: unknown, server: Server): ReeveError | undefined {
+  const problem = tlsProblem(thrown)
+  if (problem === undefined) return undefined
+  const { address } = server
+  const words = oneLine(refusalIn(thrown)?.details ?? messageOf(thrown))
+  if (problem === 'no-tls')
+    return new ReeveError(
+      'engine.wrong-address',
+      `the Temporal server at ${address} cannot be reached${overTls(server)}: it answers without TLS: ${words}`,
+      { hint: `${tlsHint(server)} Or name the port where it speaks TLS.`, cause: thrown },
+    )
+  const what =
+    problem === 'certificate'
+      ? `the certificate of the Temporal server at ${address} is not trusted`
+      : `the Temporal server at ${address} refused the TLS connection`
+  return new ReeveError('engine.not-trusted', `${what}: ${words}`, {
+    hint: 'Check the address and the expiry of the certificate. An authority of your own is named in tls.serverRootCACertificate, a client certificate in tls.clientCertPair.',
+    cause: thrown,
+  })
 }
 
 /** Loads one of Temporal's packages. Throws `config.invalid` where it is not installed. */

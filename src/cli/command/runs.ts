@@ -15,7 +15,8 @@ import {
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { undrivenLine } from '../next-command.ts'
-import { isExpired, mayBeDriven, needsDriver } from '../run-driver.ts'
+import { isDrivenIn, isExpired, needsDriver } from '../run-driver.ts'
+import { stallsOf, stallText } from '../stall-lines.ts'
 import { failedWorkersLine, failedWorkersText, timeText } from '../request-text.ts'
 import { withRuns } from '../store.ts'
 import type { Style } from '../terminal.ts'
@@ -71,7 +72,8 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
     const widest = Math.max(0, ...found.map((each) => each.run.length))
     const indent = `${' '.repeat(widest)}  `
     const now = Date.now()
-    const isDriven = !found.some((each) => needsDriver(each, now)) || (await mayBeDriven(runtime))
+    const system = found.some((each) => needsDriver(each, now)) ? await runtime.system() : undefined
+    const isDriven = system === undefined || isDrivenIn(system)
     const costs = usd ? found.map(costText) : []
     const widestCost = Math.max(0, ...costs.map((each) => each.length))
     for (const [i, summary] of found.entries()) {
@@ -87,6 +89,9 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
       if (queued !== undefined) terminal.line(`${indent}behind ${queued.behind}`)
       if (reason !== undefined && (why || endedAt === undefined)) terminal.line(`${indent}${visibleLine(reason)}`)
       if (why) for (const line of waitLines(summary, now)) terminal.line(`${indent}${line}`)
+      const installation = endedAt === undefined ? system?.installation : undefined
+      for (const stall of installation === undefined ? [] : stallsOf(run, installation))
+        terminal.line(`${indent}${terminal.style('yellow', stallText(stall, installation!))}`)
       if (!isDriven && needsDriver(summary, now))
         terminal.line(`${indent}${await undrivenLine({ context, runtime, place, run, agent })}`)
     }

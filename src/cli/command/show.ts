@@ -27,7 +27,8 @@ import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { undrivenLine } from '../next-command.ts'
 import { readRun, type RunReading } from '../run-reading.ts'
-import { isExpired, isLeft, mayBeDriven } from '../run-driver.ts'
+import { isDrivenIn, isExpired, isLeft } from '../run-driver.ts'
+import { stallsOf, stallText } from '../stall-lines.ts'
 import { withRuns } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
 import { callAt, callText, failedCallLines } from '../tool-calls.ts'
@@ -75,7 +76,8 @@ export function show(context: CommandContext, id: string, { json = false, graph 
     const now = Date.now()
     const questions = await runtime.questions({ run: id })
     // one read while the run ended may still list a question
-    const isDriven = view.outcome !== undefined || !isLeft(summary, questions, now) || (await mayBeDriven(runtime))
+    const system = view.outcome !== undefined || !isLeft(summary, questions, now) ? undefined : await runtime.system()
+    const isDriven = system === undefined || isDrivenIn(system)
     const { columns, style } = terminal
     for (const line of treeLines(view, { now, columns, style, isDriven })) terminal.line(line)
     for (const line of view.outcome === undefined ? delegationLines(delegations, view.run, where, isDriven) : [])
@@ -89,6 +91,9 @@ export function show(context: CommandContext, id: string, { json = false, graph 
       sayAll(stuckEntry(summary.reason, summary.failure, summary.run, where))
     for (const doubt of view.doubts) sayAll(doubtEntry(doubt, questions, events, where))
     for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) say(line)
+    const installation = system?.installation
+    for (const stall of installation === undefined ? [] : stallsOf(id, installation))
+      say(`${stall.run === id ? '' : `${stall.run}: `}${stallText(stall, installation!)}`)
     if (!isDriven) terminal.line(await undrivenLine({ context, runtime, place, run: id, agent: view.agent }))
     if (view.takeover !== undefined) sayAll(takeoverEntry(view.takeover, view.run, where))
     else if (view.pause !== undefined)

@@ -149,7 +149,7 @@ export class AdversarialStore implements Store {
       },
       beat: () => this.#ask('lease', 'beat', () => lease.beat()),
       guard: () => this.#ask('lease', 'guard', () => lease.guard()),
-      moved: () => lease.moved(),
+      moved: (delayMs) => lease.moved(delayMs),
       stretch: (losses) => lease.stretch(losses),
       reclaim: (runs) => {
         const held = [...runs]
@@ -163,6 +163,9 @@ export class AdversarialStore implements Store {
       },
       resetLosses: (runs) => this.#ask('lease', 'resetLosses', () => lease.resetLosses([...runs])),
       releaseDead: (): Promise<ReleasedOwners> => this.#ask('lease', 'releaseDead', () => lease.releaseDead()),
+      ...(lease.report === undefined
+        ? {}
+        : { report: (text: string) => this.#ask('lease', 'report', () => lease.report!(text)) }),
       abandon: () => {},
     }
   }

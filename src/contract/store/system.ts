@@ -79,6 +79,57 @@ export const systemCases: readonly StorePlay[] = [
     },
   },
   {
+    invariant: 'K2',
+    name: 'what a process says of itself is told with it, the last of it, and is gone with it',
+    shared: true,
+    async play(stage) {
+      const [a, b] = [await stage.open(), await stage.open()]
+      if (a.store.lease.report === undefined) return
+      await a.store.lease.beat()
+      const said = async (): Promise<unknown> =>
+        (await b.store.reader.processes(b.store.time(), 9)).find(({ id }) => id === a.store.lease.id)?.report
+      assert.equal(await said(), undefined)
+      const report = { at: 7, begun: 5, delayMs: 3, takenOver: 1, stalled: [{ run: one, since: 6, waitsFor: 'code' }] }
+      await a.store.lease.report(JSON.stringify({ ...report, at: 6 }))
+      await a.store.lease.report(JSON.stringify(report))
+      assert.deepEqual(await said(), report)
+      await a.store.lease.report('{"at":"of another version"}')
+      assert.equal(await said(), undefined)
+      await a.store.lease.report(JSON.stringify(report))
+      await a.store.release()
+      assert.equal(await said(), undefined)
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'runs in memory or ready of which nothing was recorded since a moment; not those that rest, are stuck or have ended',
+    async play(stage) {
+      const a = await stage.open()
+      if (a.store.reader.unmoved === undefined) return
+      const { reader } = a.store
+      await a.commit((draft) =>
+        draft
+          .begin(one, { owner: null, at: 300 })
+          .begin(two, { at: 500 })
+          .begin(three, { at: 900 })
+          .begin(run('parked'), { at: 300 })
+          .begin(run('ended'), { at: 300 }),
+      )
+      await a.commit((draft) => draft.holds(run('parked')).park(run('parked')).holds(run('ended')).end(run('ended'), 1))
+      const found = async (before: number, most: number): Promise<unknown> =>
+        new Map((await reader.unmoved!(before, most)).map((each) => [each.run, [each.owner, each.since]]))
+      assert.deepEqual(
+        await found(900, 9),
+        new Map<string, unknown>([
+          [one, [null, 300]],
+          [two, [a.store.lease.id, 500]],
+        ]),
+      )
+      assert.deepEqual(await found(300, 9), new Map())
+      assert.equal((await reader.unmoved!(Infinity, 2)).length, 2)
+    },
+  },
+  {
     invariant: 'K9',
     name: 'the backlog: runs that are ready, the one that began first, and runs with mail that nobody has read',
     async play(stage) {

@@ -3,7 +3,8 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { hungMs, shared, type HeartbeatData } from './heartbeat.ts'
+import { SchedulingDelay } from '../host/scheduling-delay.ts'
+import { hungMs, leaseIn, shared, type HeartbeatData } from './heartbeat.ts'
 
 const { file, process, memory } = workerData as HeartbeatData
 const read = (what: keyof typeof shared): number => Number(Atomics.load(memory, shared[what]))
@@ -16,10 +17,12 @@ const db = new DatabaseSync(file)
 db.exec('PRAGMA busy_timeout=1000; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0')
 const beat = db.prepare('UPDATE process SET until = ? WHERE id = ?')
 
+const delay = new SchedulingDelay()
+
 /** Returns after how many milliseconds the next one is due. */
 function next(): number {
   const now = Date.now()
-  const leaseMs = read('leaseMs')
+  const leaseMs = leaseIn(read)
   const until = read('until')
   if (now - read('moved') > hungMs) return leaseMs
   if (now < until - (leaseMs * 2) / 3) return until - (leaseMs * 2) / 3 - now
@@ -35,7 +38,16 @@ function next(): number {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined
-const run = (): void => void (timer = setTimeout(run, next()))
+let due = performance.now()
+/** What makes a heartbeat late is measured from when it was due until it is written: the machine, and locks. */
+function run(): void {
+  const waitMs = next()
+  const now = performance.now()
+  delay.note(now - due)
+  write('delayMs', delay.p99Ms)
+  due = now + waitMs
+  timer = setTimeout(run, waitMs)
+}
 run()
 
 // the only word that there is: nothing keeps the thread then

@@ -6,6 +6,7 @@
  * (lease.ts).
  */
 import { Worker } from 'node:worker_threads'
+import { leaseFor } from '../host/scheduling-delay.ts'
 import { stopThread } from './stop-thread.ts'
 
 /**
@@ -15,7 +16,10 @@ import { stopThread } from './stop-thread.ts'
 export const hungMs = 600_000
 
 /** Where the values that both threads see stand in their common memory. */
-export const shared = { until: 0, stoodStill: 1, moved: 2, leaseMs: 3 } as const
+export const shared = { until: 0, stoodStill: 1, moved: 2, leaseMs: 3, delayMs: 4 } as const
+
+/** How long the lease is that is asked for: `leaseMs`, or longer where the thread is late. */
+export const leaseIn = (read: (what: keyof typeof shared) => number): number => leaseFor(read('leaseMs'), read('delayMs'))
 
 /** What the thread is given. */
 export interface HeartbeatData {
@@ -30,6 +34,10 @@ export class Heartbeat {
 
   get(what: keyof typeof shared): number {
     return Number(Atomics.load(this.#memory, shared[what]))
+  }
+  /** How long the lease is that is asked for now. */
+  get leaseMs(): number {
+    return leaseIn((what) => this.get(what))
   }
   set(what: keyof typeof shared, value: number): void {
     Atomics.store(this.#memory, shared[what], BigInt(Math.floor(value)))

@@ -20,6 +20,7 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
+import { graceFor } from '../host/scheduling-delay.ts'
 import type { ReleasedOwners, StoreLease } from '../store.ts'
 import { Heartbeat, hungMs } from './heartbeat.ts'
 import { prepared } from './statements.ts'
@@ -114,6 +115,8 @@ export class SqliteLease implements StoreLease {
   /** Owners whose lease is over, how it read, and since when this process has waited for a word of theirs. */
   readonly #silent = new Map<string, { readonly until: number; readonly since: number }>()
   #isThreadFailed = false
+  /** Of the event loop. Milliseconds. */
+  #delayMs = 0
 
   constructor(db: DatabaseSync, clock: Clock, options: SqliteLeaseOptions) {
     this.#db = db
@@ -140,7 +143,8 @@ export class SqliteLease implements StoreLease {
   }
 
   /** The event loop moves. */
-  moved(): void {
+  moved(delayMs = this.#delayMs): void {
+    this.#delayMs = delayMs
     this.#heartbeat.set('moved', this.#clock.now())
   }
 
@@ -150,7 +154,7 @@ export class SqliteLease implements StoreLease {
   beat(): void {
     const now = this.#clock.now()
     const was = this.#heartbeat.get('until')
-    const until = now + this.#heartbeat.get('leaseMs')
+    const until = now + this.#heartbeat.leaseMs
     if (was !== 0 && now >= was) this.#heartbeat.set('stoodStill', 1)
     this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, until)
     this.#heartbeat.set('until', until)
@@ -185,7 +189,7 @@ export class SqliteLease implements StoreLease {
 
   /** Due for another heartbeat. */
   get heartbeatDue(): boolean {
-    const [until, leaseMs] = [this.#heartbeat.get('until'), this.#heartbeat.get('leaseMs')]
+    const [until, leaseMs] = [this.#heartbeat.get('until'), this.#heartbeat.leaseMs]
     return this.#clock.now() > until - (leaseMs * 2) / 3
   }
 
@@ -201,7 +205,7 @@ export class SqliteLease implements StoreLease {
         // It may have said something while this process waited for the lock.
         if ((this.#sql.until.get(row.id) as { until: number } | undefined)?.until !== row.until) return
         this.#sql.lose.run(row.id)
-        this.#sql.forget.run(row.id)
+        this.#forget(row.id)
         aside.push(...this.#setAside())
         owners++
       })
@@ -225,7 +229,10 @@ export class SqliteLease implements StoreLease {
     if (now <= row.until) return false
     if (this.#clock !== systemClock) return true
     const silent = this.#silent.get(row.id)
-    if (silent?.until === row.until) return stopwatch() - silent.since >= Math.min(graceMs, this.#options.leaseMs)
+    if (silent?.until === row.until) {
+      const grace = graceFor(Math.min(graceMs, this.#options.leaseMs), this.#delayMs)
+      return stopwatch() - silent.since >= grace
+    }
     this.beat()
     this.#silent.set(row.id, { until: row.until, since: stopwatch() })
     return false
@@ -281,6 +288,15 @@ export class SqliteLease implements StoreLease {
     return owned
   }
 
+  report(text: string): void {
+    this.#sql.report.run(this.id, text)
+  }
+
+  #forget(process: string): void {
+    this.#sql.forget.run(process)
+    this.#sql.forgetReport.run(process)
+  }
+
   /** The thread says nothing any more: what this process holds is lost to it. */
   abandon(): void {
     this.#heartbeat.set('moved', 0)
@@ -303,7 +319,7 @@ export class SqliteLease implements StoreLease {
     if (this.#heartbeat.get('until') === 0) return
     this.#transaction(() => {
       this.#sql.release.run(this.id)
-      this.#sql.forget.run(this.id)
+      this.#forget(this.id)
     })
   }
 
@@ -337,6 +353,8 @@ const statements = {
   releaseStray:
     'UPDATE run SET owner = NULL WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',
+  report: 'INSERT INTO report VALUES(?, ?) ON CONFLICT(process) DO UPDATE SET body = excluded.body',
+  forgetReport: 'DELETE FROM report WHERE process = ?',
   claim:
     'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',
   held: 'SELECT owner, epoch FROM run WHERE id = ?',

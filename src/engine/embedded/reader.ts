@@ -32,6 +32,7 @@ import {
   type RunStatus,
   type RunSummary,
   type StoredProcess,
+  type UnmovedRun,
 } from '../port.ts'
 import {
   type DueQuestion,
@@ -44,6 +45,7 @@ import {
   type StoredRun,
   type StoreReader,
 } from '../store.ts'
+import { flappingOf, reportIn } from '../process-report.ts'
 import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
 import { isDerived, isOfFilter, mostListed, type DerivedState } from '../run-search.ts'
 import type { Archive, EntryRow } from './archive.ts'
@@ -498,7 +500,8 @@ export class SqliteReader implements StoreReader, Past {
   }
 
   processes(now: number, most: number): StoredProcess[] {
-    return (this.#sql.processes.all() as unknown as ProcessRow[]).map((row) => {
+    const rows = this.#sql.processes.all() as unknown as (ProcessRow & { readonly report: string | null })[]
+    return rows.map((row) => {
       const held = this.#sql.drives.all(row.id, most + 1) as unknown as HeldRuns[]
       const drives = held.map(({ agent, version, runs }) => ({ agent, version, runs }))
       const isMore = drives.reduce((sum, { runs }) => sum + runs, 0) > most
@@ -509,7 +512,17 @@ export class SqliteReader implements StoreReader, Past {
         ...present({ isAlive: isAlive(row, now) }),
         drives,
         ...(isMore ? { isMore } : {}),
+        ...present({ report: reportIn(row.report) }),
       }
+    })
+  }
+
+  unmoved(before: number, most: number): UnmovedRun[] {
+    const open = this.#sql.inMemory.all(most) as { id: RunId; owner: string | null; created: number }[]
+    return open.flatMap(({ id, owner, created }) => {
+      const { at } = this.#sql.lastAt.get(...runRange(rootActivation(id))) as { at: number | null }
+      const since = at ?? created
+      return since < before ? [{ run: id, owner, since }] : []
     })
   }
 
@@ -527,6 +540,7 @@ export class SqliteReader implements StoreReader, Past {
       ready,
       ...(first === undefined ? {} : { first: { run: first.id, since: last?.at ?? first.created } }),
       unheard: unheard.length,
+      ...flappingOf((this.#sql.flapping.get(most) as { n: number }).n),
     }
   }
 
@@ -613,7 +627,10 @@ const statements = {
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
-  processes: 'SELECT id, host, pid, started, until FROM process ORDER BY id',
+  processes:
+    'SELECT p.id, p.host, p.pid, p.started, p.until, r.body AS report FROM process p LEFT JOIN report r ON r.process = p.id ORDER BY p.id',
+  inMemory: 'SELECT id, owner, created FROM run WHERE ended IS NULL AND parked = 0 AND stuck IS NULL LIMIT ?',
+  flapping: 'SELECT count(*) AS n FROM (SELECT 1 FROM run WHERE losses > 1 AND ended IS NULL LIMIT ?)',
   drives: `SELECT agent, version, count(*) AS runs FROM
     (SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner = ? LIMIT ?) GROUP BY agent, version ORDER BY agent, version`,
   readyCount:

@@ -18,7 +18,7 @@ import { closeWithoutCheckpoint } from './write-ahead-log.ts'
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-const schemaVersion = 6
+const schemaVersion = 7
 
 const isListed = isListedRun('id')
 const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
@@ -51,6 +51,8 @@ const archive = `
 CREATE TABLE archive(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, run TEXT NOT NULL, body BLOB NOT NULL);
 CREATE INDEX archive_run ON archive(run, last);
 `
+/** What processes say of themselves, as JSON. */
+const reports = 'CREATE TABLE IF NOT EXISTS report(process TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;'
 /** Ended runs that are not archived as a whole yet. */
 const whole = `CREATE INDEX run_whole ON run(ended) WHERE ended IS NOT NULL AND archived = 0 AND ${isListed};`
 
@@ -83,6 +85,7 @@ CREATE TABLE blob(hash TEXT PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE blob_use(run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, hash)) WITHOUT ROWID;
 CREATE INDEX blob_use_hash ON blob_use(hash);
 CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+${reports}
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 ${searching}`
 
@@ -98,6 +101,7 @@ const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> 
   },
   5: `${summed} DROP INDEX inbox_unread; ${unread}`,
   6: `${archive} ALTER TABLE run ADD COLUMN archived INTEGER NOT NULL DEFAULT 0; ${whole}`,
+  7: reports,
 }
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */

@@ -61,6 +61,8 @@ const yieldAfterMs = 5
  * leaves while the others are still being told.
  */
 const activationsPerCommit = 16
+/** Effects are let out for so long before what has come in meanwhile is recorded. Milliseconds. */
+const releaseForMs = 50
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
 /** What a commit has written. Nothing was refused of a batch that was written whole. */
@@ -591,10 +593,12 @@ export class Driver implements EngineState {
     tellings: Telling[],
   ): void {
     const { awake } = result
+    const now = stopwatch()
     const isLeft = batch.parked.length + batch.ended.length > 0
     const roused = isLeft ? this.#dropLeft(batch, awake, tellings) : []
     for (const id of touched) {
       const run = this.runs.get(id)
+      if (run !== undefined) run.movedAt = now
       if (run?.reload === true) {
         this.cache.drop(id)
         roused.push(id)
@@ -689,8 +693,15 @@ export class Driver implements EngineState {
     })
   }
 
+  /**
+   * Code of an effect may block the event loop: then the others leave with the next tick, so that what has ended is
+   * recorded before the next one blocks it.
+   */
   #letOut(): void {
-    for (const op of this.#cleared.splice(0)) {
+    const until = performance.now() + releaseForMs
+    const leaving = this.#cleared.splice(0)
+    for (const [i, op] of leaving.entries()) {
+      if (i > 0 && performance.now() >= until) return void this.#cleared.unshift(...leaving.slice(i))
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
       else if (this.crash?.('release') === true) return

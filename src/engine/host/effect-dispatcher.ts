@@ -6,7 +6,7 @@
  * effect (../replay/effect-gate.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
-import type { Clock, Failure, Json, RunId } from '../../core/index.ts'
+import { stopwatch, type Clock, type Failure, type Json, type RunId } from '../../core/index.ts'
 import { encode, type AttemptFailed, type Charge, type StepSettled } from '../../journal/index.ts'
 import type { LivePart, PartListener } from '../port.ts'
 import { encodeEnd, type EffectsHost, type FollowedAttempt } from '../replay/effects.ts'
@@ -125,6 +125,7 @@ export class EffectDispatcher implements EffectsHost {
 
   #arrived(op: Operation, event: StepSettled): void {
     const { run } = op.owner as LoadedActivation
+    run.movedAt = stopwatch()
     if (!run.isVoid && run.out.delete(op)) {
       leave(this.#engine, op.owner)
       this.#engine.touch(run)

@@ -51,6 +51,7 @@ import {
   type PartListenerOptions,
   type Post,
   type PostResult,
+  type ProcessReport,
   type Question,
   type QuestionFilter,
   type RunEnd,
@@ -68,8 +69,11 @@ import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
+import { SchedulingDelay } from './scheduling-delay.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
+import { patienceMs } from './placement.ts'
+import { heldStalls, Reporter, stalledAfter, stallsIn } from './stalls.ts'
 import { LoadedRun } from './loaded-run.ts'
 import { updateValue } from './values.ts'
 
@@ -159,6 +163,10 @@ function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redac
   }
 }
 
+/** So many runs that wait are looked for by a process that begins. */
+const waitingAtOnce = 1_000
+/** Less than the time between two looks for what news could miss. Milliseconds. */
+const justNowMs = 500
 /** How often a store that has failed is asked whether it is back. Milliseconds. */
 const probeEveryMs = 500
 /**
@@ -181,10 +189,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly #subscriptions: Subscriptions
   readonly #outage: Outage
   #lastProbe = 0
-  #watch: ReturnType<typeof setInterval> | undefined
+  readonly #pollMs: number
+  #timer: ReturnType<typeof setInterval> | undefined
   // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
   #lastMaintenance = -Infinity
   #lastSweep = -Infinity
+  #lastWatch = -Infinity
   /** By the clock of the runs: it says how old they are. */
   #lastTidying = 0
   #burying = false
@@ -195,6 +205,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
   /** The store has answered once. */
   #isReached = false
   #lastLook = -Infinity
+  /** Of the event loop: how late the watch looks. */
+  readonly delay = new SchedulingDelay()
+  #nextTick = Infinity
+  readonly #reporter = new Reporter()
+  /** When it began to drive. */
+  #begun = 0
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
 
@@ -232,7 +248,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#subscriptions = new Subscriptions(store, {
       synced: () => this.#synced(),
       redact: redactor(options.redact),
-      onWaiting: (waits) => (waits ? this.#watch?.ref() : this.#watch?.unref()),
+      onWaiting: (waits) => (waits ? this.#timer?.ref() : this.#timer?.unref()),
       isBeginning: (run) => this.#starting.has(run),
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
       tellShown: (id, hear) => this.driver.commands.dispatcher.tellShown(id, hear),
@@ -246,8 +262,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.onPart = this.#subscriptions.part.bind(this.#subscriptions)
     this.driver.onStoreFailure = this.#storeFailed.bind(this)
     this.driver.onWritten = this.#outage.answered.bind(this.#outage, 'written')
-    this.#watch = setInterval(() => this.#look(), timerMs(options.pollMs ?? 20))
-    this.#watch.unref()
+    this.#pollMs = timerMs(options.pollMs ?? 20)
+    this.#timer = setInterval(() => this.#look(), this.#pollMs)
+    this.#timer.unref()
   }
 
   #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
@@ -274,14 +291,38 @@ export class HostEngine<S extends Store = Store> implements Engine {
         andThen(this.#lease.beat(), () => andThen(this.#releaseDead(), () => this.#reader.left())),
       ),
     )
-    return andThen(begun, (left) => {
+    const found = andThen(begun, (left) =>
+      this.#mover === undefined
+        ? left
+        : andThen(
+            this.#inStore(() => this.#findWaiting()),
+            () => left,
+          ),
+    )
+    return andThen(found, (left) => {
       // A store that connects late knows it only now.
       this.store.mustHaveRules()
       this.driver.registry = registry
+      this.#begun = this.store.time()
+      // before it holds a run: one that stands still from the first on is known to stand still
+      this.#quietly(() => this.#lease.report?.(JSON.stringify(this.#report())))
       this.driver.cache.wake(left)
       this.#sweep()
       this.driver.schedule()
       return this.#mover?.open(this.driver.placement)
+    })
+  }
+
+  /**
+   * Runs that a mover has left for too long count from when something was last recorded of them, not from when this
+   * process began; of those with unread mail that moment is not known, and nobody has read it so far.
+   */
+  #findWaiting(): Now<void> {
+    const { placement } = this.driver
+    const before = this.store.time() - patienceMs
+    return andThen(this.#reader.unmoved?.(before, waitingAtOnce) ?? [], (unmoved) => {
+      placement.haveWaited(unmoved.flatMap(({ run, owner }) => (owner === null ? [run] : [])))
+      return andThen(this.#reader.withMail(), (runs) => placement.haveWaited(runs))
     })
   }
 
@@ -294,7 +335,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#quietly(() => andThen(this.#reader.withMail(), (runs) => cache.adopt(runs)))
     this.driver.fetchMail()
     this.#quietly(() => cache.adoptStuck())
-    cache.adoptOrphans()
+    // where news has had them looked for just now, they need not be looked for again
+    if (stopwatch() - cache.lastAdoption >= justNowMs) cache.adoptOrphans()
     this.#quietly(() => andThen(this.#reader.nextDeadline(), (at) => alarm.arm(at)))
   }
 
@@ -405,12 +447,18 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const processes = await this.#read(() => this.#reader.processes(this.store.time(), most))
     const backlog = await this.#read(() => this.#reader.backlog(most))
     const bytes = await this.#read(() => this.#reader.size())
+    const now = this.store.time()
+    const unmoved = await this.#read(() => this.#reader.unmoved?.(now - stalledAfter(0), most) ?? [])
+    // what this process says of itself now is newer than what it has written
+    const told = processes.map((each) => (each.id === this.#lease.id ? { ...each, report: this.#report() } : each))
+    const stalled = stallsIn(told, unmoved, now)
     return {
       kind: this.#mover?.name ?? (kind === 'postgres' ? kind : 'embedded'),
       store: { kind, name, ...present({ bytes }) },
       process: this.#lease.id,
-      processes,
+      processes: told,
       backlog,
+      ...(stalled.length === 0 ? {} : { stalled }),
     }
   }
   questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
@@ -473,6 +521,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #look(): void {
     if (this.driver.dead) return
     const now = stopwatch()
+    this.delay.note(Math.max(0, now - this.#nextTick))
+    this.#nextTick = now + this.#pollMs
     if (now - this.#lastLook >= 100) {
       this.#lastLook = now
       this.#quietly(() =>
@@ -516,10 +566,22 @@ export class HostEngine<S extends Store = Store> implements Engine {
     // a process that has died has nothing to stop
     if (this.#lost !== undefined || this.driver.dead) return
     this.#lost = error
-    clearInterval(this.#watch)
+    clearInterval(this.#timer)
     this.driver.fail(error)
     this.#subscriptions.close(error)
     this.driver.options.warn(error.code, error.message)
+  }
+
+  /** What this process says of itself. */
+  #report(): ProcessReport {
+    const delayMs = this.delay.p99Ms
+    return {
+      at: this.store.time(),
+      begun: this.#begun,
+      delayMs,
+      takenOver: this.driver.cache.takenOver,
+      stalled: heldStalls(this.driver, delayMs, this.#outage.isOn),
+    }
   }
 
   #maintain(now: number): void {
@@ -528,18 +590,28 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.driver.alarm.ringIfDue(this.#clock.now())
     }
     if (this.store.isPrivate) return
-    this.#lease.moved()
+    const report = this.#reporter.due(this.driver, () => this.#report())
+    if (report !== undefined) this.#quietly(() => this.#lease.report?.(report))
+    this.#lease.moved(this.delay.p99Ms)
     this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.heartbeatDue ? this.#lease.beat() : undefined, () =>
-        andThen(this.#isClosing ? 0 : this.#releaseDead(), (released) => {
+        andThen(this.#isClosing ? 0 : this.#watch(now), (released) => {
           if (this.#isClosing || (released === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.placement.tidy()
+          if (released > 0) this.driver.cache.lastAdoption = -Infinity
           this.#sweep()
         }),
       ),
     )
+  }
+
+  /** Looks at the other processes if that is due. Returns how many of them were found dead. */
+  #watch(now: number): Now<number> {
+    if (now - this.#lastWatch < (this.#lease.watchEveryMs ?? 0)) return 0
+    this.#lastWatch = now
+    return this.#releaseDead()
   }
 
   /** Takes the runs of dead processes away from them. Returns of how many; one look at a time. */
@@ -658,9 +730,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.leave(() => this.driver.effects.isAwaited)
     this.#mover?.retire?.()
     // the leases are kept, and commands are heard, for as long as an effect is awaited
-    this.#watch?.ref()
+    this.#timer?.ref()
     if (!died) await this.driver.finish(graceMs, onWaiting)
-    clearInterval(this.#watch)
+    clearInterval(this.#timer)
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.placement.close()
     this.driver.stop()

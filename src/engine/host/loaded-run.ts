@@ -5,6 +5,7 @@ import {
   copy,
   deepFreeze,
   rootActivation,
+  stopwatch,
   type ActivationId,
   type Json,
   type RunId,
@@ -76,6 +77,8 @@ export class LoadedRun {
   /** Answers to "did this happen?" that came before the code had asked. */
   readonly doubts = new ChurnMap<string, () => void>()
   quietSince: number | undefined
+  /** When something was last done for it, by the stopwatch. */
+  movedAt = stopwatch()
   stuck: string | undefined
   /** It is stuck because code is missing here. */
   lacksCode = false

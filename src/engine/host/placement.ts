@@ -12,7 +12,7 @@ import type { Moved, Mover, WorkerProcess } from '../mover.ts'
  * A run that was not taken up this long after it was woken is taken up by the process that notices. Milliseconds of
  * real time.
  */
-const patienceMs = 3_000
+export const patienceMs = 3_000
 /**
  * The process that made a run ready has woken it. A run that is still ready after this time is woken again, then every
  * second. Milliseconds of real time.
@@ -128,6 +128,15 @@ export class Placement implements WorkerProcess {
       this.wake(run)
     }
     return false
+  }
+
+  /**
+   * These runs have been ready for longer than a process waits for the mover, by what is recorded of them: this process,
+   * which has just begun, does not wait for it once more.
+   */
+  haveWaited(runs: Iterable<RunId>): void {
+    const now = stopwatch()
+    for (const run of runs) this.#left.set(run, { since: now - patienceMs, seen: now, wakeAt: now })
   }
 
   /** Every second: forgets runs that have been taken up. */

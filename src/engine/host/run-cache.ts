@@ -12,6 +12,7 @@ import {
   jitter,
   ReeveError,
   runOf,
+  stopwatch,
   isChildRun,
   type ActivationId,
   type Failure,
@@ -101,6 +102,10 @@ export class RunCache {
   readonly #hidden = new Set<RunId>()
   /** There may be runs that no process drives and that this process had no room for. */
   #hasMore = false
+  /** Runs that were lost with another process and that this one has taken up, since it began. */
+  takenOver = 0
+  /** When runs that no process drives were last looked for, by the stopwatch. */
+  lastAdoption = -Infinity
 
   constructor(engine: EngineState) {
     this.#engine = engine
@@ -187,6 +192,7 @@ export class RunCache {
    * other processes.
    */
   adoptOrphans(): void {
+    this.lastAdoption = stopwatch()
     if (!this.#engine.placement.hasMover) return this.#claimOrphans()
     if (this.#isLooking) return
     this.#isLooking = true
@@ -323,7 +329,10 @@ export class RunCache {
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
     // No other process takes up a run that is this process's own and only out of memory.
-    if (aside || run.owner === this.#engine.store.lease.id || this.crashLoops.admits(run.losses, suspects)) return true
+    if (aside || run.owner === this.#engine.store.lease.id) return true
+    // one that a mover has brought here is taken up now
+    const rests = !this.#engine.placement.awaits(run.id as RunId) && this.crashLoops.rests(run.id as RunId, run.losses)
+    if (!rests && this.crashLoops.admits(run.losses, suspects)) return true
     this.#hasMore = true
     return false
   }
@@ -333,7 +342,10 @@ export class RunCache {
     // A caller has begun a run of this id, and will learn that it exists.
     if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
     this.crashLoops.takenUp(id, row.losses)
-    if (row.losses > 0) this.#engine.store.lease.stretch(this.crashLoops.worst)
+    if (row.losses > 0) {
+      this.takenOver++
+      this.#engine.store.lease.stretch(this.crashLoops.worst)
+    }
     const run = new LoadedRun(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null)

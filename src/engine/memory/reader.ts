@@ -22,6 +22,7 @@ import {
   type RunStatus,
   type RunSummary,
   type StoredProcess,
+  type UnmovedRun,
 } from '../port.ts'
 import { callerIn, summaryOf, tagsOf, tenantKey, type OpenQuestions } from '../run-row.ts'
 import { isOfFilter, mostListed } from '../run-search.ts'
@@ -370,6 +371,12 @@ export class MemoryReader implements StoreReader, Past {
 
   processes(_now: number, most: number): StoredProcess[] {
     return this.#processes(most)
+  }
+  unmoved(before: number, most: number): UnmovedRun[] {
+    return [...this.#tables.working].slice(0, most).flatMap((run) => {
+      const since = lastAt(run)
+      return run.stuck === null && since < before ? [{ run: run.id, owner: run.owner, since }] : []
+    })
   }
   backlog(most: number): Backlog {
     const { free } = this.#tables

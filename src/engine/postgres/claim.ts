@@ -49,7 +49,7 @@ export class Claims {
   async claim(wanted: ClaimFilter, admits: (candidate: ClaimCandidate) => boolean): Promise<readonly Claimed[]> {
     const pool = await this.#pool()
     await this.letGo()
-    if ('length' in wanted && wanted.length === 0) return []
+    if ('length' in wanted ? wanted.length === 0 : await this.#isIdle(pool, wanted)) return []
     const client = await pool.connect()
     let broken = true
     let taken: readonly CandidateRow[] = []
@@ -71,6 +71,14 @@ export class Claims {
     } finally {
       client.release(broken)
     }
+  }
+
+  /** Whether nothing is ready that this process drives: where nothing was the last time, that is asked first, alone. */
+  async #isIdle(pool: Pool, wanted: Exclude<ClaimFilter, readonly RunId[]>): Promise<boolean> {
+    if (wanted.limit <= 0) return true
+    if (this.#kinds.some(wanted.drives)) return false
+    this.#kinds = (await pool.query<AgentVersion>(query(this.#sql.kinds, []))).rows
+    return !this.#kinds.some(wanted.drives)
   }
 
   /** Releases runs that were claimed before a failure. Rejects if the store cannot be reached. */
@@ -95,7 +103,6 @@ export class Claims {
         return row === undefined ? [] : [row]
       })
     }
-    if (wanted.limit <= 0) return []
     // The kinds of last time are asked for at once; what has come since, after that.
     const asked = this.#kinds.filter(wanted.drives)
     const kinds = client.query<AgentVersion>(query(this.#sql.kinds, []))

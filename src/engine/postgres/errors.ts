@@ -4,7 +4,7 @@
  * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
  * not own: what is tried again (commit.ts, claim.ts).
  */
-import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
+import { messageOf, ReeveError, tlsProblem, type ErrorCode, type TlsProblem } from '../../core/index.ts'
 
 interface Meaning {
   readonly code: ErrorCode
@@ -105,6 +105,24 @@ const meanings: Readonly<Record<string, Meaning>> = {
     'The server’s certificate is for another host. Check the address.',
   ),
 }
+/** What a failed handshake means, where its code is not listed above: no retry mends it. */
+const tlsMeanings: Readonly<Record<TlsProblem, Meaning>> = {
+  certificate: meaning(
+    'store.unavailable',
+    false,
+    'The certificate of the server is not trusted: check the host in the address and the expiry of the certificate, and name its authority (sslrootcert) in the address.',
+  ),
+  'no-tls': meaning(
+    'store.unavailable',
+    false,
+    'The server speaks without TLS: leave sslmode out of the address, or switch ssl on at the server.',
+  ),
+  refused: meaning(
+    'store.unavailable',
+    false,
+    'The server refused the TLS connection: it may demand a certificate of the client (sslcert and sslkey in the address).',
+  ),
+}
 const unreachable = meaning(
   'store.unavailable',
   true,
@@ -118,8 +136,13 @@ const codeOf = (thrown: unknown): string => {
 
 const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code)
 
-const meaningOf = (code: string): Meaning =>
-  meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined) ?? unreachable
+function meaningOf(thrown: unknown): Meaning {
+  const code = codeOf(thrown)
+  const listed = meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined)
+  if (listed !== undefined || isState(code)) return listed ?? unreachable
+  const problem = tlsProblem(thrown)
+  return problem === undefined ? unreachable : tlsMeanings[problem]
+}
 
 /** Several addresses of one host fail as one error without a message of its own. */
 const wordsOf = (thrown: unknown): string =>
@@ -135,7 +158,7 @@ export function storeError(thrown: unknown, name: string): ReeveError {
       hint: restore,
       cause: thrown,
     })
-  const { code, retryable, hint } = meaningOf(codeOf(thrown))
+  const { code, retryable, hint } = meaningOf(thrown)
   return new ReeveError(code, `${name}: ${wordsOf(thrown)}`, { retryable, hint, cause: thrown })
 }
 

@@ -10,6 +10,7 @@ import type { Client } from 'pg'
 import { delay } from '../../core/index.ts'
 import { sha256 } from '../embedded/digests.ts'
 import { stopThread } from '../embedded/stop-thread.ts'
+import { leaseFor, SchedulingDelay } from '../host/scheduling-delay.ts'
 import { connect, type NamedStatement } from './connection.ts'
 
 /**
@@ -38,6 +39,7 @@ const places = {
   silent: 8,
   lag: 9,
   begun: 10,
+  delayMs: 11,
 } as const
 type CellName = keyof typeof places
 
@@ -67,6 +69,11 @@ export class HeartbeatMemory {
   }
   swap(place: CellName, from: number, to: number): void {
     Atomics.compareExchange(this.#cells, places[place], BigInt(from), BigInt(to))
+  }
+
+  /** How long the lease is that is asked for now: `leaseMs`, or longer where the thread is late. */
+  get lease(): number {
+    return leaseFor(this.get('leaseMs'), this.get('delayMs'))
   }
 
   now(): ClockReading {
@@ -197,6 +204,9 @@ export class HeartbeatLoop {
   readonly #sql: ReturnType<typeof beatStatements>
   #client: Client | undefined
   #hasLock = false
+  readonly #delay = new SchedulingDelay()
+  /** When the next heartbeat is due, by the steady clock. Undefined: none is, the connection has to be made first. */
+  #due: number | undefined
   /** Nothing was said on this connection yet. */
   #isNew = true
   #isEnding = false
@@ -230,11 +240,15 @@ export class HeartbeatLoop {
   /** One heartbeat, as soon as it is due. */
   async #next(): Promise<void> {
     const memory = this.#memory
-    const leaseMs = memory.get('leaseMs')
+    const leaseMs = memory.lease
     if (memory.isHung) return this.#sleep(leaseMs)
     const client = this.#client ?? (await this.#connect())
     const early = memory.left - (leaseMs * 2) / 3
-    if (early > 0 && !this.#isNew) return this.#sleep(Math.min(early, leaseMs / 3))
+    if (early > 0 && !this.#isNew) {
+      const wait = Math.min(early, leaseMs / 3)
+      this.#due = memory.now().steady + wait
+      return this.#sleep(wait)
+    }
     this.#isNew = false
     if (!this.#hasLock) {
       const { rows } = await this.#ask<{ locked: boolean }>(client, this.#sql.lock, [lockOf(this.#data.process)])
@@ -253,7 +267,16 @@ export class HeartbeatLoop {
       return this.#sleep(leaseMs / 3)
     }
     noteBeat(memory, sent, leaseMs, row)
+    this.#noteDelay()
     if (this.#client === client) memory.set('session', this.#hasLock ? 1 : 0)
+  }
+
+  /** What makes a heartbeat late is measured from when it was due until it is answered: the machine, and the way. */
+  #noteDelay(): void {
+    if (this.#due === undefined) return
+    this.#delay.note(this.#memory.now().steady - this.#due)
+    this.#memory.set('delayMs', this.#delay.p99Ms)
+    this.#due = undefined
   }
 
   async #connect(): Promise<Client> {
@@ -275,6 +298,7 @@ export class HeartbeatLoop {
     const client = this.#client
     this.#client = undefined
     this.#hasLock = false
+    this.#due = undefined
     this.#memory.swap('session', 1, -1)
     ;(client as unknown as { connection: { stream: { destroy(): void } } } | undefined)?.connection.stream.destroy()
     this.#wake?.()

@@ -15,6 +15,7 @@
  */
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '../../core/index.ts'
 import { steadyMs } from '../host/index.ts'
+import { graceFor } from '../host/scheduling-delay.ts'
 import type { ReleasedOwners, StoreLease } from '../store.ts'
 import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
 import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, type BeatRow } from './heartbeat.ts'
@@ -28,6 +29,12 @@ const stretchLimit = 4
 const graceMs = 500
 /** Owners that are in no list are looked for so often. Milliseconds. */
 const straysEveryMs = 1_000
+/**
+ * The processes of a store share the watch over one another: together they look about once in this time, each of them at
+ * least once in the longest one. A process that was found silent is looked at again soon. Milliseconds.
+ */
+const watchMs = 100
+const watchLongestMs = 1_000
 /** At most this many runs are released in one transaction. */
 const releasedAtOnce = 1_000
 
@@ -56,6 +63,8 @@ export class PostgresLease implements StoreLease {
   #presence: ReturnType<typeof setInterval> | undefined
   #isThere = false
   #lastStrays = 0
+  /** Of the event loop. Milliseconds. */
+  #delayMs = 0
 
   constructor(line: Pick<Line, 'ask'>, options: PostgresLeaseOptions) {
     this.id = options.id
@@ -86,7 +95,7 @@ export class PostgresLease implements StoreLease {
   }
 
   get heartbeatDue(): boolean {
-    const leaseMs = this.#memory.get('leaseMs')
+    const leaseMs = this.#memory.lease
     return this.#ownClock ? this.#clock.now() > this.#until - (leaseMs * 2) / 3 : this.#memory.left < leaseMs / 3
   }
 
@@ -111,14 +120,15 @@ export class PostgresLease implements StoreLease {
     this.#memory.set('leaseMs', this.#options.leaseMs * Math.min(2 ** losses, stretchLimit))
   }
 
-  moved(): void {
+  moved(delayMs = this.#delayMs): void {
+    this.#delayMs = delayMs
     this.#memory.noteMoved()
   }
 
   /** Writes a heartbeat. */
   async beat(): Promise<void> {
     this.#isThere = true
-    const leaseMs = this.#memory.get('leaseMs')
+    const leaseMs = this.#memory.lease
     if (this.#ownClock) {
       const now = this.#clock.now()
       const was = this.#until
@@ -177,6 +187,12 @@ export class PostgresLease implements StoreLease {
     return new Set(rows.map(({ id }) => id))
   }
 
+  get watchEveryMs(): number {
+    if (this.#ownClock || this.#silent.size > 0) return watchMs
+    const others = this.#memory.get('others')
+    return others === 0 ? watchLongestMs : Math.min(watchLongestMs, watchMs * (others + 1))
+  }
+
   async resetLosses(runs: readonly RunId[]): Promise<void> {
     if (runs.length > 0) await this.#line.ask(this.#sql.resetLosses, [runs, this.id])
   }
@@ -219,9 +235,16 @@ export class PostgresLease implements StoreLease {
       return false
     }
     const silent = this.#silent.get(id)
-    if (silent?.until === until) return stopwatch() - silent.since >= Math.min(graceMs, this.#options.leaseMs)
+    if (silent?.until === until) {
+      const grace = graceFor(Math.min(graceMs, this.#options.leaseMs), this.#delayMs)
+      return stopwatch() - silent.since >= grace
+    }
     this.#silent.set(id, { until, since: stopwatch() })
     return false
+  }
+
+  async report(text: string): Promise<void> {
+    await this.#line.ask(this.#sql.report, [this.id, text])
   }
 
   abandon(): void {
@@ -284,6 +307,7 @@ function statements(s: string) {
     bury: named(
       'bury',
       `WITH dead AS (DELETE FROM ${s}.process WHERE id = $1 AND until = $2 RETURNING id),
+      said AS (DELETE FROM ${s}.report WHERE process IN (SELECT id FROM dead)),
       kept AS (UPDATE ${s}.receipt SET made = now() WHERE process IN (SELECT id FROM dead)),
       gone AS (DELETE FROM ${s}.receipt r WHERE made < now() - interval '1 day' AND NOT EXISTS (SELECT 1 FROM ${s}.process p WHERE p.id = r.process)),
       lost AS (UPDATE ${s}.run r SET owner = NULL, losses = r.losses + 1, parked = CASE WHEN r.losses + 1 >= $3 THEN 1 ELSE r.parked END,
@@ -312,6 +336,15 @@ function statements(s: string) {
       'let_go_idle',
       `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id = ANY($1::text[]) AND owner = $2 AND ended IS NULL AND parked = 0`,
     ),
-    forget: named('forget_process', `DELETE FROM ${s}.process WHERE id = $1`),
+    forget: named(
+      'forget_process',
+      `WITH said AS (DELETE FROM ${s}.report WHERE process = $1) DELETE FROM ${s}.process WHERE id = $1`,
+    ),
+    // what is said of the moment need not survive a power failure
+    report: named(
+      'report',
+      `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) INSERT INTO ${s}.report SELECT $1, $2 FROM quick
+      ON CONFLICT (process) DO UPDATE SET body = excluded.body`,
+    ),
   } as const
 }

@@ -5,7 +5,7 @@
  * claim reads (claim.ts).
  */
 import type { Pool, PoolClient } from 'pg'
-import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import { present, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../replay/account.ts'
 import { notRegistered } from '../code-version.ts'
@@ -24,7 +24,9 @@ import {
   type RunStatus,
   type RunSummary,
   type StoredProcess,
+  type UnmovedRun,
 } from '../port.ts'
+import { flappingOf, reportIn } from '../process-report.ts'
 import { summaryOf, type OpenQuestions, type SummaryRow } from '../run-row.ts'
 import { isOfFilter, mostListed } from '../run-search.ts'
 import {
@@ -320,24 +322,35 @@ export class PostgresReader implements StoreReader {
   }
 
   async processes(now: number, most: number): Promise<readonly StoredProcess[]> {
-    const rows = await this.#rows<{ id: string; alive: boolean } & Partial<HeldRuns>>(this.#sql.processes, [
-      now,
-      most + 1,
-    ])
+    const rows = await this.#rows<{ id: string; alive: boolean; report: string | null } & Partial<HeldRuns>>(
+      this.#sql.processes,
+      [now, most + 1],
+    )
     return [...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => {
       const drives = of.flatMap(({ agent, version, runs }) =>
         typeof agent === 'string' && typeof version === 'string' ? [{ agent, version, runs: Number(runs) }] : [],
       )
       const isMore = drives.reduce((sum, { runs }) => sum + runs, 0) > most
-      return { id, isAlive: of[0]!.alive, drives, ...(isMore ? { isMore } : {}) }
+      const { alive, report } = of[0]!
+      return { id, isAlive: alive, drives, ...(isMore ? { isMore } : {}), ...present({ report: reportIn(report) }) }
     })
+  }
+
+  async unmoved(before: number, most: number): Promise<readonly UnmovedRun[]> {
+    return await this.#rows<UnmovedRun>(this.#sql.unmoved, [before, most])
   }
 
   async backlog(most: number): Promise<Backlog> {
     const ready = countIn((await this.#rows<{ n: string }>(this.#sql.readyCount, [most]))[0])
     const [first] = ready === 0 ? [] : await this.#rows<{ id: RunId; since: number }>(this.#sql.firstReady)
     const unheard = countIn((await this.#rows<{ n: string }>(this.#sql.unheard, [most]))[0])
-    return { ready, ...(first === undefined ? {} : { first: { run: first.id, since: first.since } }), unheard }
+    const flapping = flappingOf(countIn((await this.#rows<{ n: string }>(this.#sql.flapping, [most]))[0]))
+    return {
+      ready,
+      ...(first === undefined ? {} : { first: { run: first.id, since: first.since } }),
+      unheard,
+      ...flapping,
+    }
   }
 
   /** The tables with their indexes. */
@@ -448,10 +461,20 @@ function statements(s: string) {
     processes: named(
       'processes',
       `SELECT p.id, p.until >= CASE WHEN EXISTS (SELECT 1 FROM ${s}.meta WHERE key = 'own-clock') THEN $1::bigint
-          ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END AS alive, h.agent, h.version, h.runs
-      FROM ${s}.process p LEFT JOIN LATERAL (SELECT agent, version, count(*) AS runs FROM
+          ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END AS alive, r.body AS report, h.agent, h.version, h.runs
+      FROM ${s}.process p LEFT JOIN ${s}.report r ON r.process = p.id LEFT JOIN LATERAL (SELECT agent, version, count(*) AS runs FROM
         (SELECT agent, version FROM ${s}.run WHERE ended IS NULL AND parked = 0 AND owner = p.id LIMIT $2) r GROUP BY agent, version) h ON true
       ORDER BY p.id, h.agent, h.version`,
+    ),
+    unmoved: named(
+      'unmoved',
+      `SELECT run, owner, since FROM (SELECT r.id AS run, r.owner,
+          COALESCE((SELECT e.at FROM ${s}.entry e WHERE e.run = r.id ORDER BY e.position DESC LIMIT 1), r.created) AS since
+        FROM (SELECT id, owner, created FROM ${s}.run WHERE ended IS NULL AND parked = 0 AND stuck IS NULL LIMIT $2) r) u WHERE since < $1`,
+    ),
+    flapping: named(
+      'flapping',
+      `SELECT count(*) AS n FROM (SELECT 1 FROM ${s}.run WHERE losses > 1 AND ended IS NULL LIMIT $1) f`,
     ),
     readyCount: named('ready_count', `SELECT count(*) AS n FROM (SELECT 1 FROM ${s}.run WHERE ${isReady} LIMIT $1) r`),
     firstReady: named(

@@ -15,7 +15,7 @@ import { stateColumn } from '../run-search.ts'
 import { describeOldRuns } from './old-runs.ts'
 
 /** Raised with every change of the tables. */
-const schemaVersion = 4
+const schemaVersion = 5
 
 const id = 'TEXT COLLATE "C"'
 /** Commits and readers look at the last number; a user to whom only the tables were granted may, too. */
@@ -51,6 +51,10 @@ CREATE INDEX question_tenant ON ${s}.question(tenant, at, num) WHERE kind <> 'ti
 const summed = (s: string): string =>
   `CREATE TABLE ${s}.summed(act ${id} NOT NULL, start INTEGER NOT NULL, upto INTEGER NOT NULL, run ${id} NOT NULL, PRIMARY KEY(act, start));
 CREATE INDEX summed_run ON ${s}.summed(run);`
+
+/** What processes say of themselves, as JSON. */
+const reports = (s: string): string =>
+  `CREATE TABLE IF NOT EXISTS ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
 
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
@@ -88,6 +92,7 @@ CREATE TABLE ${s}.value_log(stream ${id} NOT NULL, seq INTEGER NOT NULL, at BIGI
 CREATE TABLE ${s}.done(run ${id} NOT NULL, stream ${id} NOT NULL, once ${id} NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, stream, once));
 CREATE TABLE ${s}.process(id ${id} PRIMARY KEY, until BIGINT NOT NULL, session TEXT, lock BIGINT NOT NULL)${busy(20)};
 CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers JSONB, made TIMESTAMPTZ NOT NULL DEFAULT now())${busy(20)};
+${reports(s)}
 CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);${searching(s)}`
 
 /** What makes a store of the version before into one of this version. */
@@ -110,6 +115,7 @@ const upgrades: Readonly<Record<number, (client: ClientBase, s: string) => Promi
     await describeOldRuns(client, s)
   },
   4: (client, s) => client.query(summed(s)),
+  5: (client, s) => client.query(reports(s)),
 }
 
 /** "Reep": the class of the advisory lock under which a schema is made. */

@@ -402,6 +402,12 @@ export class Effects {
     return this.#flights.has(op.effectKey)
   }
 
+  /** Whether an effect is out and has not ended: its code works, or it waits for its turn or its next attempt. */
+  isUnderWay(op: Operation): boolean {
+    const flight = this.#flights.get(op.effectKey)
+    return flight !== undefined && flight.event === undefined
+  }
+
   /** The attempt of an effect that is under way and was not told to stop, and the text that it has shown so far. */
   shownBy(op: Operation): { readonly attempt: number; readonly text: ShownText } | undefined {
     const flight = this.#flights.get(op.effectKey)

@@ -34,6 +34,11 @@ const worker = object<Worker>('WorkerView', {
     description: 'The runs in its hands, child runs included. What has parked is in nobody’s.',
   }),
   isMore: optional(flag<true>({ description: 'It holds more runs than were counted.' })),
+  delayMs: optional(
+    amount({ description: 'How late is done what is due there (p99). Absent: it has held no run yet.' }),
+  ),
+  takenOver: optional(whole({ description: 'Runs that it has taken over from processes that died, since it began.' })),
+  movedAt: optional(whole({ description: 'When its event loop moved, as it last said, in milliseconds since 1970.' })),
 })
 
 const installation = object<SystemInstallation>('SystemInstallation', {
@@ -53,7 +58,19 @@ const installation = object<SystemInstallation>('SystemInstallation', {
       }),
     ),
     unheard: count,
+    flapping: optional(count),
   }),
+  stalled: optional(
+    list(
+      object<NonNullable<SystemInstallation['stalled']>[number]>('StalledRun', {
+        run: text(),
+        since: whole({ description: 'Since when nothing was done for it, in milliseconds since 1970.' }),
+        waitsFor: choice(['worker', 'takeover', 'event-loop', 'store', 'code', 'engine']),
+        holder: optional(text({ description: 'The id of the worker that holds it. Absent: none does.' })),
+      }),
+      { description: 'Runs that should move and do not. Absent: none.' },
+    ),
+  ),
 })
 
 const server = object<SystemServer>('SystemServer', {

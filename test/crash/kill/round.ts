@@ -12,6 +12,7 @@ import { Operator, patiently } from './operator.ts'
 import type { Dice } from './random.ts'
 import { partsOfKey, plain, runOfKey, type World } from './world.ts'
 import { sqliteOf } from '../../engine/sqlite-of.ts'
+import { StallWatch } from '../../servers/stall-watch.ts'
 
 /** Everything about the way of the torture. */
 export interface Plan {
@@ -46,6 +47,10 @@ export interface Figures {
   refused: number
   refusedRecorded: number
   refusedAlive: number
+  mostLateMs: number
+  mostFlapping: number
+  /** What the stall detector has told, a line each. */
+  stalls: string[]
 }
 /** What is wrong, by the promise that it breaks. */
 export type Problems = Record<'lost' | 'journal' | 'once' | 'epoch' | 'outcome' | 'operator', string[]>
@@ -79,6 +84,7 @@ export class Round {
   readonly #open = new Set<string>()
   readonly #ups = new Map<number, () => void>()
   readonly #leave: () => void
+  readonly #stalls: StallWatch
   /** The first process has the store open. */
   readonly #begun = Promise.withResolvers<void>()
   #over = false
@@ -87,6 +93,7 @@ export class Round {
   constructor(options: RoundOptions) {
     this.#o = options
     this.#operator = new Operator(options.file, options.world, options.plan.durability)
+    this.#stalls = new StallWatch(() => patiently(() => this.#operator.engine.status(1_000)))
     const { reader } = this.#operator.engine.store
     const recorded = (key: string): boolean | undefined => {
       if (!this.#agents.has(runOfKey(key))) return undefined
@@ -114,6 +121,9 @@ export class Round {
     this.#leave()
     await this.#operator.engine.close()
     this.#audit()
+    figures.stalls.push(...this.#stalls.lines)
+    figures.mostLateMs = Math.max(figures.mostLateMs, this.#stalls.mostLateMs)
+    figures.mostFlapping = Math.max(figures.mostFlapping, this.#stalls.mostFlapping)
     figures.rounds++
   }
 
@@ -126,6 +136,7 @@ export class Round {
     const until = this.#calm + plan.patienceMs
     while (this.#open.size > 0 && Date.now() < until) {
       await this.#operator.look()
+      await this.#stalls.look()
       for (const run of this.#open)
         if ((await patiently(() => engine.summary(run as RunId)))?.endedAt !== undefined) this.#open.delete(run)
       await pause(8)

@@ -1,0 +1,54 @@
+/**
+ * TLS problems: what a failed handshake says about the other side. An address that answers without TLS, or with a
+ * certificate that this process does not trust, is a mistake of the set-up: no retry mends it.
+ *
+ * Owns: telling these from an outage, for every client of a server. Does not own: the error that each throws.
+ */
+import { messageOf } from './errors.ts'
+
+/**
+ * `certificate`: the server's certificate is not trusted here. `no-tls`: the server answered without TLS. `refused`: the
+ * server ended the handshake; it may demand a certificate of the client.
+ */
+export type TlsProblem = 'certificate' | 'no-tls' | 'refused'
+
+/** Codes of Node, which OpenSSL's are passed on in. */
+const codes: readonly (readonly [RegExp, TlsProblem])[] = [
+  [
+    /^(CERT_|CRL_|ERR_TLS_CERT|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_)/,
+    'certificate',
+  ],
+  [
+    /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|HTTPS_PROXY_REQUEST|UNKNOWN_PROTOCOL)$/,
+    'no-tls',
+  ],
+  [/^ERR_SSL_/, 'refused'],
+]
+
+/** Words of clients that pass on no code: gRPC's, in JavaScript and in Rust, and those of `pg`. */
+const words: readonly (readonly [RegExp, TlsProblem])[] = [
+  [/wrong version number|packet length too long|InvalidContentType|does not support SSL/i, 'no-tls'],
+  [
+    /self.signed certificate|UnknownIssuer|NotValidForName|certificate has expired|invalid peer certificate|unable to (?:get|verify)[^;]{0,40}certificate|certificate'?s altnames/i,
+    'certificate',
+  ],
+  [/alert (?:handshake failure|certificate required|bad certificate)|AlertReceived/i, 'refused'],
+]
+
+/** How deep causes are followed. */
+const deepest = 8
+
+/** What a failed connection says of TLS. Undefined: it failed for another reason. */
+export function tlsProblem(thrown: unknown): TlsProblem | undefined {
+  let each = thrown
+  for (let depth = 0; depth < deepest && each instanceof Error; depth++) {
+    const { code, cause } = each as Error & { readonly code?: unknown }
+    const text = messageOf(each).slice(0, 2_000)
+    const found =
+      (typeof code === 'string' ? codes.find(([pattern]) => pattern.test(code)) : undefined) ??
+      words.find(([pattern]) => pattern.test(text))
+    if (found !== undefined) return found[1]
+    each = cause
+  }
+  return undefined
+}
