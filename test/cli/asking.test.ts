@@ -1,7 +1,7 @@
 /** What a run asks, as commands show it and answer it: the exact arguments, and what was answered. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { argumentsLine } from '../../src/cli/request-text.ts'
 import { main } from '../../src/cli/program.ts'
@@ -88,7 +88,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     await using runtime = await worker(config)
     expect(await runtime.handle('run_q').outcome()).toMatchObject({ status: 'completed', output: 'Done.' })
     expect(await runtime.handle('run_q').delegations()).toMatchObject([
-      { label: 'd1', status: 'cancelled', outcome: { reason: 'stopped by cli: too slow' } },
+      { label: 'd1', status: 'cancelled', outcome: { reason: `stopped by ${userInfo().username}: too slow` } },
     ])
   })
 

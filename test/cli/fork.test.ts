@@ -1,4 +1,5 @@
 /** `reeve fork` and `reeve diff`, from a terminal that runs nothing. */
+import { userInfo } from 'node:os'
 import { expect, test } from 'vitest'
 import { agent, createRuntime, step } from '../../src/index.ts'
 import { reeve, storeHere } from './at-store.ts'
@@ -40,7 +41,9 @@ test('a run is forked with another result, shown with its origin, and compared; 
     expect(await runtime.handle('run_b').outcome()).toMatchObject({ output: 'bought' })
   }
   expect((await reeve('show', 'run_b')).out).toContain(`forked from run_a at ${position}: what if`)
-  expect((await reeve('events', 'run_b')).out).toContain(`forked from run_a at ${position} by cli: what if`)
+  expect((await reeve('events', 'run_b')).out).toContain(
+    `forked from run_a at ${position} by ${userInfo().username}: what if`,
+  )
   const { out } = await reeve('diff', 'run_a', 'run_b')
   expect(out).toContain('the first difference is at shop: price (step.settled)')
   expect(out).toContain('  - 12\n')

@@ -195,8 +195,7 @@ class Fork {
       })
     }
     entries.push({ activation: this.#root, seq: lengths.get(this.#root)!, at: this.#now, event: this.#forked(done) })
-    const own: Caller | undefined =
-      caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
+    const own = this.#callerOf(caller)
     return {
       run,
       from: this.#request.run,
@@ -317,16 +316,24 @@ class Fork {
     return firstAttemptAt(old, (id) => this.#attempts.get(id))
   }
 
+  /** With a session of the fork's own. Another input is that of whoever forks, and not of who began the origin. */
+  #callerOf(caller: Caller | undefined): Caller | undefined {
+    const { to, by, edit } = this.#request
+    const isInput = edit?.type === 'input' && by !== undefined
+    if (caller === undefined) return isInput ? { by } : undefined
+    const { by: before, ...rest } = caller
+    const session = caller.session === undefined ? undefined : (to as string as SessionId)
+    const starter = isInput ? by : before
+    return { ...rest, ...present({ session, by: starter === caller.user ? undefined : starter }) }
+  }
+
   #started(
     event: JournalEvent & { type: 'activation.started' },
     told: JournalEvent,
     old: ActivationId,
     length: number,
   ): JournalEvent {
-    const caller =
-      event.caller?.session === undefined
-        ? {}
-        : { caller: { ...event.caller, session: this.#request.to as string as SessionId } }
+    const caller = present({ caller: this.#callerOf(event.caller) })
     const { copied: _copied, ...rest } = told as typeof event
     if (this.#request.edit?.type === 'input') return { ...rest, ...caller, copied: [] }
     const copied: Copied[] = []
