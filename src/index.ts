@@ -28,6 +28,12 @@ export type {
   RunControl,
   RunTeam,
   RuntimeGrants,
+  RuntimeSessions,
+  SessionAccess,
+  SessionName,
+  SharedSession,
+  TenantOptions,
+  Tenants,
   IssuedLink,
   LinkDecision,
   LinkedApproval,
@@ -106,7 +112,7 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
-export { errorCodes, failure, FailureError, ReeveError, unwrap, withdrawnMark } from './core/index.ts'
+export { errorCodes, failure, FailureError, ReeveError, runKey, unwrap, withdrawnMark } from './core/index.ts'
 export type {
   CustomPart,
   ErrorCode,
@@ -120,6 +126,7 @@ export type {
   OutcomeStatus,
   PartsDropped,
   RunId,
+  RunKey,
   RunTextChange,
   StreamPart,
   ToolProgress,

@@ -121,7 +121,7 @@ describe('a session', () => {
   })
 
   test('from before owners were recorded is of the user of its earliest run', async () => {
-    const engine = await createEmbeddedEngine({ file: stores() })
+    const engine = createEmbeddedEngine({ file: stores() })
     const runtime = await createRuntime({ agents: [talk], engine })
     closing.push(() => runtime.close())
     for (const user of ['ann', 'bob']) await say(runtime, 'x', { session: 's', user, tenant: user })
