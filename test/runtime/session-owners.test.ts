@@ -135,6 +135,22 @@ describe('a session', () => {
     expect(await codeOf(say(runtime, 'x', { session: 's', user: 'ann' }))).toBe('done')
   })
 
+  test('with redaction: its owner is kept as it is, and no name that holds a secret is recorded', async () => {
+    const at = stores()
+    const options = { agents: [talk], store: at, redact: { keys: ['user', 'sharedWith'], values: ['hunter2'] } }
+    const runtime = await createRuntime(options)
+    closing.push(() => runtime.close())
+    await say(runtime, 'x', { session: 's', user: 'ann' })
+    await runtime.sessions.share({ session: 's', with: ['bob'] })
+    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'eve' }))).toBe('session.forbidden')
+    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'bob' }))).toBe('done')
+    expect(await codeOf(say(runtime, 'x', { session: 's-hunter2', user: 'ann' }))).toBe('input.invalid')
+    expect(await codeOf(say(runtime, 'x', { session: 't', user: 'hunter2' }))).toBe('input.invalid')
+    expect(await codeOf(runtime.sessions.share({ session: 's', with: ['hunter2'] }))).toBe('input.invalid')
+    expect(await runtime.sessions.access({ session: 't' })).toBeUndefined()
+    expect(await runtime.sessions.access({ session: 's-hunter2' })).toBeUndefined()
+  })
+
   test('of a fork is of the user of its origin', async () => {
     const runtime = await runtimeOf()
     await say(runtime, 'my secret is 42', { runId: 'r', session: 's', user: 'ann' })
