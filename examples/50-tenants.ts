@@ -43,13 +43,19 @@ const tenants: readonly Tenant[] = [
   { name: 'globex', apiKey: 'key-of-globex', baseURL: globex.baseURL },
 ]
 // #region run
-await using runtime = await createRuntime({ store: ':memory:', agents: tenants.map(supportOf) })
+await using runtime = await createRuntime({
+  store: ':memory:',
+  agents: tenants.map(supportOf),
+  tenants: { acme: { agents: ['support_acme'] }, globex: { agents: ['support_globex'] } },
+})
 for (const { name } of tenants) {
   const outcome = await runtime.run(`support_${name}`, 'Hello.', { tenant: name })
   console.log(name, outcome.status === 'completed' ? outcome.output : outcome)
 }
 const runs = await runtime.runs({ tenant: 'acme' }) // those of one tenant
 // #endregion
+// to acme, globex's team is not there: its key is lent to nobody
+await assert.rejects(runtime.run('support_globex', 'Hello.', { tenant: 'acme' }), /is not registered/)
 assert.deepEqual(seen, ['acme: Bearer key-of-acme', 'globex: Bearer key-of-globex'])
 assert.deepEqual(
   runs.map(({ agent }) => agent),

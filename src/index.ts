@@ -29,6 +29,12 @@ export type {
   RunControl,
   RunTeam,
   RuntimeGrants,
+  RuntimeSessions,
+  SessionAccess,
+  SessionName,
+  SharedSession,
+  TenantOptions,
+  Tenants,
   IssuedLink,
   LinkDecision,
   LinkedApproval,
@@ -111,7 +117,7 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 export type { Context, Deadlines, RetryPolicy, StepIO } from './engine/index.ts'
-export { errorCodes, failure, FailureError, ReeveError, unwrap, withdrawnMark } from './core/index.ts'
+export { errorCodes, failure, FailureError, ReeveError, runKey, unwrap, withdrawnMark } from './core/index.ts'
 export type {
   CustomPart,
   ErrorCode,
@@ -125,6 +131,7 @@ export type {
   OutcomeStatus,
   PartsDropped,
   RunId,
+  RunKey,
   RunTextChange,
   StreamPart,
   ToolProgress,

@@ -498,6 +498,11 @@ export interface Engine {
    * input; else `run.conflict`).
    */
   start(request: StartRun): Promise<{ readonly created: boolean }>
+  /**
+   * Throws `input.invalid` for an id, a user, a session or a tenant that holds what `redact` removes: they are recorded
+   * as they are. `start` asks the same. Absent: everything may be recorded.
+   */
+  mustRecord?(names: Pick<StartRun, 'run' | 'caller'>): void
   post(post: Post): Promise<PostResult>
   /** Its deadlines, for a function of yours that is called outside of any run. Absent: the defaults. */
   readonly deadlines?: Deadlines

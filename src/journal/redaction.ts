@@ -346,7 +346,7 @@ export const questionShape: Shape = (value) =>
 
 /** Of a value: those of users are payload. Reeve's own have keys that begin with `$`, or streams that outlive runs. */
 export function valueShape(stream: string | undefined, key: string): Shape {
-  if (key === '$line' || key.startsWith('$thread') || key.startsWith('$active.')) return 'kept'
+  if (key === '$line' || key === '$owner' || key.startsWith('$thread') || key.startsWith('$active.')) return 'kept'
   if (key === '$grants') return (value) => (Array.isArray(value) ? [grant] : { '*': grant })
   if (key === '$turns.owed') return [exchange]
   if (key.startsWith('$')) return exchange

@@ -414,7 +414,7 @@ class EngineRuntime implements Runtime {
       )
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
       const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
-      await enterSession(this.#parts.engine, begun.caller ?? {})
+      await enterSession(this.#parts.engine, begun)
       return (await this.#parts.engine.start(begun)).created
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)

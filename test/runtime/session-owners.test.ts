@@ -121,7 +121,7 @@ describe('a session', () => {
   })
 
   test('from before owners were recorded is of the user of its earliest run', async () => {
-    const engine = await createEmbeddedEngine({ file: stores() })
+    const engine = createEmbeddedEngine({ file: stores() })
     const runtime = await createRuntime({ agents: [talk], engine })
     closing.push(() => runtime.close())
     for (const user of ['ann', 'bob']) await say(runtime, 'x', { session: 's', user, tenant: user })
@@ -133,6 +133,22 @@ describe('a session', () => {
     expect(await runtime.sessions.access({ session: 's' })).toEqual({ session: 's', owner: 'ann', sharedWith: [] })
     expect(await codeOf(say(runtime, 'x', { session: 's', user: 'bob' }))).toBe('session.forbidden')
     expect(await codeOf(say(runtime, 'x', { session: 's', user: 'ann' }))).toBe('done')
+  })
+
+  test('with redaction: its owner is kept as it is, and no name that holds a secret is recorded', async () => {
+    const at = stores()
+    const options = { agents: [talk], store: at, redact: { keys: ['user', 'sharedWith'], values: ['hunter2'] } }
+    const runtime = await createRuntime(options)
+    closing.push(() => runtime.close())
+    await say(runtime, 'x', { session: 's', user: 'ann' })
+    await runtime.sessions.share({ session: 's', with: ['bob'] })
+    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'eve' }))).toBe('session.forbidden')
+    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'bob' }))).toBe('done')
+    expect(await codeOf(say(runtime, 'x', { session: 's-hunter2', user: 'ann' }))).toBe('input.invalid')
+    expect(await codeOf(say(runtime, 'x', { session: 't', user: 'hunter2' }))).toBe('input.invalid')
+    expect(await codeOf(runtime.sessions.share({ session: 's', with: ['hunter2'] }))).toBe('input.invalid')
+    expect(await runtime.sessions.access({ session: 't' })).toBeUndefined()
+    expect(await runtime.sessions.access({ session: 's-hunter2' })).toBeUndefined()
   })
 
   test('of a fork is of the user of its origin', async () => {

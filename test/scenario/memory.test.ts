@@ -122,10 +122,9 @@ describe('a worker that continues', () => {
       { thread: 'shared' },
     )
     const runtime = await runtimeOf([root])
-    await Promise.all([
-      runtime.run(root, 'go', { session: 's', user: 'ann' }),
-      runtime.run(root, 'go', { session: 's', user: 'bob' }),
-    ])
+    await runtime.run(root, 'go', { session: 's', user: 'ann' })
+    await runtime.sessions.share({ session: 's', with: ['bob'] })
+    await runtime.run(root, 'go', { session: 's', user: 'bob' })
     expect(w.prompts.map(withoutSystem)).toEqual([[user('do')], [user('do')]])
     await runtime.run(root, 'go', { session: 's', user: 'ann' })
     expect(withoutSystem(w.prompts[2])).toHaveLength(3)

@@ -369,6 +369,7 @@ describe('every verb of a protocol', () => {
     const tools = Object.entries(protocolDoors).flatMap(([verb, { role }]) =>
       verb.startsWith('mcp ') ? [{ name: verb.slice(4), role: role as Role }] : [],
     )
+    const told: { readonly offered: unknown; readonly refused: unknown; readonly lists: unknown }[] = []
     for (const as of [...roles, ...foreign]) {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
       const requestInit = { headers: { Authorization: `Bearer ${tokenOf(as)}` } }
@@ -379,21 +380,27 @@ describe('every verb of a protocol', () => {
         as,
         allowed.map(({ name }) => name).toSorted(),
       ])
-      if (foreign.includes(as)) {
-        expect(JSON.stringify(offered)).not.toContain('guarded')
-        const results = await Promise.all([
-          client.callTool({ name: 'run_result', arguments: { run: 'run-77' } }),
-          client.callTool({ name: 'decide', arguments: { question: at.question, decision: 'approve' } }),
-          client.callTool({ name: 'cancel', arguments: { run: 'run-77' } }),
-        ])
-        expect(results.map(({ isError }) => isError)).toEqual([true, true, true])
-        const lists = await Promise.all(
-          ['run_status', 'list_questions'].map((name) => client.callTool({ name, arguments: {} })),
-        )
-        expect(JSON.stringify(lists)).not.toMatch(/-77|guarded/)
-      }
+      if (foreign.includes(as)) told.push({ offered, ...(await triedOn(client, at)) })
       await client.close()
+    }
+    expect(told).toHaveLength(foreign.length)
+    for (const { offered, refused, lists } of told) {
+      expect(refused).toEqual([true, true, true])
+      expect(JSON.stringify([offered, lists])).not.toMatch(/-77|guarded/)
     }
     expect(await at.runtime.approvals()).toHaveLength(1)
   })
 })
+
+/** What the tools say of a run that is not there for the caller, and what they list. */
+async function triedOn(client: Client, at: Doors) {
+  const results = await Promise.all([
+    client.callTool({ name: 'run_result', arguments: { run: 'run-77' } }),
+    client.callTool({ name: 'decide', arguments: { question: at.question, decision: 'approve' } }),
+    client.callTool({ name: 'cancel', arguments: { run: 'run-77' } }),
+  ])
+  const lists = await Promise.all(
+    ['run_status', 'list_questions'].map((name) => client.callTool({ name, arguments: {} })),
+  )
+  return { refused: results.map(({ isError }) => isError), lists }
+}

@@ -103,7 +103,7 @@ describe('a session', () => {
     const approval = await asked(all, await start('ann'))
     sent.length = 0
     const granted = await all.post(
-      `/approvals/${approval!.id}/decision`,
+      `/approvals/${approval.id}/decision`,
       { decision: 'approve', grant: 'session' },
       as('cat'),
     )

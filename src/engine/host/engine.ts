@@ -346,7 +346,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const { run: id } = request
     if (this.#starting.has(id) || this.driver.runs.has(id)) return await this.#again(request)
     const input = asRecorded(request.input, `the input of run ${id}`)
-    mustHoldNoSecret(this.#options.redact, request)
+    this.mustRecord(request)
     const begun = this.#begin({ ...request, input })
     this.#starting.set(id, begun)
     try {
@@ -357,6 +357,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
       // If it was not begun, callers that already wait for its end get the error.
       if (!this.driver.runs.has(id)) this.#subscriptions.askLater(id)
     }
+  }
+
+  mustRecord(names: Pick<StartRun, 'run' | 'caller'>): void {
+    mustHoldNoSecret(this.#options.redact, names)
   }
 
   /** Resolves when it is durable; true if a run of this id existed already, of which nothing has changed then. */

@@ -24,8 +24,14 @@ import {
   type RunId,
   type SessionId,
 } from '../../core/index.ts'
-import { mostListed, streamOf, type Engine, type RunSummary, type StreamValues } from '../../engine/index.ts'
-import type { Caller } from '../../journal/index.ts'
+import {
+  mostListed,
+  streamOf,
+  type Engine,
+  type RunSummary,
+  type StartRun,
+  type StreamValues,
+} from '../../engine/index.ts'
 import { sessionQueue } from '../session.ts'
 import { mustBeSession } from '../start.ts'
 import { tenantCheck } from '../tenants.ts'
@@ -109,6 +115,7 @@ export function runtimeSessions(engine: Engine, clock: Clock): RuntimeSessions {
     },
     async share(of) {
       mustName('sessions.share()', shared, of)
+      for (const user of of.with) engine.mustRecord?.({ run: '' as RunId, caller: { user } })
       const { by } = underName(of)
       const at = clock.now()
       return change(of, (others) => [
@@ -134,9 +141,14 @@ export function runtimeSessions(engine: Engine, clock: Clock): RuntimeSessions {
  * Lets a run into its session, or makes the session its user's if none has begun in it. Throws `session.forbidden` for
  * one of another user.
  */
-export async function enterSession(engine: Engine, caller: Caller): Promise<void> {
+export async function enterSession(
+  engine: Engine,
+  { run, caller = {} }: Pick<StartRun, 'run' | 'caller'>,
+): Promise<void> {
   const { session, tenant, user = null } = caller
   if (session === undefined) return
+  // its name and its owner are recorded before the run is
+  engine.mustRecord?.({ run, caller })
   const of: SessionName = { session, ...present({ tenant }) }
   const values = valuesOf(engine, of)
   let owner = storedOwner(await values.get(ownerKey))

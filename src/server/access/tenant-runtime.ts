@@ -206,7 +206,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
         continue
       const kept = await runtime.versions.revisions({ agent })
       const isOut = kept.some(({ status, revision: { base: _of, ...revision } }) => {
-        return status === 'published' && canonical(revision as unknown as Json) === canonical(data as unknown as Json)
+        return status === 'published' && canonical(revision as unknown as Json) === canonical(data)
       })
       if (!isOut) throw unpublished(agent, data.version)
     }
