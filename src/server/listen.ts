@@ -150,7 +150,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   server.bind(host)
   const answer = getRequestListener(
     (request, { incoming }) =>
-      namesOneHost(incoming as IncomingMessage)
+      namesOneHost(incoming)
         ? server.fetch(request, (incoming as IncomingMessage).socket.remoteAddress)
         : withHeaders(errorResponse(badRequest('the target of the request names another host than its header Host'))),
     {

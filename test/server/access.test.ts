@@ -452,8 +452,8 @@ describe('a browser', () => {
     const ann = { name: 'Ann', roles: ['viewer'] } as const
     const seenBy = async (principal: Principal) =>
       (await access.sessions(at('/', { headers: { cookie: first } }), principal))
-        .map((each) => each.userAgent)
-        .toSorted()
+        .map(({ userAgent = '' }) => userAgent)
+        .toSorted((a, b) => a.localeCompare(b))
     expect(await seenBy(ann)).toEqual(['one', 'two'])
     expect(await seenBy({ ...ann, tenant: 'acme' })).toEqual(['three'])
     expect(await seenBy({ name: 'bob', roles: ['viewer'] })).toEqual([])
@@ -594,7 +594,7 @@ describe('limits', () => {
       (await access.enter(request, { role }, '10.0.0.1')).body.json()
     const headers = { 'content-type': 'application/json' }
     expect(await codeOf(() => sent(at('/', { method: 'POST', body, headers }), 'open'))).toBe('input.too-large')
-    const known = at('/', { method: 'POST', body, headers: { ...headers, ...bearer(token).headers } })
+    const known = at('/', { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${token}` } })
     expect(await codeOf(() => sent(known, 'viewer'))).toBe('let in')
   })
 

@@ -224,7 +224,8 @@ test('signing out, from here or from elsewhere, and what was denied is told, wit
     readonly userAgent: string
     readonly isCurrent: boolean
   }[]
-  expect(listed.map(({ isCurrent }) => isCurrent).toSorted()).toEqual([false, true])
+  expect(listed.filter(({ isCurrent }) => isCurrent)).toHaveLength(1)
+  expect(listed).toHaveLength(2)
   const other = listed.find(({ isCurrent }) => !isCurrent)!
   const end = (query: string) => ask('DELETE', `/browser-sessions${query}`, { cookie: first, 'x-reeve': '1' })
   expect((await end('')).status).toBe(400)
