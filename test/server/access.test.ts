@@ -645,5 +645,10 @@ describe('limits', () => {
     expect(JSON.stringify(told)).not.toContain('a-wrong-token')
     access.denied(at('/x'), { code: 'input.invalid', status: 400 }, '/x', '10.0.0.3')
     expect(told).toHaveLength(22)
+    const broken = (): never => {
+      throw new Error('broken')
+    }
+    const failing = createAccess({ auth, onDenied: broken, clientAddress: broken }, clock)
+    expect(() => failing.denied(at('/x'), { code: 'request.forbidden', status: 403 }, '/x')).not.toThrow()
   })
 })
