@@ -2,10 +2,10 @@
  * Errors as responses: the status of every code, and what is said of it to the outside.
  *
  * Owns: the table of all codes, the body of an error. Does not own: the codes (core/errors.ts).
- * Holds: nothing internal leaves: what is not the caller's fault is said in the words of this table, without the message
- * of the error, which may hold a path, a statement or an address.
+ * Holds: what is said is bounded, whatever a caller has sent. Nothing internal leaves: what is not the caller's fault is
+ * said in the words of this table, without the message of the error, which may hold a path, a statement or an address.
  */
-import { ReeveError, type ErrorCode } from '../core/index.ts'
+import { cut, ReeveError, type ErrorCode } from '../core/index.ts'
 import type { ErrorBody } from './wire.ts'
 
 /** The status of every code. Below 500 the caller is told the message; from 500 on only that it failed. */
@@ -188,10 +188,13 @@ export const errorHeaders = (status: number): Record<string, string> =>
         ? { Connection: 'close' }
         : {}
 
+/** How much of an error is said, in characters: it may name what the caller sent. */
+const longestSaid = 8_000
+
 const told = ({ code, message, hint, retryable }: ReeveError): ErrorBody['error'] => ({
   code,
-  message,
-  ...(hint === undefined ? undefined : { hint }),
+  message: cut(message, longestSaid),
+  ...(hint === undefined ? undefined : { hint: cut(hint, longestSaid) }),
   retryable,
 })
 

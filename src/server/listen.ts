@@ -160,7 +160,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
   }
   const listener = getRequestListener(
     (request, { incoming }) =>
-      namesOneHost(incoming as IncomingMessage)
+      namesOneHost(incoming)
         ? answer(request, incoming as IncomingMessage)
         : withHeaders(errorResponse(badRequest('the target of the request names another host than its header Host'))),
     {

@@ -3,10 +3,10 @@ import { useEffect, useState } from 'react'
 import { visible } from '../../src/core/visible.ts'
 import type { Me } from '../../src/server/wire.ts'
 import { CommandPalette } from './command-palette.tsx'
-import { readMe, readQuestions, signIn } from './data/api.ts'
+import { readMe, readQuestions, signIn, signOut } from './data/api.ts'
 import { connect, useConnection } from './data/connection.ts'
 import { MeContext } from './data/me.ts'
-import { changed, useQuery } from './data/queries.ts'
+import { changed, useMutation, useQuery } from './data/queries.ts'
 import { RequestError } from './data/request.ts'
 import { useHotkeys } from './hotkeys.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
@@ -28,7 +28,7 @@ import { IconButton } from './ui/button.tsx'
 import { Icon } from './ui/icon.tsx'
 import { Empty, ErrorState, Loading } from './ui/states.tsx'
 import { clockTime, setServerTime } from './ui/time.tsx'
-import { ToastProvider } from './ui/toast.tsx'
+import { ToastProvider, useToast } from './ui/toast.tsx'
 import { VisibleText } from './ui/visible-text.tsx'
 
 /** Signs in with the token of the address, if there is one, and finds out who that is. */
@@ -77,6 +77,13 @@ function Shell({ me }: { readonly me: Me }) {
     document.title = `${waiting > 0 ? `(${count}) ` : ''}${title ?? 'Not found'} · Reeve`
   }, [waiting, count, title])
   const theme = useTheme()
+  const toast = useToast()
+  const { run: leaveSession, busy: isLeaving } = useMutation(signOut, {
+    // loaded anew: nothing of what was read stays in the page
+    done: () => location.assign('/'),
+    failed: (error) =>
+      error instanceof RequestError && error.status === 401 ? location.assign('/') : toast.failed(error),
+  })
   const connection = useConnection()
   return (
     <div className="shell">
@@ -120,6 +127,7 @@ function Shell({ me }: { readonly me: Me }) {
               onClick={switchTheme}
             />
             <IconButton icon="doubt" label="Keys (?)" onClick={() => setOpen('keys')} />
+            <IconButton icon="leave" label="Sign out" disabled={isLeaving} onClick={() => leaveSession(undefined)} />
           </div>
         </div>
       </header>

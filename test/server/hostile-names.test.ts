@@ -1,6 +1,8 @@
 /** Names that strangers choose: what a wrong one costs, and what is said of it, is bounded. */
 import { expect, test } from 'vitest'
 import { nearest, optionProblems, text, unknownNames, type Json } from '../../src/core/index.ts'
+import { openai } from '../../src/adapters/openai/index.ts'
+import { agent } from '../../src/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { createServer } from '../../src/server/index.ts'
 import { wireProblem, object, optional, text as wireText } from '../../src/server/wire-schema.ts'
@@ -41,6 +43,28 @@ test('a long name, and very many of them, are told by their beginning', () => {
   ])
     expect(problems.join('\n').length).toBeLessThan(3_000)
   expect(unknownNames({ 'a\u202eb': 1 }, checks, 'it')[0]).toContain('a\\u202eb')
+})
+
+test('what a caller has sent is not sent back whole, on any path or protocol', async () => {
+  const token = 'a-token-that-is-long-enough'
+  await using runtime = await createRuntime({ agents: [agent({ name: 'a', model: () => 'hi' })] })
+  const auth = { tokens: { [token]: { name: 'ann', roles: ['admin'] } } } as const
+  const server = createServer({ runtime, auth, protocols: [openai()] })
+  const bodies: readonly (readonly [string, Json])[] = [
+    ['/api/runs', { agent: 'a', input: 'x', versions: { [long.slice(0, 900_000)]: 'x' } }],
+    ['/api/runs', { agent: 'a', input: 'x', limits: { [long.slice(0, 900_000)]: 1 } }],
+    ['/api/runs', { agent: 'a', input: 'x', limits: Object.fromEntries(Object.entries(many).slice(0, 50_000)) }],
+    ['/v1/chat/completions', { model: long.slice(0, 900_000), messages: [{ role: 'user', content: 'x' }] }],
+    ['/v1/responses', { model: 'a', input: 'x', previous_response_id: long.slice(0, 900_000) }],
+  ]
+  for (const [path, body] of bodies) {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const request = new Request(`http://127.0.0.1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const answer = await server.fetch(request, '10.0.0.1')
+    expect([400, 404]).toContain(answer.status)
+    expect((await answer.text()).length).toBeLessThan(10_000)
+  }
+  server.close()
 })
 
 test('no caller without a credential holds the server up, or is sent its own megabyte', async () => {

@@ -92,6 +92,15 @@ test('a failed run is found by its status, and says why', async () => {
   await context.close()
 })
 
+test('signing out ends the session: nothing of it stays in the page, and the next page asks for a token', async () => {
+  const { page, context } = await visit(browser, server, '/runs')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in to Reeve' }).waitFor()
+  await page.goto(`${server.url}/runs`)
+  await page.getByRole('heading', { name: 'Sign in to Reeve' }).waitFor()
+  await context.close()
+})
+
 test('an unknown token is refused, and a known one is let in', async () => {
   const context = await browser.newContext()
   const page = await context.newPage()

@@ -344,7 +344,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
     },
     endSessions: (principal, which) => sessions.end(whose(principal), which),
     denied(request, { status, code }, route, peer) {
-      const address = addressOf(request, peer)
+      const address = (): string | undefined => addressOf(request, peer)
       denials.tell({ request, status, code, route, address, principal: principals.get(request) })
     },
     finish: (request, response) => withHeaders(response, corsHeaders(request, rules)),

@@ -33,7 +33,8 @@ export interface DeniedRequest {
   readonly status: number
   readonly code: string
   readonly route: string
-  readonly address: string | undefined
+  /** Asks code of the application, which may throw. */
+  readonly address: () => string | undefined
   readonly principal: Principal | undefined
 }
 
@@ -58,16 +59,31 @@ export class Denials {
     this.#all = new RateLimit(ofAll.perSecond, ofAll.burst, clock)
   }
 
-  /** Tells of a refusal, if it is a denial. */
-  tell({ request, status, code, route, address, principal }: DeniedRequest): void {
+  /** Tells of a refusal, if it is a denial. Never throws: the caller is answered all the same. */
+  tell(refused: DeniedRequest): void {
+    const { status } = refused
     if (this.#tell === undefined || (status !== 401 && status !== 403 && status !== 429)) return
+    try {
+      const denial = this.#denial(refused, status)
+      if (denial !== undefined) this.#tell(denial)
+    } catch (thrown) {
+      process.emitWarning(`onDenied or clientAddress failed: ${messageOf(thrown)}`)
+    }
+  }
+
+  /** What is told; undefined: too much was told already. */
+  #denial(
+    { request, code, route, address: addressOf, principal }: DeniedRequest,
+    status: Denial['status'],
+  ): Denial | undefined {
+    const address = addressOf()
     if (!this.#one.take(address ?? '') || !this.#all.take('')) {
       this.#omitted += 1
-      return
+      return undefined
     }
     const omitted = this.#omitted
     this.#omitted = 0
-    const denial: Denial = {
+    return {
       at: this.#clock.now(),
       status,
       code,
@@ -77,11 +93,6 @@ export class Denials {
       ...(principal === undefined || principal.name === '' ? undefined : { principal: principal.name }),
       ...(principal?.tenant === undefined ? undefined : { tenant: principal.tenant }),
       ...(omitted === 0 ? undefined : { omitted }),
-    }
-    try {
-      this.#tell(denial)
-    } catch (thrown) {
-      process.emitWarning(`onDenied failed: ${messageOf(thrown)}`)
     }
   }
 }

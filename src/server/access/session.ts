@@ -45,8 +45,6 @@ export const browserSessionCheck: Check = object<BrowserSessionOptions>({
 const hour = 3_600_000
 /** A cookie may have about 4,096 bytes, with its name and attributes. */
 const longestCookie = 3_800
-/** Of cookies of one name so many are looked at: other servers of the host may set some. */
-const mostCookies = 10
 const longestUserAgent = 200
 
 /** What is sealed. */
@@ -191,8 +189,7 @@ export class BrowserSessions {
 
   /** What is in the cookies that were sealed here; others of the same name are another server's. */
   #ticketsOf(request: Request): readonly Ticket[] {
-    const given = cookiesOf(request, this.#name(request)).slice(0, mostCookies)
-    return given.flatMap((value) => this.#opened(value) ?? [])
+    return cookiesOf(request, this.#name(request)).flatMap((value) => this.#opened(value) ?? [])
   }
 
   #opened(value: string): Ticket | undefined {
