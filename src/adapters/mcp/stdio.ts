@@ -47,10 +47,15 @@ export async function serveMcpStdio(context: ProtocolContext, options: McpStdioO
 /** Standard output for the protocol alone: what others write to it goes to standard error until it is given back. */
 function ownStandardOutput(): { readonly output: Writable; readonly giveBack: () => void } {
   const { stdout, stderr } = process
-  const write = stdout.write
+  const write = stdout.write.bind(stdout)
+  const before = Object.getOwnPropertyDescriptor(stdout, 'write')
   const output = new Writable({
-    write: (piece: Buffer, _encoding, done) => void write.call(stdout, piece, done as never),
+    write: (piece: Buffer, _encoding, done) => void write(piece, (error) => done(error)),
   })
-  stdout.write = stderr.write.bind(stderr) as typeof stdout.write
-  return { output, giveBack: () => void (stdout.write = write) }
+  stdout.write = stderr.write.bind(stderr)
+  const giveBack = (): void => {
+    if (before === undefined) delete (stdout as Partial<typeof stdout>).write
+    else Object.defineProperty(stdout, 'write', before)
+  }
+  return { output, giveBack }
 }
