@@ -19,6 +19,8 @@ export interface CommandContext {
   readonly options: StoreOptions
   /** Aborted by Ctrl-C, and by SIGTERM; the reason is the name of the signal. */
   readonly interrupted: AbortSignal
+  /** The arguments of Node with which this process was started. Absent: the command runs inside another program. */
+  readonly self?: readonly string[]
 }
 
 /** The options that a printed command must repeat to find the same store or engine. */

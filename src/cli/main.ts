@@ -40,5 +40,6 @@ const exit = await main(process.argv.slice(2), {
   cwd: process.cwd(),
   interrupted: interrupted.signal,
   version,
+  self: [...process.execArgv, ...process.argv.slice(1)],
 })
 process.stdout.write('', () => process.exit(exit))

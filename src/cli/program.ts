@@ -4,7 +4,7 @@
  * Owns: parsing (commander), and the exit code of a command. Does not own: what commands do (command/).
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { messageOf, ReeveError } from '../core/index.ts'
+import { messageOf, present, ReeveError } from '../core/index.ts'
 import { addTakeover } from './takeover-commands.ts'
 import { answer } from './command/answer.ts'
 import { backup, compact } from './command/backup.ts'
@@ -50,6 +50,7 @@ export async function main(
     readonly cwd: string
     readonly interrupted: AbortSignal
     readonly version: string
+    readonly self?: readonly string[]
   },
 ): Promise<Exit> {
   const { terminal } = world
@@ -60,6 +61,7 @@ export async function main(
       cwd: world.cwd,
       options: program.opts<StoreOptions>(),
       interrupted: world.interrupted,
+      ...present({ self: world.self }),
     })
   })
   try {

@@ -1,12 +1,14 @@
 /**
  * Visible: the one way in which a text that a model, a tool, a file or a person wrote is shown to a reader.
  *
- * Owns: which characters are shown as escapes, how a value becomes text, how a long one is cut. Pure. Does not own:
+ * Owns: which characters are never shown as they are, escapes, how a value becomes text, how a long one is cut. Pure. Does not own:
  * what is shown and where (command line, notices, a studio), each with an escape of its own for its markup.
  * Holds: what is shown can be read back: an escape is that of JSON, so a value stays the same value. Showing twice is
  * showing once. Nothing that is shown moves a cursor, hides, turns writing round, or passes for another character;
  * nothing is cut without saying how much.
  */
+
+import { imitations, opaque } from './imitation.ts'
 
 /** Printable ASCII shows itself. */
 const plain = /^[\x20-\x7e]*$/
@@ -14,36 +16,33 @@ const plain = /^[\x20-\x7e]*$/
 /**
  * Never shown as they are: controls, format characters (bidi, zero width), everything else that has no ink or no
  * meaning of its own, spaces other than the ordinary one, marks that are drawn over their letter, phonetic letters that
- * look like ordinary ones, and signs that look like `/`, `\`, `:`, `.` or `;`.
+ * no everyday orthography has, and signs that look like `/`, `\`, `:`, `.` or `;`.
  */
 const hidden = new RegExp(
   String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|[\u2800\u0334-\u0338\u20d0-\u20f0]` +
-    String.raw`|[\u0250-\u02af\u01c0-\u01c3\u1d00-\u1d7f\u02d0\u02f8\u0589\u05c3\u0703\u2044\u2215\u2216\u2236\u29f8\u29f9\ua789]`,
+    String.raw`|[\u0250-\u0252\u0255\u0258\u025a\u025c-\u0267\u0269-\u0271\u0273-\u0288\u028b-\u02af\u01c0-\u01c3\u1d00-\u1d7f\u02d0\u02f8\u0703\u2044\u2215\u2216\u2236\u29f8\u29f9\ua789]`,
   'gu',
 )
-/** A mark without a letter, and more than two on one: they would be drawn over what stands before them. */
-const strayMarks = /(?<=^|[^\p{L}\p{M}\p{N}])\p{M}+|(?<=\p{M}{2})\p{M}+/gu
-const word = /[\p{L}\p{M}\p{N}_]+/gu
-const latin = /[\p{Script=Latin}0-9]/u
 /**
- * A letter or digit that has no place in a word with Latin ones. Han, kana and hangul are written beside Latin letters
- * without a space.
+ * A mark without a letter, more than two on one of those that any letter may have, and more than a syllable has: they
+ * would be drawn over what stands before them.
  */
-const foreign =
-  /(?!\p{Script=Latin}|\p{Script=Common}|\p{Script=Inherited}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul})\p{L}|(?![0-9])\p{Nd}/gu
-/**
- * Letters of other scripts that look like Latin ones: a word of nothing else is meant to be taken for a Latin word,
- * unless the text is written in that script.
- */
-const lookalikes = [
-  { script: /\p{Script=Cyrillic}/u, same: new Set('асԁеһіјӏорԛѕԝхуүѵАВЕЅІЈКМНОРСТУХҮѴӀԌԚԜ') },
-  { script: /\p{Script=Greek}/u, same: new Set('αικνορυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ') },
-] as const
+const strayMarks = /(?<=^|[^\p{L}\p{M}\p{N}])\p{M}+|(?<=\p{M}{2})\p{Script=Inherited}+|(?<=\p{M}{5})\p{M}+/gu
+/** Emoji, also of several characters that have no ink of their own; not those that are made of a digit or a letter. */
+const emoji = /(?![\x21-\x7e\u24c2])\p{RGI_Emoji}\ufe0f?/gv
+/** A joiner in a word of a script in which it changes the form of a letter. */
+const joins: readonly (readonly [before: RegExp, after: RegExp])[] = [
+  [
+    /[\u0628\u062a-\u062e\u0633-\u063f\u0641-\u0647\u0649\u064a\u067e\u0686\u06a9\u06af\u06be\u06c1\u06cc]$/,
+    /^\p{Script=Arabic}/u,
+  ],
+  [/[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]$/, /^[\p{L}\p{M}]/u],
+]
 /**
  * What an ordinary character is a form of (full width, mathematical, ligatures), unless it is at home in ordinary
- * prose.
+ * prose, or a sign that is judged where it stands (imitation.ts).
  */
-const prose: ReadonlySet<string> = new Set('…™')
+const prose: ReadonlySet<string> = new Set('…™№！（），；？：％＋～－＝／．＠＃＆＊')
 
 const short: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
 
@@ -60,27 +59,48 @@ const escapes: string[] = []
 
 const formOfAscii = (char: string): boolean => !prose.has(char) && /^[\x21-\x7e]+$/.test(char.normalize('NFKC'))
 
-/** A text on one line, with everything visible that is in it: see `hidden`, and letters that pass for Latin ones. */
+/** What is never shown, as escapes; but for joiners in words that need them. */
+const withoutHidden = (text: string): string =>
+  text
+    .replace(hidden, (character, at: number) => {
+      if (character !== '\u200c' && character !== '\u200d') return escape(character)
+      const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + 1, at + 3)]
+      return joins.some(([left, right]) => left.test(before) && right.test(after)) ? character : escape(character)
+    })
+    .replace(strayMarks, escape)
+    .replace(/[^\0-\xff]/gu, (character) => (formOfAscii(character) ? escape(character) : character))
+
+/** An escape that is there, or emoji: each counts as one character that is not looked at. */
+const settled = new RegExp(String.raw`\\(?:u[0-9a-f]{4}|[nrt"\\\/bf])|${emoji.source}`, 'gv')
+
+/** So often what was escaped may change what stands beside it; then nothing but ASCII is shown. */
+const mostPasses = 8
+
+/**
+ * A text on one line, with everything visible that is in it: what hides, and what could be taken for something else
+ * where it stands, is shown as escapes.
+ */
 export function visible(text: string): string {
   if (plain.test(text)) return text
-  const shown = text
-    .replace(hidden, escape)
-    .replace(strayMarks, escape)
-    .replace(/[^\0-\xff]/gu, (char) => (formOfAscii(char) ? escape(char) : char))
-    .replace(word, (each) => (latin.test(each) ? each.replace(foreign, escape) : each))
-  return lookalikes.reduce((so, { script, same }) => withoutLookalikes(so, script, same), shown)
-}
-
-function withoutLookalikes(text: string, script: RegExp, same: ReadonlySet<string>): string {
-  if (!script.test(text)) return text
-  const isOwn = [...text].some((char) => script.test(char) && !same.has(char))
-  return isOwn
-    ? text
-    : text.replace(word, (each) =>
-        [...each].every((char) => same.has(char) || /\p{N}|_/u.test(char)) && script.test(each)
-          ? each.replace(/[^\0-\x7f]/gu, escape)
-          : each,
-      )
+  let shown = ''
+  let last = 0
+  for (const { 0: each, index } of text.matchAll(emoji)) {
+    shown += withoutHidden(text.slice(last, index)) + each
+    last = index + each.length
+  }
+  shown += withoutHidden(text.slice(last))
+  for (let pass = 0; pass < mostPasses; pass++) {
+    if (plain.test(shown)) return shown
+    const kept: string[] = []
+    const characters = [...shown.replace(settled, (each) => (kept.push(each), opaque))]
+    const found = imitations(characters)
+    let next = 0
+    shown = characters
+      .map((character, i) => (character === opaque ? kept[next++]! : found.has(i) ? escape(character) : character))
+      .join('')
+    if (found.size === 0) return shown
+  }
+  return shown.replace(/[^\0-\x7f]/gu, escape)
 }
 
 /** The same for a text that may have several lines: one entry for each. */

@@ -133,7 +133,10 @@ test('after a reload a thread that waits can be taken up: with its old messages,
   ] as const) {
     const taken = await run(ask, input('t', runId, undefined, more))
     // with the subagents that ask, and nothing that was shown before
-    expect(types(taken).filter((type) => !String(type).startsWith('SUBAGENT_'))).toEqual(['RUN_STARTED', 'RUN_FINISHED'])
+    expect(types(taken).filter((type) => !String(type).startsWith('SUBAGENT_'))).toEqual([
+      'RUN_STARTED',
+      'RUN_FINISHED',
+    ])
     expect(taken[0]).toMatchObject({ threadId: 't', runId })
     expect(interruptsOf(taken)).toEqual(interrupts)
   }

@@ -1,4 +1,6 @@
 /** `reeve mcp`: a client starts it as a process of its own, and speaks MCP on its standard input and output. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -88,4 +90,53 @@ test('without a store it says so on standard error and writes nothing else', asy
   const { code, out, err } = await reeve(folder, 'mcp')
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('no store found in this folder')
+})
+
+test('nothing but the protocol reaches standard output: not what tools, libraries and child processes write', async () => {
+  await writeFile(
+    join(folder, 'reeve.config.ts'),
+    `import { spawnSync } from 'node:child_process'
+import { writeSync } from 'node:fs'
+import { agent } from ${JSON.stringify(join(root, 'src', 'index.ts'))}
+process.stdout.write('a config\\n')
+export const store = './runs.db'
+export const agents = [
+  agent({
+    name: 'noisy',
+    description: 'Makes noise.',
+    run: () => {
+      console.log('a console')
+      process.stdout.write('a library\\n')
+      writeSync(1, 'native code\\n')
+      spawnSync(process.execPath, ['-e', 'console.log("a child " + typeof process.env.REEVE_PROTOCOL_OUTPUT)'], { stdio: 'inherit' })
+      return 'quiet'
+    },
+  }),
+]
+`,
+  )
+  const child = spawn(process.execPath, [join(root, 'src', 'cli', 'main.ts'), 'mcp'], { cwd: folder })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
+  child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+  const exit = once(child, 'exit')
+  const say = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const answers = (): readonly { readonly id?: number }[] =>
+    out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { id?: number })
+  const clientInfo = { name: 'test', version: '1' }
+  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } })
+  await vi.waitUntil(() => answers().some(({ id }) => id === 1), { timeout: 30_000 })
+  say({ method: 'notifications/initialized' })
+  const given = { agent: 'noisy', input: 'x' }
+  say({ id: 2, method: 'tools/call', params: { name: 'start_run', arguments: given } })
+  await vi.waitUntil(() => answers().some(({ id }) => id === 2), { timeout: 30_000 })
+  child.stdin.end()
+  expect(await exit).toEqual([0, null])
+  expect(out).toContain('quiet')
+  expect(answers().map(({ id }) => id)).toEqual([1, 2])
+  for (const said of ['a config', 'a console', 'a library', 'native code', 'a child undefined'])
+    expect(err).toContain(said)
 })

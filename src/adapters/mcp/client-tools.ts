@@ -219,10 +219,11 @@ function boundLines(transport: object, most: number): void {
   const append = buffer?.append?.bind(buffer)
   if (buffer === undefined || append === undefined) return // another version: its own bound holds
   const lines = new BoundedLines(most)
-  buffer.append = (piece) => {
+  const bounded = (piece: Buffer): void => {
     const whole = lines.take(piece)
     if (whole.length > 0) append(whole)
   }
+  Object.assign(buffer, { append: bounded })
 }
 
 /** The definitions that are wanted. Throws `tool.invalid` for a name that the server has not. */

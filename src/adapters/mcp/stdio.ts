@@ -3,7 +3,7 @@
  *
  * Owns: serving one connection until its client leaves. Does not own: the tools (run-tools.ts), who the caller is.
  */
-import type { Readable, Writable } from 'node:stream'
+import { Writable, type Readable } from 'node:stream'
 import type { ProtocolContext } from '../../server/index.ts'
 import { serverStdioPackage } from './packages.ts'
 import { runServers } from './run-server.ts'
@@ -12,17 +12,21 @@ import { runServers } from './run-server.ts'
 export interface McpStdioOptions {
   /** The names of the agents that may be started. Default: every agent of the runtime. */
   readonly agents?: readonly string[]
-  /** Default: standard input and output of this process. */
+  /** Default: standard input of this process. */
   readonly input?: Readable
+  /**
+   * Default: standard output of this process, which the protocol then has for itself: what else is written to
+   * `process.stdout` goes to standard error. What native code and child processes write to it is not caught.
+   */
   readonly output?: Writable
 }
 
 /**
  * Serves the caller of a context over standard input and output; resolves when the client has left, or the signal of
- * the context aborts. Nothing else may write to the output. Needs the optional peer `@modelcontextprotocol/server`.
+ * the context aborts. Nothing else may write to the given output. Needs the optional peer `@modelcontextprotocol/server`.
  */
 export async function serveMcpStdio(context: ProtocolContext, options: McpStdioOptions = {}): Promise<void> {
-  const { agents, input = process.stdin, output = process.stdout } = options
+  const { agents, input = process.stdin } = options
   const { serveStdio, StdioServerTransport } = await serverStdioPackage()
   const server = await runServers(context, agents)
   const left = new Promise<void>((resolve) => {
@@ -30,7 +34,28 @@ export async function serveMcpStdio(context: ProtocolContext, options: McpStdioO
     context.signal.addEventListener('abort', () => resolve(), { once: true })
     if (context.signal.aborted) resolve()
   })
-  const serving = serveStdio(server, { transport: new StdioServerTransport(input, output) })
-  await left
-  await serving.close()
+  const own = options.output === undefined ? ownStandardOutput() : { output: options.output, giveBack: () => {} }
+  try {
+    const serving = serveStdio(server, { transport: new StdioServerTransport(input, own.output) })
+    await left
+    await serving.close()
+  } finally {
+    own.giveBack()
+  }
+}
+
+/** Standard output for the protocol alone: what others write to it goes to standard error until it is given back. */
+function ownStandardOutput(): { readonly output: Writable; readonly giveBack: () => void } {
+  const { stdout, stderr } = process
+  const write = stdout.write.bind(stdout)
+  const before = Object.getOwnPropertyDescriptor(stdout, 'write')
+  const output = new Writable({
+    write: (piece: Buffer, _encoding, done) => void write(piece, (error) => done(error)),
+  })
+  stdout.write = stderr.write.bind(stderr)
+  const giveBack = (): void => {
+    if (before === undefined) delete (stdout as Partial<typeof stdout>).write
+    else Object.defineProperty(stdout, 'write', before)
+  }
+  return { output, giveBack }
 }
