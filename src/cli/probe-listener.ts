@@ -34,11 +34,10 @@ export async function listenForProbes(
     if (probe === undefined) return new Response('This port answers /live and /ready.\n', { status: 404 })
     return probe === 'live' ? readiness.live() : readiness.ready()
   }
-  const server = createServer(limits, (request, response) => {
-    void answer(request.method, request.url).then(async (answered) => {
-      response.writeHead(answered.status, Object.fromEntries(answered.headers))
-      response.end(request.method === 'HEAD' ? undefined : await answered.text())
-    })
+  const server = createServer(limits, async (request, response) => {
+    const answered = await answer(request.method, request.url)
+    response.writeHead(answered.status, Object.fromEntries(answered.headers))
+    response.end(request.method === 'HEAD' ? undefined : await answered.text())
   })
   server.listen({ port, host })
   try {

@@ -177,8 +177,8 @@ test('the image: known instructions, versions that are named, no root, and signa
 })
 
 test('systemd gives it more time than its calls, and restarts what fails alone', () => {
-  const unit = Object.fromEntries(
-    [...fileOf('reeve-worker.service').matchAll(/^(\w+)=(.+)$/gm)].map((m) => [m[1], m[2]]),
+  const unit: Record<string, string> = Object.fromEntries(
+    [...fileOf('reeve-worker.service').matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name!, value!]),
   )
   expect(Number(unit['TimeoutStopSec'])).toBeGreaterThan(graceSeconds)
   expect(unit).toMatchObject({ KillSignal: 'SIGTERM', KillMode: 'mixed', Restart: 'on-failure' })
