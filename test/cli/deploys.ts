@@ -116,7 +116,7 @@ export async function fiveDeploys(folder: string, store: string): Promise<Begun>
   expect((await Promise.all(ends)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0])
   current.child.kill('SIGTERM')
   await current.ended
-  return begun(folder)
+  return await begun(folder)
 }
 
 /**
@@ -143,5 +143,5 @@ export async function endsInOrder(folder: string, store: string): Promise<Begun>
   expect(await other.outcome()).toMatchObject({ status: 'completed', output: 'done' })
   next.child.kill('SIGTERM')
   await next.ended
-  return begun(folder)
+  return await begun(folder)
 }

@@ -132,7 +132,7 @@ describe('kubernetes', () => {
   })
 
   test('every name that the config reads is given, and no other', () => {
-    const read = [.../const \{ (.+) \} = process\.env/.exec(fileOf('reeve.config.ts'))![1]!.split(', ')]
+    const read = /const \{ (.+) \} = process\.env/.exec(fileOf('reeve.config.ts'))![1]!.split(', ')
     const keys = ['ANTHROPIC_API_KEY']
     for (const { spec } of workloads)
       for (const { env } of spec.template!.spec.containers)
