@@ -5,7 +5,7 @@
  * Holds: it is open until the process has closed its runtime, so a worker that ends in order is alive and not ready.
  */
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readiness } from '../server/index.ts'
 import type { Runtime } from '../runtime/index.ts'
@@ -34,11 +34,13 @@ export async function listenForProbes(
     if (probe === undefined) return new Response('This port answers /live and /ready.\n', { status: 404 })
     return probe === 'live' ? readiness.live() : readiness.ready()
   }
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const answered = await answer(request.method, request.url)
+    response.writeHead(answered.status, Object.fromEntries(answered.headers))
+    response.end(request.method === 'HEAD' ? undefined : await answered.text())
+  }
   const server = createServer(limits, (request, response) => {
-    void answer(request.method, request.url).then(async (answered) => {
-      response.writeHead(answered.status, Object.fromEntries(answered.headers))
-      response.end(request.method === 'HEAD' ? undefined : await answered.text())
-    })
+    serve(request, response).catch(() => response.destroy())
   })
   server.listen({ port, host })
   try {

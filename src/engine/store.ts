@@ -648,10 +648,10 @@ export interface Store {
   /** Stops what works beside the event loop; nothing is written after it. */
   stop(): Promise<void>
   /**
-   * Releases these runs of this process, which does nothing more for them: another process may take them up at once.
-   * Throws `store.*`; nothing is lost by it.
+   * Releases every run that this process holds, but for these: another process may take them up at once. Throws
+   * `store.*`; nothing is lost by it.
    */
-  letGo(runs: readonly RunId[]): Now<void>
+  letGo(except: readonly RunId[]): Now<void>
   /** Releases everything that this process holds. Throws `store.*`; nothing is lost by it. */
   release(): Now<void>
   close(): Now<void>

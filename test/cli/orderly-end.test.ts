@@ -19,10 +19,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a worker that is told to end waits for its model call, and the next one leaves it to it', () =>
-  endsInOrder(folder, store))
+test('a worker that is told to end waits for its model call, and the next one leaves it to it', async () => {
+  expect(await endsInOrder(folder, store)).toEqual({ model: 7, tool: 5 })
+})
 
-test('five deploys in a row begin no call twice', () => fiveDeploys(folder, store))
+test('five deploys in a row begin no call twice', async () => {
+  expect(await fiveDeploys(folder, store)).toEqual({ model: 6, tool: 5 })
+})
 
 test('the config says how long; what has not ended by then begins again with the next worker', async () => {
   await writeFile(join(folder, 'reeve.config.ts'), `${configOf(store)}\nexport const graceMs = 50\n`)

@@ -132,7 +132,7 @@ describe('kubernetes', () => {
   })
 
   test('every name that the config reads is given, and no other', () => {
-    const read = [.../const \{ (.+) \} = process\.env/.exec(fileOf('reeve.config.ts'))![1]!.split(', ')]
+    const read = /const \{ (.+) \} = process\.env/.exec(fileOf('reeve.config.ts'))![1]!.split(', ')
     const keys = ['ANTHROPIC_API_KEY']
     for (const { spec } of workloads)
       for (const { env } of spec.template!.spec.containers)
@@ -177,8 +177,8 @@ test('the image: known instructions, versions that are named, no root, and signa
 })
 
 test('systemd gives it more time than its calls, and restarts what fails alone', () => {
-  const unit = Object.fromEntries(
-    [...fileOf('reeve-worker.service').matchAll(/^(\w+)=(.+)$/gm)].map((m) => [m[1], m[2]]),
+  const unit: Record<string, string> = Object.fromEntries(
+    [...fileOf('reeve-worker.service').matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name!, value!]),
   )
   expect(Number(unit['TimeoutStopSec'])).toBeGreaterThan(graceSeconds)
   expect(unit).toMatchObject({ KillSignal: 'SIGTERM', KillMode: 'mixed', Restart: 'on-failure' })

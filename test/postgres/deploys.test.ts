@@ -1,5 +1,5 @@
 /** Workers that replace one another on PostgreSQL. */
-import { afterEach, beforeEach, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a worker that is told to end waits for its model call, and the next one leaves it to it', () =>
-  endsInOrder(folder, store()))
+test('a worker that is told to end waits for its model call, and the next one leaves it to it', async () => {
+  expect(await endsInOrder(folder, store())).toEqual({ model: 7, tool: 5 })
+})
 
-test('five deploys in a row begin no call twice', () => fiveDeploys(folder, store()))
+test('five deploys in a row begin no call twice', async () => {
+  expect(await fiveDeploys(folder, store())).toEqual({ model: 6, tool: 5 })
+})

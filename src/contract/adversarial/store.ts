@@ -433,8 +433,8 @@ export class AdversarialStore implements Store {
   async stop(): Promise<void> {
     await this.#commits
   }
-  letGo(runs: readonly RunId[]): Promise<void> {
-    return this.#ask('lease', 'letGo', () => this.below.letGo(runs))
+  letGo(except: readonly RunId[]): Promise<void> {
+    return this.#ask('lease', 'letGo', () => this.below.letGo(except))
   }
   async release(): Promise<void> {
     if (!this.#isDead) await this.below.release()

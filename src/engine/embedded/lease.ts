@@ -307,11 +307,9 @@ export class SqliteLease implements StoreLease {
     await this.#heartbeat.stop()
   }
 
-  /** Releases these runs. */
-  letGo(runs: readonly RunId[]): void {
-    this.#transaction(() => {
-      for (const run of runs) this.#sql.letGo.run(run, this.id)
-    })
+  /** Releases every run but these. */
+  letGo(except: readonly RunId[]): void {
+    this.#sql.letGo.run(this.id, JSON.stringify(except))
   }
 
   /** Lets everything go. */
@@ -341,7 +339,8 @@ const statements = {
   others: 'SELECT * FROM process WHERE id <> ?',
   until: 'SELECT until FROM process WHERE id = ?',
   release: 'UPDATE run SET owner = NULL, losses = 0 WHERE owner = ? AND ended IS NULL',
-  letGo: 'UPDATE run SET owner = NULL, losses = 0 WHERE id = ? AND owner = ? AND ended IS NULL AND parked = 0',
+  letGo:
+    'UPDATE run SET owner = NULL, losses = 0 WHERE owner = ? AND ended IS NULL AND parked = 0 AND id NOT IN (SELECT value FROM json_each(?))',
   lose: 'UPDATE run SET owner = NULL, losses = losses + 1 WHERE owner = ? AND ended IS NULL',
   lostTooOften:
     'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',

@@ -232,8 +232,8 @@ export class SqliteStore implements Store {
     await this.log.close()
     await this.lease.stop()
   }
-  letGo(runs: readonly RunId[]): void {
-    this.lease.letGo(runs)
+  letGo(except: readonly RunId[]): void {
+    this.lease.letGo(except)
   }
   release(): void {
     this.lease.end()

@@ -897,14 +897,15 @@ export class Driver implements EngineState {
     this.#noteArrivals()
     await this.#commit()
     if (this.store.isPrivate || this.dead) return
-    const idle: RunId[] = []
+    const [idle, kept]: [RunId[], RunId[]] = [[], []]
     for (const run of this.runs.values()) {
       // the next process carries out a cancel that has come in meanwhile
       if (run.root?.cancelKnown === true && !this.#isCancelled.has(run.id)) this.effects.giveUp(run.id)
-      if (!this.effects.awaits(run.id) && !this.batch.epochs.has(run.id) && !this.#hasReady(run)) idle.push(run.id)
+      const isKept = this.effects.awaits(run.id) || this.batch.epochs.has(run.id) || this.#hasReady(run)
+      ;(isKept ? kept : idle).push(run.id)
     }
-    if (idle.length === 0) return
-    await this.store.letGo(idle)
+    // also runs whose claim was answered too late for them to be read
+    await this.store.letGo(kept)
     for (const run of idle) {
       this.cache.drop(run, 'elsewhere')
       this.effects.forgetAll(run)

@@ -258,9 +258,9 @@ export class PostgresLease implements StoreLease {
     await this.#pulse.stop()
   }
 
-  /** Releases these runs. */
-  async letGo(runs: readonly RunId[]): Promise<void> {
-    await this.#line.ask(this.#sql.letGo, [runs, this.id])
+  /** Releases every run but these, and returns them. */
+  async letGo(except: readonly RunId[]): Promise<readonly RunId[]> {
+    return (await this.#line.ask<{ id: RunId }>(this.#sql.letGo, [this.id, except])).map(({ id }) => id)
   }
 
   /** Releases all runs and returns them. */
@@ -334,7 +334,7 @@ function statements(s: string) {
     ),
     letGo: named(
       'let_go_idle',
-      `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE id = ANY($1::text[]) AND owner = $2 AND ended IS NULL AND parked = 0`,
+      `UPDATE ${s}.run SET owner = NULL, losses = 0 WHERE owner = $1 AND ended IS NULL AND parked = 0 AND id <> ALL($2::text[]) RETURNING id`,
     ),
     forget: named(
       'forget_process',

@@ -476,9 +476,8 @@ export class PostgresStore implements Store {
     await this.#lease.stop()
   }
 
-  async letGo(runs: readonly RunId[]): Promise<void> {
-    await this.#lease.letGo(runs)
-    this.#news.offer(runs)
+  async letGo(except: readonly RunId[]): Promise<void> {
+    this.#news.offer(await this.#lease.letGo(except))
   }
 
   async release(): Promise<void> {
