@@ -213,16 +213,16 @@ async function abuse(served: Served): Promise<void> {
     )
   process.send!('open')
   const times = new Map<string, number[]>()
-  for (const path of hostilePaths)
-    void (async () => {
-      for (;;) {
-        const begun = performance.now()
-        const { status } = await ask(served, 'GET', path).catch(() => ({ status: 0 }))
-        times.set(`${status} ${path}`, [...(times.get(`${status} ${path}`) ?? []), performance.now() - begun])
-        // one that is refused at once is not asked for without end
-        await sleep(50)
-      }
-    })()
+  const again = async (path: string): Promise<never> => {
+    for (;;) {
+      const begun = performance.now()
+      const { status } = await ask(served, 'GET', path).catch(() => ({ status: 0 }))
+      times.set(`${status} ${path}`, [...(times.get(`${status} ${path}`) ?? []), performance.now() - begun])
+      // one that is refused at once is not asked for without end
+      await sleep(50)
+    }
+  }
+  hostilePaths.map((path) => again(path).catch(() => process.exit(1)))
   process.on('message', () => {
     process.send!(
       [...times].map(([what, all]) => `${what}: ${all.length} answers, median ${Math.round(quantile(all, 0.5))} ms`),

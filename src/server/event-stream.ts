@@ -6,7 +6,7 @@
  * Holds: one message at a time is in memory here: the next one is taken when the reader has taken the last one. What
  * readers that stand still hold together is bounded.
  */
-import { systemClock } from '../core/index.ts'
+import { nextSlice, systemClock } from '../core/index.ts'
 
 /** One message. `id` is what `Last-Event-ID` names after a reconnect. */
 export type StreamMessage =
@@ -186,7 +186,11 @@ function bytesOf(
       async pull(controller) {
         callOff()
         taken(waits)
-        if (at >= text.length) {
+        if (at < text.length) {
+          // long texts of many readers are not written in one turn
+          await nextSlice()
+          if (left.signal.aborted) return
+        } else {
           next ??= source.next()
           const result = heartbeatMs === undefined ? await next : await orAfter(next, heartbeatMs)
           if (left.signal.aborted) return

@@ -27,7 +27,7 @@ test('a view is read on, is the same for all who ask at once, and is that of its
       expect(status).toBe('waiting')
       expect(view).toEqual(whole)
     }
-    expect(views[0]!.interrupts).toHaveLength(round + 1)
+    expect(views[0].interrupts).toHaveLength(round + 1)
     await run.answer({ interruptId: waiting.questions[0]!.id, value: 'yes' })
   }
   await run.outcome()

@@ -32,7 +32,7 @@ const maxMerged = 64 * 1024
 
 /**
  * A queue between one writer that never waits and one reader. Above its bound the oldest droppable items are dropped,
- * and one item counts them.
+ * but for the newest, and one item counts them.
  */
 export class LiveQueue<T> {
   readonly #rules: QueueRules<T>
@@ -148,7 +148,9 @@ export class LiveQueue<T> {
     const kept: Held<T>[] = []
     for (let i = this.#head; i < this.#held.length; i++) {
       const held = this.#held[i]!
-      const goes = this.#bytes * 4 > this.#rules.bound * 3 && (this.#rules.droppable?.(held.item) ?? true)
+      // the newest stays, however long it is: the text so far of a call is one item
+      const isNewest = i === this.#held.length - 1
+      const goes = !isNewest && this.#bytes * 4 > this.#rules.bound * 3 && (this.#rules.droppable?.(held.item) ?? true)
       if (!goes) kept.push(held)
       else {
         this.#bytes -= held.bytes

@@ -35,10 +35,19 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 }
 
-/** The response with these headers; what it says itself of one of them stands. */
+/**
+ * The response with these headers; what it says itself of one of them stands. They are set on the response itself where
+ * that is possible: a copy would have a stream for a body, and be written in pieces.
+ */
 export function withHeaders(response: Response, more: Readonly<Record<string, string>> = {}): Response {
-  const headers = new Headers({ ...securityHeaders, ...more })
-  for (const [name, value] of response.headers) if (name !== 'set-cookie') headers.set(name, value)
-  for (const cookie of response.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
-  return new Response(response.body, { status: response.status, statusText: response.statusText, headers })
+  const missing = Object.entries({ ...securityHeaders, ...more }).filter(([name]) => !response.headers.has(name))
+  try {
+    for (const [name, value] of missing) response.headers.set(name, value)
+    return response
+  } catch {
+    // one that was fetched from elsewhere cannot be changed
+    const headers = new Headers(response.headers)
+    for (const [name, value] of missing) headers.set(name, value)
+    return new Response(response.body, { status: response.status, statusText: response.statusText, headers })
+  }
 }
