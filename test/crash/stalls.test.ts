@@ -19,7 +19,9 @@ describe('what a store shows', () => {
   const shown = (process: StoredProcess, one: UnmovedRun): StalledRun | undefined => stallsIn([process], [one], now)[0]
 
   test('a run that no process has taken up, for longer than the delay of those that live explains', () => {
-    expect(shown(holder(), unmoved(null, 5_000))).toEqual({ run, since: now - 5_000, waitsFor: 'worker' })
+    expect(shown(holder({ report }), unmoved(null, 5_000))).toEqual({ run, since: now - 5_000, waitsFor: 'worker' })
+    // a process that has never reported only starts, reads and decides
+    expect(shown(holder(), unmoved(null, 60_000))).toBeUndefined()
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 12_000))).toBeUndefined()
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 13_000))).toBeDefined()
     // nothing could move it before a process was there
@@ -27,13 +29,15 @@ describe('what a store shows', () => {
   })
 
   test('no process lives that could move it: that is no stall, and other commands say so', () => {
-    expect(stallsIn([holder({ isAlive: false })], [unmoved('p', 60_000), unmoved(null, 60_000)], now)).toEqual([])
+    expect(stallsIn([holder({ isAlive: false, report })], [unmoved('p', 60_000), unmoved(null, 60_000)], now)).toEqual(
+      [],
+    )
     expect(stallsIn([], [unmoved(null, 60_000)], now)).toEqual([])
   })
 
   test('a run whose process is gone', () => {
     const gone = { id: 'q', isAlive: false, drives: [] }
-    expect(stallsIn([holder(), gone], [unmoved('q', 6_000)], now)).toMatchObject([
+    expect(stallsIn([holder({ report }), gone], [unmoved('q', 6_000)], now)).toMatchObject([
       { waitsFor: 'takeover', holder: 'q' },
     ])
   })
