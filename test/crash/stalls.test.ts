@@ -69,7 +69,7 @@ describe('what a store shows', () => {
 describe('real processes', () => {
   test('a blocked event loop, code outside of steps, and no worker are stalls; a long effect is none', async () => {
     const file = inFolder()
-    const blocked = launch('block', file, '20000', '3000')
+    const blocked = launch('block', file, '120000', '3000')
     await blocked.line('working')
     const engine = open(file, { strict: false, onWarning: () => undefined })
     const never = new Promise<never>(() => {})
@@ -88,7 +88,7 @@ describe('real processes', () => {
     const stalls = async (): Promise<Record<string, StalledRun>> =>
       Object.fromEntries(((await engine.status(100)).stalled ?? []).map((each) => [each.run, each]))
     await expect
-      .poll(async () => Object.keys(await stalls()).sort(), { timeout: 16_000 })
+      .poll(async () => Object.keys(await stalls()).sort(), { timeout: 45_000 })
       .toEqual(['blocked', 'foreign', 'unknown'])
     const owner = behind(
       file,
@@ -109,5 +109,5 @@ describe('real processes', () => {
     expect(out).not.toMatch(/patient is stalled/)
     const listed = await reeve(dirname(file), 'runs', '--store', file)
     expect(listed.out).toMatch(/stalled since .*Z: its code awaits something outside of a step/)
-  }, 60_000)
+  }, 110_000)
 })
