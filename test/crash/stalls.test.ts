@@ -19,7 +19,9 @@ describe('what a store shows', () => {
   const shown = (process: StoredProcess, one: UnmovedRun): StalledRun | undefined => stallsIn([process], [one], now)[0]
 
   test('a run that no process has taken up, for longer than the delay of those that live explains', () => {
-    expect(shown(holder(), unmoved(null, 5_000))).toEqual({ run, since: now - 5_000, waitsFor: 'worker' })
+    expect(shown(holder({ report }), unmoved(null, 5_000))).toEqual({ run, since: now - 5_000, waitsFor: 'worker' })
+    // a process that has never reported only starts, reads and decides
+    expect(shown(holder(), unmoved(null, 60_000))).toBeUndefined()
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 12_000))).toBeUndefined()
     expect(shown(holder({ report: { ...report, delayMs: 1_000 } }), unmoved(null, 13_000))).toBeDefined()
     // nothing could move it before a process was there
@@ -27,13 +29,15 @@ describe('what a store shows', () => {
   })
 
   test('no process lives that could move it: that is no stall, and other commands say so', () => {
-    expect(stallsIn([holder({ isAlive: false })], [unmoved('p', 60_000), unmoved(null, 60_000)], now)).toEqual([])
+    expect(stallsIn([holder({ isAlive: false, report })], [unmoved('p', 60_000), unmoved(null, 60_000)], now)).toEqual(
+      [],
+    )
     expect(stallsIn([], [unmoved(null, 60_000)], now)).toEqual([])
   })
 
   test('a run whose process is gone', () => {
     const gone = { id: 'q', isAlive: false, drives: [] }
-    expect(stallsIn([holder(), gone], [unmoved('q', 6_000)], now)).toMatchObject([
+    expect(stallsIn([holder({ report }), gone], [unmoved('q', 6_000)], now)).toMatchObject([
       { waitsFor: 'takeover', holder: 'q' },
     ])
   })
@@ -65,7 +69,7 @@ describe('what a store shows', () => {
 describe('real processes', () => {
   test('a blocked event loop, code outside of steps, and no worker are stalls; a long effect is none', async () => {
     const file = inFolder()
-    const blocked = launch('block', file, '20000', '3000')
+    const blocked = launch('block', file, '120000', '3000')
     await blocked.line('working')
     const engine = open(file, { strict: false, onWarning: () => undefined })
     const never = new Promise<never>(() => {})
@@ -84,7 +88,7 @@ describe('real processes', () => {
     const stalls = async (): Promise<Record<string, StalledRun>> =>
       Object.fromEntries(((await engine.status(100)).stalled ?? []).map((each) => [each.run, each]))
     await expect
-      .poll(async () => Object.keys(await stalls()).sort(), { timeout: 16_000 })
+      .poll(async () => Object.keys(await stalls()).sort(), { timeout: 45_000 })
       .toEqual(['blocked', 'foreign', 'unknown'])
     const owner = behind(
       file,
@@ -105,5 +109,5 @@ describe('real processes', () => {
     expect(out).not.toMatch(/patient is stalled/)
     const listed = await reeve(dirname(file), 'runs', '--store', file)
     expect(listed.out).toMatch(/stalled since .*Z: its code awaits something outside of a step/)
-  }, 60_000)
+  }, 110_000)
 })

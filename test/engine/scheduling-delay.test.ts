@@ -16,16 +16,26 @@ test('the delay is the ninety-ninth percentile of the last two windows, and is f
   delay.note(400)
   expect(delay.p99Ms).toBe(0)
   for (let i = 0; i < 10; i++) delay.note(400)
-  expect(delay.p99Ms).toBe(400)
+  expect(delay.p99Ms).toBe(384)
   vi.advanceTimersByTime(10_500)
   delay.note(3)
-  expect(delay.p99Ms).toBe(400)
+  expect(delay.p99Ms).toBe(384)
   vi.advanceTimersByTime(10_500)
   delay.note(3)
   expect(delay.p99Ms).toBe(3)
   vi.advanceTimersByTime(60_000)
   delay.note(0)
   expect(delay.p99Ms).toBe(0)
+})
+
+test('a delay is told whole, an eighth too short at most, however long it is', () => {
+  for (const ms of [0, 0.9, 1, 15.5, 16, 17, 31, 33, 100, 999, 5_000, 123_456]) {
+    const delay = new SchedulingDelay()
+    delay.note(ms)
+    expect(delay.p99Ms).toBeLessThanOrEqual(ms)
+    expect(delay.p99Ms).toBeGreaterThanOrEqual(Math.floor(ms) * (7 / 8))
+    expect(Number.isInteger(delay.p99Ms)).toBe(true)
+  }
 })
 
 test('a lease is as long as it was set, or outlasts eight delays, up to eight times its length', () => {

@@ -12,10 +12,24 @@ const askEveryMs = 1_000
 interface Seen {
   readonly stall: StalledRun
   readonly holder: EngineStatus['processes'][number] | undefined
+  /** The processes that counted as alive when it was last seen. */
+  living: string
   /** Looks in a row that have shown it. */
   looks: number
   lastMs: number
 }
+
+const livingIn = (processes: EngineStatus['processes'], now: number): string =>
+  processes
+    .filter(({ isAlive }) => isAlive === true)
+    .map(({ id, report, drives }) => {
+      const held = drives.reduce((sum, { runs }) => sum + runs, 0)
+      const ago = (at: number): string => `${((now - at) / 1_000).toFixed(1)} s ago`
+      return report === undefined
+        ? `${id} (${held} runs, has said nothing)`
+        : `${id} (${held} runs, began ${ago(report.begun)}, moved ${ago(report.at)}, ${report.delayMs} ms late)`
+    })
+    .join(', ')
 
 export class StallWatch {
   readonly #ask: () => Promise<EngineStatus>
@@ -46,10 +60,18 @@ export class StallWatch {
       const key = `${stall.run} ${stall.waitsFor} ${stall.holder ?? ''}`
       const seen = this.#seen.get(key)
       const lastMs = time - stall.since
+      const living = livingIn(processes, time)
       if (seen === undefined)
-        this.#seen.set(key, { stall, holder: processes.find(({ id }) => id === stall.holder), looks: 1, lastMs })
+        this.#seen.set(key, {
+          stall,
+          holder: processes.find(({ id }) => id === stall.holder),
+          living,
+          looks: 1,
+          lastMs,
+        })
       else {
         seen.looks++
+        seen.living = living
         seen.lastMs = Math.max(seen.lastMs, lastMs)
       }
     }
@@ -59,13 +81,13 @@ export class StallWatch {
   get lines(): readonly string[] {
     return [...this.#seen.values()]
       .toSorted((a, b) => b.lastMs - a.lastMs)
-      .map(({ stall, holder, looks, lastMs }) => {
+      .map(({ stall, holder, living, looks, lastMs }) => {
         const { run, waitsFor, since } = stall
         const held =
           stall.holder === undefined
             ? ''
             : `, held by ${stall.holder}${holder?.pid === undefined ? '' : ` (pid ${holder.pid})`}, ${holder?.report?.delayMs ?? 'unknown'} ms late`
-        return `${run} stalled for ${(lastMs / 1_000).toFixed(1)} s since ${new Date(since).toISOString()}: waits for ${waitsFor}${held}; seen ${looks} times`
+        return `${run} stalled for ${(lastMs / 1_000).toFixed(1)} s since ${new Date(since).toISOString()}: waits for ${waitsFor}${held}; seen ${looks} times; alive: ${living}`
       })
   }
 }

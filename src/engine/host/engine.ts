@@ -454,7 +454,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const now = this.store.time()
     const unmoved = await this.#read(() => this.#reader.unmoved?.(now - stalledAfter(0), most) ?? [])
     // what this process says of itself now is newer than what it has written
-    const told = processes.map((each) => (each.id === this.#lease.id ? { ...each, report: this.#report() } : each))
+    const own = this.driver.registry === undefined ? {} : { report: this.#report() }
+    const told = processes.map((each) => (each.id === this.#lease.id ? { ...each, ...own } : each))
     const stalled = stallsIn(told, unmoved, now)
     return {
       kind: this.#mover?.name ?? (kind === 'postgres' ? kind : 'embedded'),

@@ -52,17 +52,18 @@ function awaitsCode(run: LoadedRun): boolean {
   return false
 }
 
-/** All stalls that a store shows, at this moment of its time. None where no process lives that could move a run. */
+/** All stalls that a store shows, at this moment of its time. None where no process that drives lives. */
 export function stallsIn(
   processes: readonly StoredProcess[],
   unmoved: readonly UnmovedRun[],
   now: number,
 ): readonly StalledRun[] {
-  const living = processes.filter(({ isAlive }) => isAlive === true)
-  if (living.length === 0) return []
-  const longest = stalledAfter(Math.max(...living.map(({ report }) => report?.delayMs ?? 0)))
+  // one that reports drives: others have a lease as well, to be told of news
+  const drivers = processes.flatMap(({ isAlive, report }) => (isAlive === true && report !== undefined ? [report] : []))
+  if (drivers.length === 0) return []
+  const longest = stalledAfter(Math.max(...drivers.map(({ delayMs }) => delayMs)))
   // it is no stall that nothing moved before the first of them was there
-  const first = Math.min(...living.map(({ report }) => report?.begun ?? -Infinity))
+  const first = Math.min(...drivers.map(({ begun }) => begun))
   const holders = new Map(processes.map((each) => [each.id, each]))
   return unmoved.flatMap(({ run, owner, since }): readonly StalledRun[] => {
     const holder = owner === null ? undefined : holders.get(owner)

@@ -337,7 +337,7 @@ export class PostgresReader implements StoreReader {
   }
 
   async unmoved(before: number, most: number): Promise<readonly UnmovedRun[]> {
-    return await this.#rows<UnmovedRun>(this.#sql.unmoved, [before, most])
+    return await this.#rows<UnmovedRun>(this.#sql.unmoved, [Math.floor(before), most])
   }
 
   async backlog(most: number): Promise<Backlog> {
