@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { area, holds } from '../attack.ts'
+import { area, holds, Skipped } from '../attack.ts'
 import { until, type World } from '../world.ts'
 
 const cli = join(import.meta.dirname, '../../../src/cli/main.ts')
@@ -81,8 +81,10 @@ export const machine = area('The machine that it runs on', [
       })
       world.after(() => child.kill('SIGKILL'))
       child.stdout.on('data', (piece) => (said += String(piece)))
-      child.on('error', () => {})
-      await until(() => /Ctrl-C|error/i.test(said), `the studio begins: ${said}`)
+      let isMissing = false
+      child.on('error', () => (isMissing = true))
+      await until(() => isMissing || /Ctrl-C|error/i.test(said), `the studio begins: ${said}`)
+      if (isMissing) throw new Skipped('there is no command `script`')
       await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'a browser is opened')
       child.stdin.write('\u0003')
       const opened = readFileSync(file, 'utf8')

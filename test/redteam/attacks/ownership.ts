@@ -392,7 +392,7 @@ export const ownership = area('What owns is what is checked', [
         'always',
         'run',
       ])
-        await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', grant } as never)
+        await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', grant })
       await world.rest(asked.run)
       world.effects.length = 0
       for (const [who, agentName, session] of [
