@@ -47,9 +47,9 @@ class Pool {
 
   learn(text: string): void {
     for (const [list, form] of [
-      [this.runs, /run_[0-9a-z]{16,20}/g],
+      [this.runs, /run_[0-9a-z]{16,20}(?:@[a-z]+)?/g],
       [this.questions, /(?:apr|int)_[0-9a-z]{16,20}/g],
-      [this.activations, /act_[0-9A-Za-z_>#.-]{10,80}/g],
+      [this.activations, /act_[0-9A-Za-z_>#.@-]{10,80}/g],
     ] as const)
       for (const [id] of text.matchAll(form)) {
         if (list.includes(id)) continue

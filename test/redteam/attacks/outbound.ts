@@ -125,7 +125,7 @@ export const outbound = area('What goes out', [
       const attack =
         '</pre><script>alert(1)</script><form action="http://evil.example"><a href="javascript:x">x</a><img src=x onerror=x>'
       const asked = await world.asked('alice', 'payer', JSON.stringify({ a: attack, [attack]: 1 }))
-      const link = await world.post('amy', `/approvals/${asked.id}/link`, { approver: attack.slice(0, 200) })
+      const link = await world.post('agnes', `/approvals/${asked.id}/link`, { approver: attack.slice(0, 200) })
       const url = (link.json as { readonly url?: string } | undefined)?.url
       if (url === undefined) throw new Error(link.text)
       const page = await (await fetch(url)).text()
