@@ -185,7 +185,7 @@ export const bounds = area('Bounds for each caller and moment', [
       })
       holds(answer!.status < 500, `${answer!.status} ${short(answer!.text)}`)
       holds(answer!.text.length < 20_000, `the answer has ${answer!.text.length} characters`)
-      holds(silence < 500, `nobody else was answered for ${Math.round(silence)} ms`)
+      holds(silence < 1_000, `nobody else was answered for ${Math.round(silence)} ms`)
     },
   })),
   {
