@@ -1,14 +1,8 @@
-/**
- * The attacks that need nothing but a server, and a sample of the fuzz of two tenants. All of them, with those that need
- * load or a minute: `npm run redteam`. `REEVE_FUZZ=10000` makes more requests, `REEVE_SEED=…` others.
- */
+/** The attacks that need nothing but a server. All of them, with those that need load or a minute: `npm run redteam`. */
 import { describe, expect, test } from 'vitest'
 import { attacks } from './attacks/index.ts'
-import { fuzzTenants } from './fuzz.ts'
 import { tryAttack } from './suite.ts'
 
-const requests = Number(process.env['REEVE_FUZZ'] ?? 300)
-const seed = process.env['REEVE_SEED'] ?? 'tenants'
 const quick = attacks.filter(({ needs }) => needs === undefined)
 
 test('every attack has a name of its own', () => {
@@ -26,9 +20,3 @@ describe.each([...new Set(quick.map(({ area }) => area))])('%s', (area) => {
     120_000,
   )
 })
-
-test(`${requests} requests of two tenants over every protocol: nobody is told what is another's`, async () => {
-  const { problems, statuses } = await fuzzTenants(requests, seed)
-  expect(problems).toEqual([])
-  expect(statuses['200'] ?? 0).toBeGreaterThan(requests / 20)
-}, 3_600_000)
