@@ -12,11 +12,10 @@ test('every attack has a name of its own', () => {
 })
 
 describe.each([...new Set(quick.map(({ area }) => area))])('%s', (area) => {
-  test.each(quick.filter((each) => each.area === area))(
-    '$id: $holds',
-    async (attack) => {
-      expect(await tryAttack(attack)).toEqual({ status: 'held' })
-    },
-    120_000,
-  )
+  for (const attack of quick.filter((each) => each.area === area))
+    test(`${attack.id}: ${attack.holds}`, { timeout: 120_000 }, async ({ skip }) => {
+      const result = await tryAttack(attack)
+      if (result.status === 'skipped') return skip(result.why)
+      return expect(result).toEqual({ status: 'held' })
+    })
 })

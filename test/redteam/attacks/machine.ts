@@ -27,6 +27,7 @@ async function reeve(
   return said
 }
 
+const studio = join(import.meta.dirname, '../../../dist/studio')
 const others = 0o077
 
 export const machine = area('The machine that it runs on', [
@@ -66,6 +67,7 @@ export const machine = area('The machine that it runs on', [
     id: 'machine-token-in-arguments',
     holds: 'The token of the studio stands in the arguments of no process.',
     async run(world) {
+      if (!existsSync(studio)) throw new Skipped('the studio is not built')
       const bin = join(world.folder, 'bin')
       mkdirSync(bin)
       const file = join(world.folder, 'opened')

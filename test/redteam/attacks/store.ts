@@ -18,7 +18,7 @@ async function pair(world: World): Promise<readonly Awaited<ReturnType<typeof li
   world.after(() => fresh.dispose())
   const servers = []
   for (let i = 0; i < 2; i++) {
-    const runtime = await createRuntime({ engine: postgres({ url: fresh.url }), agents: [...world.agents] } as never)
+    const runtime = await createRuntime({ engine: postgres({ url: fresh.url }), agents: [...world.agents] })
     world.after(() => runtime.close())
     const server = await listen(createServer({ runtime, auth: everyone }), { port: 0 })
     world.after(() => server.close())
