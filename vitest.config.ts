@@ -10,7 +10,7 @@ process.env['NODE_COMPILE_CACHE'] ??= source('./node_modules/.cache/compiled')
 export const onPostgres = ['test/postgres/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
 
 /** Little text and much work: whole contracts on one engine, random trees. */
-const long = /\/(contract|fuzz)\/[^/]+$|contract[^/]*$/
+const long = /\/(contract|fuzz|redteam)\/[^/]+$|contract[^/]*$/
 
 /** On a fresh clone files are sorted by their size: these would begin last, and each keep one processor alone. */
 class LongFirst extends BaseSequencer {

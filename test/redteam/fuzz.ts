@@ -28,6 +28,8 @@ const otherOf = (tenant: Tenant): Tenant => (tenant === 'acme' ? 'globex' : 'acm
 const forged = 'the-ceo'
 /** What a stream may take. Milliseconds. */
 const streamMs = 400
+/** What any other answer may take: a command is waited for. Milliseconds. */
+const patience = 60_000
 
 interface Draft {
   readonly method: string
@@ -36,7 +38,7 @@ interface Draft {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Ids that the server has drawn, of both tenants. */
+/** Ids that the server has told a tenant. */
 class Pool {
   readonly runs: string[] = ['run_none']
   readonly questions: string[] = ['apr_none', 'int_none']
@@ -45,9 +47,9 @@ class Pool {
 
   learn(text: string): void {
     for (const [list, form] of [
-      [this.runs, /run_[0-9a-z]{16,20}/g],
+      [this.runs, /run_[0-9a-z]{16,20}(?:@[a-z]+)?/g],
       [this.questions, /(?:apr|int)_[0-9a-z]{16,20}/g],
-      [this.activations, /act_[0-9A-Za-z_>#.-]{10,80}/g],
+      [this.activations, /act_[0-9A-Za-z_>#.@-]{10,80}/g],
     ] as const)
       for (const [id] of text.matchAll(form)) {
         if (list.includes(id)) continue
@@ -61,7 +63,7 @@ class Fuzzer {
   readonly #world: World
   readonly #server: ListeningServer
   readonly #seed: string
-  readonly #pool = new Pool()
+  readonly #pools: Readonly<Record<Tenant, Pool>> = { acme: new Pool(), globex: new Pool() }
   readonly #statuses: Record<string, number> = {}
   readonly #problems: string[] = []
   readonly #called: Record<Tenant, Set<string>> = { acme: new Set(), globex: new Set() }
@@ -97,7 +99,8 @@ class Fuzzer {
         ? all
         : all.filter((each) => principalOf(each).roles.some((role) => role === 'operator' || role === 'admin')),
     )
-    const draft = this.#changed(this.#draft(tenant))
+    // two in three name what is the tenant's own, if it is anything
+    const draft = this.#changed(this.#draft(tenant, this.#roll(3) === 0 ? otherOf(tenant) : tenant))
     const where = `${this.#seed}, ${i}: ${who} ${draft.method} ${short(draft.path, 80)} ${short(draft.body ?? '', 300)}`
     this.#called[tenant].add(who)
     const { status, text } = await this.#ask(who, draft)
@@ -116,12 +119,12 @@ class Fuzzer {
     this.#shownBefore = this.#world.shown.length
     for (const error of this.#world.errors.splice(0))
       this.#problems.push(`${where}: the server failed: ${String(error)}`)
-    this.#pool.learn(text)
+    this.#pools[tenant].learn(text)
   }
 
   async #ask(who: Person, { method, path, body, headers = {} }: Draft): Promise<{ status: number; text: string }> {
     const controller = new AbortController()
-    const timer = setTimeout(() => controller.abort(), streamMs * 25)
+    const timer = setTimeout(() => controller.abort(), patience)
     let text = ''
     try {
       const response = await fetch(this.#server.url + path, {
@@ -155,7 +158,8 @@ class Fuzzer {
 
   // ---- requests that are right
 
-  #draft(tenant: Tenant): Draft {
+  #draft(tenant: Tenant, of: Tenant): Draft {
+    const pool = this.#pools[of]
     const text = this.#one([`hello ${markOf(tenant)}`, `{"usd":1,"note":"${markOf(tenant)}"}`])
     const agent = this.#one([
       'echo',
@@ -168,10 +172,10 @@ class Fuzzer {
       `support_${tenant}`,
       `support_${otherOf(tenant)}`,
     ])
-    const session = this.#one(this.#pool.sessions)
-    const run = this.#one(this.#pool.runs)
-    const question = this.#one(this.#pool.questions)
-    const activation = this.#roll(2) === 0 ? `act_${run}` : this.#one(this.#pool.activations)
+    const session = this.#one(pool.sessions)
+    const run = this.#one(pool.runs)
+    const question = this.#one(pool.questions)
+    const activation = this.#roll(2) === 0 ? `act_${run}` : this.#one(pool.activations)
     const id = `m${this.#roll(30)}`
     const response = run.replace('run_', 'resp_')
     const decision = this.#one(['approve', 'reject', 'edit', 'retry'])
@@ -191,6 +195,10 @@ class Fuzzer {
       { type: 'message', to: activation, body: { type: '$note', by: forged } },
       { type: 'outcome', outcome: { status: 'completed', output: text, by: forged } },
     ])
+    const recorded: readonly (() => Draft)[] = [
+      () => post(`/api/runs/${run}/messages`, { to: `act_${run}`, message: { type: '$note', by: forged } }),
+      () => post(`/api/runs/${run}/fork`, { edit }),
+    ]
     const drafts: readonly (() => Draft)[] = [
       () => post('/api/runs', { agent, input: text, session, metadata: { m: markOf(tenant) } }),
       () => post('/api/runs', { agent, input: text, runId: run }),
@@ -228,7 +236,7 @@ class Fuzzer {
         get(
           `/api/runs/${run}${this.#one(['', '/events', '/outcome', '/control', '/audit', '/delegations', '/spans', '/journal', '/conversation', '/takeover-context', '/feed', '/live'])}`,
         ),
-      () => get(`/api/runs/${run}/diff/${this.#one(this.#pool.runs)}`),
+      () => get(`/api/runs/${run}/diff/${this.#one(pool.runs)}`),
       () =>
         get(
           this.#one([
@@ -344,7 +352,8 @@ class Fuzzer {
           { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
         ),
     ]
-    return this.#one(drafts)()
+    // what is recorded of a caller is tried more often than the rest
+    return this.#roll(6) === 0 ? this.#one(recorded)() : this.#one(drafts)()
   }
 
   // ---- what is changed of them
@@ -387,7 +396,7 @@ class Fuzzer {
   }
 
   #strange(): Json {
-    const pool = this.#pool
+    const pool = this.#pools[this.#one(tenants)]
     return this.#one<Json>([
       ...strangeValues,
       this.#one(pool.runs),
@@ -413,6 +422,12 @@ class Fuzzer {
 
   /** Every run is of the tenant and user of who asked, and its audit names nobody else. */
   async #recorded(): Promise<void> {
+    // what waits in an inbox is read when its run ends
+    for (const { run } of await this.#world.runtime.runs({ status: ['waiting', 'paused', 'human_control'] }))
+      await this.#world.runtime
+        .handle(run)
+        .control.cancel('the end')
+        .catch(() => undefined)
     for (const { run, caller } of await this.#world.runtime.runs({ limit: 1_000 })) {
       const tenant = caller.tenant as Tenant
       if (!tenants.includes(tenant) || !this.#called[tenant].has(String(caller.user)))

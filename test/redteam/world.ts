@@ -488,8 +488,8 @@ export const itemsOf = <T = JsonObject>({ json }: Answer): readonly T[] => {
 
 /** The run that an answer of a protocol is about. */
 export const runIn = ({ text }: Pick<Answer, 'text'>): string | undefined => {
-  const found = /"(?:run|taskId|id|runId)":"(?<run>run_[0-9a-z]+)"/.exec(text)?.groups?.['run']
-  return found ?? /resp_(?<run>[0-9a-z]+)/.exec(text)?.groups?.['run']?.replace(/^/, 'run_')
+  const found = /"(?:run|taskId|id|runId)":"(?<run>run_[0-9a-z]+(?:@[a-z]+)?)"/.exec(text)?.groups?.['run']
+  return found ?? /resp_(?<run>[0-9a-z]+(?:@[a-z]+)?)/.exec(text)?.groups?.['run']?.replace(/^/, 'run_')
 }
 
 export async function answerOf(response: Response): Promise<Answer> {

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../src/core/index.ts'
 import type { Principal } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
-import { answerOf, memberOf, type Answer, type Asked, type World } from '../world.ts'
+import { answerOf, memberOf, until, type Answer, type Asked, type World } from '../world.ts'
 
 /** Approves over each way, as this person. */
 const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, session: string) => Promise<Answer>>> = {
@@ -71,7 +71,7 @@ const byLink = async (url: string, form: string, headers: Record<string, string>
 /** A link for an approval, and its approval. */
 async function linked(world: World, body: JsonObject = {}): Promise<{ readonly asked: Asked; readonly url: string }> {
   const asked = await world.asked('alice', 'payer')
-  const answer = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'Ann', ...body })
+  const answer = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'amy', ...body })
   const url = memberOf(answer.json, 'url')
   if (typeof url !== 'string') throw new Error(`no link: ${answer.text}`)
   return { asked, url }
@@ -100,14 +100,19 @@ export const approvals = area('Who may approve, and what', [
     id: 'approve-by-approver',
     holds: 'Each of these ways decides for an approver of the tenant: what is tried above is no idle word.',
     async run(world) {
-      for (const way of ['http', 'chat', 'responses', 'ag-ui', 'a2a', 'mcp', 'link']) {
+      for (const way of ['http', 'chat', 'responses', 'ag-ui', 'a2a', 'mcp']) {
         world.effects.length = 0
         const session = world.fresh('s')
         const asked = await world.asked('anton', 'payer', '{"usd":1}', { session })
         const answer = await ways[way]!(world, 'anton', asked, session)
-        await world.settled(asked.run, asked.id)
+        await world.settled(asked.run, asked.id).catch(() => undefined)
         holds(world.effects.length === 1, `${way}: ${answer.status} ${short(answer.text)}`)
       }
+      world.effects.length = 0
+      const { url } = await linked(world)
+      const answer = await byLink(url, 'decision=approve')
+      await until(() => world.effects.length === 1).catch(() => undefined)
+      holds(world.effects.length === 1, `link: ${answer.status} ${short(answer.text)}`)
     },
   },
   ...Object.keys(ways).map((way) => ({
@@ -431,7 +436,7 @@ export const approvals = area('Who may approve, and what', [
         await fetch(`${server.url}/api/approvals/${asked.id}/link`, {
           method: 'POST',
           headers: { Authorization: 'Bearer eve', 'Content-Type': 'application/json' },
-          body: '{"approver":"Ann"}',
+          body: '{"approver":"eve"}',
         }),
       )
       const url = memberOf(issued.json, 'url')
@@ -463,7 +468,7 @@ export const approvals = area('Who may approve, and what', [
     holds: 'No link is issued for an approval of another tenant.',
     async run(world) {
       const asked = await world.asked('gina', 'payer')
-      const answer = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'Ann' })
+      const answer = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'amy' })
       holds(answer.status === 404 || answer.status === 403, `${answer.status} ${short(answer.text)}`)
     },
   },
@@ -478,7 +483,7 @@ export const approvals = area('Who may approve, and what', [
         { 'X-Forwarded-Proto': 'javascript' },
         { 'X-Original-URL': '/evil', 'X-Rewrite-URL': '/evil' },
       ]) {
-        const { text } = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'Ann' }, headers)
+        const { text } = await world.post('amy', `/approvals/${asked.id}/link`, { approver: 'amy' }, headers)
         holds(!/evil|javascript/.test(text), short(text))
       }
     },

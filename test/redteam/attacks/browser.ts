@@ -78,7 +78,7 @@ export const browsers = area('In a browser', [
       })
       page.on('dialog', (dialog) => {
         foreign.push(dialog.message())
-        void dialog.dismiss()
+        dialog.dismiss().catch(() => undefined)
       })
       await page.goto(`${server.url}/#token=${tokenOf('ada')}`)
       await until(() => !page.url().includes('token='), 'it is signed in')

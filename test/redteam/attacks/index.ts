@@ -13,6 +13,7 @@ import { outbound } from './outbound.ts'
 import { ownership } from './ownership.ts'
 import { protocols } from './protocols.ts'
 import { remotes } from './remote.ts'
+import { stores } from './store.ts'
 import { transport } from './transport.ts'
 
 export const attacks: readonly Attack[] = [
@@ -29,5 +30,6 @@ export const attacks: readonly Attack[] = [
   ...display,
   ...outbound,
   ...browsers,
+  ...stores,
   ...machine,
 ]

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { area, holds } from '../attack.ts'
+import { area, holds, Skipped } from '../attack.ts'
 import { until, type World } from '../world.ts'
 
 const cli = join(import.meta.dirname, '../../../src/cli/main.ts')
@@ -27,6 +27,7 @@ async function reeve(
   return said
 }
 
+const studio = join(import.meta.dirname, '../../../dist/studio')
 const others = 0o077
 
 export const machine = area('The machine that it runs on', [
@@ -66,6 +67,7 @@ export const machine = area('The machine that it runs on', [
     id: 'machine-token-in-arguments',
     holds: 'The token of the studio stands in the arguments of no process.',
     async run(world) {
+      if (!existsSync(studio)) throw new Skipped('the studio is not built')
       const bin = join(world.folder, 'bin')
       mkdirSync(bin)
       const file = join(world.folder, 'opened')
@@ -81,8 +83,10 @@ export const machine = area('The machine that it runs on', [
       })
       world.after(() => child.kill('SIGKILL'))
       child.stdout.on('data', (piece) => (said += String(piece)))
-      child.on('error', () => {})
-      await until(() => /Ctrl-C|error/i.test(said), `the studio begins: ${said}`)
+      let isMissing = false
+      child.on('error', () => (isMissing = true))
+      await until(() => isMissing || /Ctrl-C|error/i.test(said), `the studio begins: ${said}`)
+      if (isMissing) throw new Skipped('there is no command `script`')
       await until(() => existsSync(file) && readFileSync(file, 'utf8') !== '', 'a browser is opened')
       child.stdin.write('\u0003')
       const opened = readFileSync(file, 'utf8')

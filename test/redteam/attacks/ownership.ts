@@ -392,7 +392,7 @@ export const ownership = area('What owns is what is checked', [
         'always',
         'run',
       ])
-        await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', grant } as never)
+        await world.post('amy', `/approvals/${asked.id}/decision`, { decision: 'approve', grant })
       await world.rest(asked.run)
       world.effects.length = 0
       for (const [who, agentName, session] of [
@@ -728,10 +728,11 @@ export const ownership = area('What owns is what is checked', [
     async run(world) {
       const first = await world.say('ag-ui', 'alice', 'echo', { session: 't', id: 'a\u0000b' })
       const second = await world.say('ag-ui', 'alice', 'echo', { session: 't\u0000a', id: 'b' })
+      if (runIn(first) === undefined) throw new Error(`no run: ${first.text}`)
       holds(first.status !== 200 || second.status !== 200 || runIn(first) !== runIn(second), 'they are one run')
       const one = await world.say('a2a', 'alice', 'echo', { id: 'k\u0000l' })
       const two = await world.say('a2a', 'alice', 'echo', { id: 'k' })
-      holds(runIn(one) !== runIn(two), 'they are one run')
+      holds(runIn(one) !== undefined && runIn(one) !== runIn(two), 'they are one run')
     },
   },
   {

@@ -344,6 +344,86 @@ export const protocols = area('Protocols', [
     },
   },
   {
+    id: 'start-shapes',
+    holds: 'An option of a start in whatever shape is refused, or is none: it is no error of the server.',
+    async run(world) {
+      for (const value of [
+        0,
+        1,
+        '',
+        'x',
+        null,
+        true,
+        [],
+        [null],
+        {},
+        { echo: 0 },
+        { echo: null },
+        { echo: [] },
+        { echo: {} },
+        { status: 0 },
+        { for: 7 },
+      ])
+        for (const name of ['versions', 'limits', 'values', 'metadata', 'session', 'user', 'runId']) {
+          const body = { agent: 'echo', input: 'x', session: 's1', [name]: value }
+          const { status, text } = await world.post('alice', '/runs', body)
+          holds(status < 500, `${name} ${short(value)}: ${status} ${short(text)}`)
+        }
+      for (const value of [
+        0,
+        '',
+        null,
+        [],
+        {},
+        { type: 0 },
+        { type: 'outcome' },
+        { type: 'outcome', outcome: 0 },
+        { type: 'message', to: 0 },
+        { type: 'input' },
+      ]) {
+        const run = await world.start('alice', 'echo')
+        await world.rest(run)
+        for (const [path, body] of [
+          ['fork', { edit: value }],
+          ['fork', { at: value }],
+          ['messages', { to: `act_${run}`, message: value }],
+          ['hand-back', { plan: value }],
+          ['complete', { delegation: 'd1', output: value }],
+          ['team/recruit', { description: 'x', estimate: value }],
+        ] as const) {
+          const { status, text } = await world.post('alice', `/runs/${run}/${path}`, body)
+          holds(status < 500, `${path} ${short(body)}: ${status} ${short(text)}`)
+        }
+      }
+      holds(world.errors.length === 0, String(world.errors[0]))
+    },
+  },
+  {
+    id: 'decision-shapes',
+    holds: 'A decision or answer in whatever shape is refused, or is one: it is no error of the server.',
+    async run(world) {
+      const approval = await world.asked('alice', 'payer')
+      const question = await world.asked('alice', 'asker')
+      for (const value of [0, '', null, [], {}, { for: 0 }, [0], 'x'.repeat(10_000), { for: 'session', input: null }])
+        for (const [path, body] of [
+          [`/approvals/${approval.id}/decision`, { decision: value }],
+          [`/approvals/${approval.id}/decision`, { decision: 'reject', comment: value }],
+          [`/approvals/${approval.id}/decision`, { decision: 'retry', repeat: value }],
+          [`/approvals/${approval.id}/decision`, { decision: 'edit', input: value }],
+          [`/approvals/${approval.id}/decision`, { decision: 'approve', grant: value, inputHash: 'x' }],
+          [`/approvals/${approval.id}/link`, { approver: value }],
+          [`/approvals/${approval.id}/link`, { approver: 'amy', decisions: value, expiresInMs: value }],
+          [`/questions/${question.id}/settle`, { happened: value, action: value }],
+          [`/interrupts/${approval.id}/answer`, { value }],
+          ['/session', { token: value }],
+        ] as const) {
+          const { status, text } = await world.post('anton', path, body)
+          holds(status < 500, `${path} ${short(body)}: ${status} ${short(text)}`)
+        }
+      holds(world.errors.length === 0, String(world.errors[0]))
+    },
+  },
+  {
     id: 'limits-of-caller',
     holds: 'Limits that a caller names can only be narrower: strange ones are refused, none starts without an end.',
     async run(world) {

@@ -1,5 +1,6 @@
 /** Workers from elsewhere: remote A2A agents, MCP servers, coding agents. What they say is data, and bounded. */
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -442,28 +443,17 @@ export const remotes = area('Workers from elsewhere', [
       const { runtime, run } = await coder(world, 'bait')
       await until(async () => (await runtime.approvals()).length > 0)
       const [shown] = await runtime.approvals()
-      await until(async () => {
-        const { text } = { text: JSON.stringify(await runtime.handle(run).view()) }
-        return text.includes('rm -rf') || (await changed())
-      })
+      // it says in a file that it has sent the change
+      await until(() => existsSync(join(world.folder, 'changed')))
       await runtime
         .decide({ approvalId: shown!.id, decision: 'approve', approver: 'ann' } as never)
         .catch(() => undefined)
-      await patient(runtime.handle(run as never).outcome(), 4_000)
-      const allowed = await runtime
+      const outcome = await patient(runtime.handle(run as never).outcome(), 4_000)
+      await runtime
         .handle(run as never)
-        .outcome()
-        .then(
-          (outcome) => JSON.stringify(outcome),
-          () => '',
-        )
-      holds(!allowed.includes('ALLOWED rm -rf /'), 'the changed call was allowed')
-
-      /** The agent has sent the change: it says so in a file. */
-      async function changed(): Promise<boolean> {
-        const { existsSync } = await import('node:fs')
-        return existsSync(join(world.folder, 'changed'))
-      }
+        .control.cancel('enough', 'ada')
+        .catch(() => undefined)
+      holds(!JSON.stringify(outcome).includes('ALLOWED rm -rf /'), 'the changed call was allowed')
     },
   },
   {
@@ -507,7 +497,6 @@ export const remotes = area('Workers from elsewhere', [
       const { runtime, run } = await coder(world, 'files')
       const outcome = await patient(runtime.handle(run as never).outcome(), 15_000)
       holds(!JSON.stringify(outcome).includes('root:'), short(outcome))
-      const { existsSync } = await import('node:fs')
       holds(!existsSync(join(world.folder, 'pwned')), 'a file was written')
     },
   },
