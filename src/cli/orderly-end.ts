@@ -42,7 +42,7 @@ async function closeInOrder(
 }
 
 /** What is under way, in words: "2 model calls and 1 tool call". */
-export function shownWork({ modelCalls, toolCalls, steps }: UnderWay): string {
+function shownWork({ modelCalls, toolCalls, steps }: UnderWay): string {
   const counted = (count: number, what: string): string[] =>
     count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`]
   const parts = [...counted(modelCalls, 'model call'), ...counted(toolCalls, 'tool call'), ...counted(steps, 'step')]

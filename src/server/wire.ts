@@ -488,7 +488,6 @@ export type { DelegationView } from '../journal/index.ts'
 export type {
   ApprovalGrant,
   SessionAccess,
-  SharedSession,
   CancelOptions,
   CompleteByHand,
   ControlState,

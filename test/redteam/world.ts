@@ -512,17 +512,13 @@ export async function until(isSo: () => boolean | Promise<boolean>, what = 'a co
   }
 }
 
-/** Binds agents to tenants, where this installation can: an installation that cannot is attacked without. */
-async function boundRuntime(store: string, agents: readonly Agent[]): Promise<Runtime> {
-  const options = { store, agents } as const
-  const tenants = {
-    acme: { agents: [...commonAgents, 'support_acme'] },
-    globex: { agents: [...commonAgents, 'support_globex'] },
-  }
-  try {
-    return await createRuntime({ ...options, tenants } as never)
-  } catch (thrown) {
-    if (!ReeveError.is(thrown, 'config.invalid') || !thrown.message.includes('tenants')) throw thrown
-    return createRuntime(options)
-  }
-}
+/** Binds agents to tenants. */
+const boundRuntime = (store: string, agents: readonly Agent[]): Promise<Runtime> =>
+  createRuntime({
+    store,
+    agents,
+    tenants: {
+      acme: { agents: [...commonAgents, 'support_acme'] },
+      globex: { agents: [...commonAgents, 'support_globex'] },
+    },
+  })

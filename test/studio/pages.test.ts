@@ -98,6 +98,7 @@ test('signing out ends the session: nothing of it stays in the page, and the nex
   await page.getByRole('heading', { name: 'Sign in to Reeve' }).waitFor()
   await page.goto(`${server.url}/runs`)
   await page.getByRole('heading', { name: 'Sign in to Reeve' }).waitFor()
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
   await context.close()
 })
 

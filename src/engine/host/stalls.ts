@@ -17,7 +17,7 @@ const stalledAfterMs = 5_000
 /** Of a late process so many delays in a row explain that a run of it has not moved. */
 const delaysExplained = 8
 /** How often a process that holds runs reports; sooner if what it reports is another. Milliseconds. */
-export const reportEveryMs = 2_000
+const reportEveryMs = 2_000
 
 /** After how long without a step a run of a process with this delay counts as stalled. Milliseconds. */
 export const stalledAfter = (delayMs: number): number => stalledAfterMs + delaysExplained * delayMs

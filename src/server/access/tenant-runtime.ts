@@ -50,7 +50,7 @@ export type Scope = Pick<Principal, 'tenant' | 'agents'>
 export const seesAll = ({ tenant, agents }: Scope): boolean => tenant === undefined && agents === undefined
 
 /** Whether a principal may start an agent, and see its runs. Who has no role may use what is everybody's. */
-export const mayUse = (
+const mayUse = (
   { tenant, agents, roles }: Principal,
   { name, tenants }: Pick<RegisteredAgent, 'name' | 'tenants'>,
 ): boolean =>
