@@ -15,7 +15,7 @@ import { uiMessages } from '../../src/adapters/ai-sdk/index.ts'
 import { mcpServer } from '../../src/adapters/mcp/index.ts'
 import { openai } from '../../src/adapters/openai/index.ts'
 import type { Agent } from '../../src/agent/index.ts'
-import { isObject, own, ReeveError, type Json, type JsonObject } from '../../src/core/index.ts'
+import { isObject, own, type Json, type JsonObject } from '../../src/core/index.ts'
 import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '../../src/index.ts'
 import {
   createServer,
