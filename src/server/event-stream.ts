@@ -12,7 +12,7 @@ import { nextSlice, systemClock } from '../core/index.ts'
 export type StreamMessage =
   | { readonly id?: number; readonly data: unknown }
   /** JSON text that was made once for many readers. */
-  | { readonly id?: number; readonly json: string }
+  | { readonly json: string }
   /** Whole messages, written as a protocol has them. */
   | { readonly text: string }
 
@@ -46,7 +46,7 @@ export function eventStream(
   if (reading.request?.method === 'HEAD') return new Response(null, { headers })
   const lines = async function* (signal: AbortSignal): AsyncGenerator<string, undefined> {
     yield 'retry: 1000\n\n'
-    for await (const message of open(signal)) yield line(message)
+    for await (const message of open(signal)) yield messageText(message)
     return undefined
   }
   return streamed(new Response(bytesOf(reading, lines, ': \n\n'), { headers }))
@@ -211,11 +211,12 @@ function bytesOf(
   )
 }
 
-const line = (message: StreamMessage): string => {
+/** A message as it is written. */
+export function messageText(message: StreamMessage): string {
   if ('text' in message) return message.text
-  const { id } = message
-  const json = 'json' in message ? message.json : JSON.stringify(message.data)
-  return `${id === undefined ? '' : `id: ${id}\n`}data: ${json}\n\n`
+  if ('json' in message) return `data: ${message.json}\n\n`
+  const { id, data } = message
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`
 }
 
 const after = (ms: number, then: () => void): (() => void) => systemClock.timer(systemClock.now() + ms, then)

@@ -18,7 +18,7 @@ export interface PageSize {
 /** For folds, which keep nothing of a page. */
 export const foldPage: PageSize = { events: 500, length: 256 * 1024 }
 /** For a reader that may stand still with a page in its hand. */
-export const readerPage: PageSize = { events: 100, length: 16 * 1024 }
+export const readerPage: PageSize = { events: 32, length: 16 * 1024 }
 
 /** What reads a page: `engine.read` of a run, or `run.journal`. */
 export type ReadPage = (from: number, limit: number, length: number) => Promise<readonly Recorded[]>

@@ -15,7 +15,7 @@ import {
   type StartOptions,
   type StreamItem,
 } from '../../runtime/index.ts'
-import { eventStream, type StreamMessage } from '../event-stream.ts'
+import { eventStream, messageText, type StreamMessage } from '../event-stream.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
 import { amount, choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
@@ -244,19 +244,20 @@ function lastEventId(request: Request): number | undefined {
   })
 }
 
-const eventJsons = new WeakMap<Recorded, string>()
+const eventTexts = new WeakMap<Recorded, string>()
 
-/** The JSON of an event, which many readers share. */
-function eventJson(item: Extract<StreamItem, { readonly type: 'event' }>): string {
-  const json = eventJsons.get(item.event) ?? JSON.stringify(item satisfies FeedMessage)
-  eventJsons.set(item.event, json)
-  return json
+/** An event as it is written: one text, which many readers share. */
+function eventText(item: Extract<StreamItem, { readonly type: 'event' }>): string {
+  const { event } = item
+  const text = eventTexts.get(event) ?? messageText({ id: event.position, data: item satisfies FeedMessage })
+  eventTexts.set(event, text)
+  return text
 }
 
 async function* feedMessages(feed: AsyncIterable<StreamItem>): AsyncGenerator<StreamMessage> {
   for await (const item of feed) {
     yield item.type === 'event'
-      ? { id: item.event.position, json: eventJson(item) }
+      ? { text: eventText(item) }
       : { data: { type: 'part', part: partMessage(item.part) } satisfies FeedMessage }
   }
   yield { data: { type: 'end' } satisfies FeedMessage }
