@@ -24,6 +24,7 @@ const storeWithinMs = 700
 /** A timer that is due now may be this late. Milliseconds. */
 const lateMs = 500
 
+/** Whether one server, and what it serves, is ready. */
 export class Readiness {
   readonly #runtime: Pick<Runtime, 'runs'>
   #isClosing = false

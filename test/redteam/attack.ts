@@ -18,6 +18,8 @@ export interface Attack {
   /** What holds, as a sentence. */
   readonly holds: string
   readonly needs?: Need
+  /** It works, and why it is left open, as docs/how-to/security.md says. The suite tells when it works no more. */
+  readonly leftOpen?: string
   /** Tries it. Rejects with `Fell` where it works, with `Skipped` where what it needs is not there. */
   readonly run: (world: World) => Promise<void>
 }

@@ -16,10 +16,10 @@ const shown: Readonly<Record<Result['status'], string>> = {
 /** The page. An attack without a result was not run. */
 export function attackTable(attacks: readonly Attack[], results: ReadonlyMap<string, Result>): string {
   const areas = [...new Set(attacks.map(({ area }) => area))]
-  const row = ({ id, holds, needs }: Attack): string => {
+  const row = ({ id, holds, needs, leftOpen }: Attack): string => {
     const result = results.get(id)
     const command = needs === undefined ? 'also with the tests' : `by command: needs ${wants[needs]}`
-    return `| \`${id}\` | ${holds.replaceAll('|', String.raw`\|`)} | ${command} | ${result === undefined ? 'not run' : shown[result.status]} |`
+    return `| \`${id}\` | ${holds.replaceAll('|', String.raw`\|`)} | ${command} | ${result === undefined ? 'not run' : shown[result.status]}${leftOpen === undefined ? '' : `, left open: ${leftOpen}`} |`
   }
   const section = (area: string): string =>
     `## ${area}\n\n| attack | what holds | run | result |\n|---|---|---|---|\n${attacks

@@ -27,6 +27,7 @@ export const resources = {
   installation: 'refused',
 } as const
 
+/** A kind of resource that a door opens. */
 export type Resource = keyof typeof resources
 
 /** A way in. */

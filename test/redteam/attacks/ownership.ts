@@ -775,6 +775,7 @@ export const ownership = area('What owns is what is checked', [
   {
     id: 'position-tells',
     holds: 'Positions that a tenant sees do not tell how much others do.',
+    leftOpen: 'positions count the events of the whole store; only `/changes` numbers news for each tenant',
     async run(world) {
       const last = async (): Promise<number> => {
         const run = await world.start('alice', 'echo')
