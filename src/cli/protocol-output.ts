@@ -40,8 +40,10 @@ export function apart(self: readonly string[], { interrupted }: Pick<CommandCont
   // a terminal sends its signals to both
   if (!isatty(0))
     interrupted.addEventListener('abort', () => child.kill(interrupted.reason as NodeJS.Signals), { once: true })
+  // a second signal ends this process at once, and nothing is left behind
+  process.once('exit', () => child.kill('SIGKILL'))
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => resolve((code ?? exits.interrupted) as Exit))
+    child.once('exit', (code) => resolve((code ?? (interrupted.aborted ? exits.interrupted : exits.failed)) as Exit))
   })
 }

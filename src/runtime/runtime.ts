@@ -193,8 +193,8 @@ export interface Runtime extends AsyncDisposable {
   remove(run: string): Promise<void>
   /**
    * Stops driving and closes the store. Nothing new begins; model calls, tools and steps that are under way have
-   * `graceMs` to end (default: that of the runtime, 25 seconds) and are recorded, then they are aborted. Resolves at once
-   * where nothing is under way. Runs are parked and continue when the store is opened again; those for which nothing is
+   * `graceMs` to end (default: that of the runtime, 25 seconds; a store in memory waits for no answers of models and of
+   * tools that only read) and are recorded, then they are aborted. Resolves at once where nothing is under way. Runs are parked and continue when the store is opened again; those for which nothing is
    * under way are free for other processes at once. Idempotent: a second call waits for the first one, and one with a
    * shorter `graceMs` shortens it.
    */
@@ -547,7 +547,7 @@ class EngineRuntime implements Runtime {
   }
 
   async close(options?: CloseOptions): Promise<void> {
-    refuseProblems('config.invalid', optionProblems(closeChecks, options ?? {}, 'close'))
+    refuseProblems('config.invalid', optionProblems(closeChecks, options === undefined ? {} : options, 'close'))
     await this.#parts.engine.close(options)
   }
 

@@ -140,3 +140,42 @@ export const agents = [
   for (const said of ['a config', 'a console', 'a library', 'native code', 'a child undefined'])
     expect(err).toContain(said)
 })
+
+test('the process that serves is not left behind by a second signal, and its crash is told as a failure', async () => {
+  await writeFile(
+    join(folder, 'reeve.config.ts'),
+    `import { agent } from ${JSON.stringify(join(root, 'src', 'index.ts'))}
+export const store = process.env.STORE
+export const graceMs = 600_000
+export const agents = [
+  agent({ name: 'dies', model: () => (process.kill(process.pid, 'SIGKILL'), new Promise(() => {})) }),
+  agent({ name: 'deaf', model: () => (console.error('asked'), new Promise(() => {})) }),
+]
+`,
+  )
+  const begun = async (agent: string) => {
+    const child = spawn(process.execPath, [join(root, 'src', 'cli', 'main.ts'), 'mcp'], {
+      cwd: folder,
+      env: { ...process.env, STORE: `./${agent}.db` },
+    })
+    let [out, err] = ['', '']
+    child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
+    child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+    const closed = once(child, 'close')
+    const say = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const clientInfo = { name: 'test', version: '1' }
+    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } })
+    await vi.waitUntil(() => out !== '', { timeout: 30_000 })
+    say({ method: 'notifications/initialized' })
+    say({ id: 2, method: 'tools/call', params: { name: 'start_run', arguments: { agent, input: 'x' } } })
+    return { child, closed, said: (what: string) => vi.waitUntil(() => err.includes(what), { timeout: 30_000 }) }
+  }
+  expect(await (await begun('dies')).closed).toEqual([1, null])
+  const { child, closed, said } = await begun('deaf')
+  await said('asked')
+  child.kill('SIGTERM')
+  await said('Waiting for 1 model call')
+  child.kill('SIGTERM')
+  // its output is closed when the process that serves, which writes there too, has ended
+  expect(await closed).toEqual([130, null])
+})

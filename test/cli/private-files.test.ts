@@ -1,7 +1,17 @@
 /** What other users of a machine see: files, lists of processes, logs. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -44,6 +54,21 @@ await runtime.close()`
       )
       expect(stdout, stderr).toBe('600\n600\n600\n')
     }
+  })
+
+  test('so is a store that is named by a `file:` address', () => {
+    const path = join(folder, 'a name.db')
+    const given = [`file:${path.replace(' ', '%20')}?cache=private`, 'file:./beside.db']
+    const code = `import { createRuntime } from ${index}
+for (const store of process.argv.slice(1)) await (await createRuntime({ store })).close()`
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', `umask 022; exec "$0" --input-type=module -e "$@"`, process.execPath, code, ...given],
+      { cwd: folder, encoding: 'utf8' },
+    )
+    expect(status, stderr).toBe(0)
+    expect(readdirSync(folder)).toEqual(['a name.db', 'beside.db'])
+    for (const each of readdirSync(folder)) expect(modeOf(join(folder, each))).toBe('600')
   })
 
   test('a store that is there keeps its mode, and doctor says that others can use it', async () => {

@@ -122,6 +122,35 @@ describe('what is under way', () => {
     expect(model.aborted).toBe(1)
   })
 
+  test.runIf(isEmbedded)(
+    'a store in memory waits for no answer that it could not keep, but for what is done',
+    async () => {
+      const model = new Calls()
+      const asking = await runtimeOn({ agents: [worker(model, ended())] })
+      await asking.start('worker', 'go')
+      await model.first.promise
+      await asking.close()
+      expect(model.aborted).toBe(1)
+      const work = new Calls()
+      const working = await runtimeOn({ agents: [worker(ended(), work)] })
+      await working.start('worker', 'go')
+      await work.first.promise
+      const closed = working.close()
+      work.end.resolve()
+      await closed
+      expect(work.aborted).toBe(0)
+      // what was asked for is given
+      const waited = new Calls()
+      const patient = await runtimeOn({ graceMs: 600_000, agents: [worker(waited, ended())] })
+      await patient.start('worker', 'go')
+      await waited.first.promise
+      const ends = patient.close()
+      waited.end.resolve()
+      await ends
+      expect(waited.aborted).toBe(0)
+    },
+  )
+
   test('a call that fails meanwhile is tried again by the next process, not here', async () => {
     const store = await newStore()
     const fails = Promise.withResolvers<void>()
@@ -164,6 +193,11 @@ describe('what is under way', () => {
   test.each([-1, NaN, '5s', null])('a grace of %s is refused', async (graceMs) => {
     const runtime = await runtimeOn({})
     await expect(runtime.close({ graceMs: graceMs as number })).rejects.toMatchObject({ code: 'config.invalid' })
+  })
+
+  test('options that are no object are refused', async () => {
+    const runtime = await runtimeOn({})
+    await expect(runtime.close(null as never)).rejects.toMatchObject({ code: 'config.invalid' })
   })
 })
 

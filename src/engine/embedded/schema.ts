@@ -154,14 +154,26 @@ function mustBeWritable(file: string): void {
   }
 }
 
+/** The path of what SQLite creates for a path or a `file:` address; undefined where it creates no file. */
+function createdBy(file: string): string | undefined {
+  if (file === '' || file === ':memory:') return undefined
+  const address = /^file:(?:\/\/(?:localhost)?(?=\/))?(?<path>[^?#]*)(?:\?(?<query>[^#]*))?/.exec(file)?.groups
+  if (address === undefined) return file
+  const query = new URLSearchParams(address['query'])
+  const isCreated = (query.get('mode') ?? 'rwc') === 'rwc' && query.get('vfs') !== 'memdb'
+  const path = decodeURIComponent(address['path'] ?? '')
+  return isCreated && path !== '' && path !== ':memory:' ? path : undefined
+}
+
 /**
  * A new store is its owner's alone, whatever the umask: it holds prompts and arguments. SQLite gives what stands beside it
- * the mode of the store. One that is there keeps its mode, and so does what is no path.
+ * the mode of the store. One that is there keeps its mode.
  */
 export function makePrivate(file: string): void {
-  if (file === '' || file === ':memory:' || file.startsWith('file:') || existsSync(file)) return
   try {
-    const made = openSync(file, 'wx', 0o600)
+    const path = createdBy(file)
+    if (path === undefined || existsSync(path)) return
+    const made = openSync(path, 'wx', 0o600)
     fchmodSync(made, 0o600)
     closeSync(made)
   } catch {

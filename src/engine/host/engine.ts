@@ -116,7 +116,8 @@ export interface HostOptions {
   readonly redact?: Redaction
   /**
    * How long model calls, tool calls and steps that are under way have to end when the engine closes. What has not ended
-   * by then is aborted and goes on with the next process. Milliseconds, default 25,000; 0: it is aborted at once.
+   * by then is aborted and goes on with the next process. Milliseconds, default 25,000; 0: it is aborted at once. By
+   * default a store in memory waits for no answers of models and of tools that only read: it could not keep them.
    */
   readonly graceMs?: number
   /** Limits the calls of models that refuse them. Default: one for all engines of this process that share a clock. */
@@ -730,13 +731,16 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.#closed.promise
   }
 
-  async #close({ graceMs = this.#options.graceMs ?? defaultGraceMs, onWaiting }: CloseOptions = {}): Promise<void> {
+  async #close({ graceMs = this.#options.graceMs, onWaiting }: CloseOptions = {}): Promise<void> {
     const died = this.driver.dead
     this.store.leave(() => this.driver.effects.isAwaited)
     this.#mover?.retire?.()
     // the leases are kept, and commands are heard, for as long as an effect is awaited
     this.#timer?.ref()
-    if (!died) await this.driver.finish(graceMs, onWaiting)
+    const finished = died ? undefined : this.driver.finish(graceMs ?? defaultGraceMs, onWaiting)
+    // a store in memory ends with the process: no one could read these answers
+    if (graceMs === undefined && this.store.isPrivate) this.driver.effects.giveUpAnswers()
+    await finished
     clearInterval(this.#timer)
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.placement.close()

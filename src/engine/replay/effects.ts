@@ -570,6 +570,11 @@ export class Effects {
     })
   }
 
+  /** The closing engine awaits no more what an outside cannot see: answers of models and of tools that only read. */
+  giveUpAnswers(): void {
+    this.#giveUp((op) => !hasConsequences(op))
+  }
+
   /** No end of what may be repeated of this run is awaited any more by the closing engine. */
   giveUp(run: RunId): void {
     this.#giveUp(({ owner, effect }) => effect !== 'once' && runOf(owner.id) === run)
