@@ -104,8 +104,9 @@ export function a2a(options: A2aOptions): Protocol {
     },
     refuse(error, request) {
       const pathname = requestPath(request)
-      // by the form of the path: whether an agent answers there is not told by the form of a refusal
-      const isRpc = pathname.startsWith(`${path}/`) && !pathname.slice(path.length + 1).includes('/')
+      // by the form of the path: a refusal has the same form whether an agent answers there or not
+      const isBase = pathname.startsWith(`${path}/`) && !pathname.slice(path.length + 1).includes('/')
+      const isRpc = isBase && error.code !== 'request.unknown-path'
       return isRpc ? rpcError(shownAsA2a(error), ids.get(request) ?? null) : restError(shownAsA2a(error))
     },
   }

@@ -44,6 +44,7 @@ import {
 import { Denials, type Denial } from './denials.ts'
 import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
+import { networkOf } from './network.ts'
 import { allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
 import { RequestBodies, type RequestBody } from './request-body.ts'
@@ -98,7 +99,7 @@ export interface AccessOptions {
   readonly session?: BrowserSessionOptions
   readonly limits?: RequestLimits
   /**
-   * The address of a caller, by which guesses are counted. Default: that of the connection. Behind a proxy, read the
+   * The address of a caller, by whose network guesses are counted: of IPv6 the first 64 bits. Default: that of the connection. Behind a proxy, read the
    * header that your proxy sets: `(request) => request.headers.get('x-real-ip') ?? undefined`.
    */
   readonly clientAddress?: (request: Request) => string | undefined
@@ -304,7 +305,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       principals.set(request, principal)
       const key =
         caller === undefined
-          ? `address ${address ?? ''}`
+          ? `network ${networkOf(address ?? '')}`
           : `principal ${JSON.stringify([principal.tenant, principal.name])}`
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
