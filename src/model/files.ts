@@ -83,6 +83,7 @@ function fileProblem(file: unknown): string | undefined {
     return 'problem' in source ? `has a url that ${source.problem}` : undefined
   }
   if (typeof file.data !== 'string') return 'has neither data nor a url'
-  const problem = base64Problem(file.data)
+  // of an empty one nothing is shown
+  const problem = file.data === '' ? undefined : base64Problem(file.data)
   return problem === undefined ? undefined : `has data that ${problem}`
 }

@@ -75,7 +75,7 @@ export interface RequestLimits {
   readonly requestsPerSecond?: number
   /** How many requests may come at once. Default 2,000. */
   readonly burst?: number
-  /** Open streams of one principal. Default 100. */
+  /** Open streams of one principal, and requests of theirs that wait. Default 100. */
   readonly streams?: number
 }
 
@@ -150,6 +150,11 @@ export interface Entrance {
   /** Of a stream: aborts when its reader may not read any more: the credential or the session ends, a role is taken. */
   readonly ended?: AbortSignal
   readonly body: RequestBody
+  /**
+   * Takes a place among the streams of the principal, for an answer that waits. Returns how it is given back, idempotent.
+   * Throws `request.too-many`.
+   */
+  readonly place: () => () => void
   /** To be called when the stream ends. Idempotent. */
   readonly leave: () => void
 }
@@ -311,10 +316,14 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       if (role !== 'open') mustAllow(principal, role)
       if (resources[resource] === 'refused') mustReachAll(principal)
       const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
-      const letIn = { principal, body, ...present({ via }) }
+      const place = (): (() => void) => {
+        const left = open.enter(key)
+        if (left === undefined) throw tooMany(`${streams} streams are open already`)
+        return left
+      }
+      const letIn = { principal, body, place, ...present({ via }) }
       if (!isStream) return { ...letIn, leave: () => {} }
-      const left = open.enter(key)
-      if (left === undefined) throw tooMany(`${streams} streams are open already`)
+      const left = place()
       const ended = new AbortController()
       const callOff =
         caller === undefined || role === 'open'
