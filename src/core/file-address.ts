@@ -8,14 +8,14 @@
  * not known here: who fetches has to look at the address that it connects to, and at where it is redirected.
  */
 
+import { base64Problem, mediaTypeIn } from './file-content.ts'
+
 /** Where the content of a file is: in the address itself, or at a public address. */
 export type FileSource =
   { readonly data: string; readonly mediaType: string } | { readonly url: string } | { readonly problem: string }
 
 /** The longest address that is not data, in characters. */
 const longestAddress = 8_192
-/** The longest content of a `data:` address, in characters of base64. */
-const longestData = 32 * 1024 * 1024
 
 /** The source that an address names. `problem`: why it is refused, as the end of a sentence about the address. */
 export function fileSource(address: string): FileSource {
@@ -29,13 +29,12 @@ export function fileSource(address: string): FileSource {
 }
 
 function dataSource(address: string): FileSource {
-  if (address.length > longestData) return { problem: `has more than ${longestData} characters of data` }
   const comma = address.indexOf(',')
-  const [type = '', ...parameters] = address.slice('data:'.length, comma).split(';')
+  const [type = '', ...parameters] = address.slice('data:'.length, Math.max(0, comma)).split(';')
   const data = address.slice(comma + 1)
-  if (comma < 0 || parameters.at(-1)?.trim().toLowerCase() !== 'base64' || !/^[A-Za-z0-9+/]*={0,2}$/.test(data))
-    return { problem: 'is not data in base64' }
-  return { data, mediaType: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type.toLowerCase() : 'application/octet-stream' }
+  const isBase64 = comma > 0 && parameters.at(-1)?.trim().toLowerCase() === 'base64'
+  const problem = isBase64 ? base64Problem(data) : 'is not data in base64'
+  return problem === undefined ? { data, mediaType: mediaTypeIn(type) ?? 'application/octet-stream' } : { problem }
 }
 
 /** Top-level names of private networks and of this machine: RFC 6761, 6762 (appendix G) and 8375, and `internal`. */

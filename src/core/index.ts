@@ -74,6 +74,8 @@ export {
   type UsedByFailure,
 } from './failure.ts'
 export { fileSource, isPublicHost, type FileSource } from './file-address.ts'
+export { base64Problem, mediaTypeIn } from './file-content.ts'
+export { givenFile } from './given-file.ts'
 export {
   failureText,
   formatAgentToolResult,

@@ -5,7 +5,7 @@
  * payload, a thought), the check of a function's files.
  * Does not own: where in the answer they stand (answer.ts), how they are shown to a model again (prompt.ts).
  */
-import { fileSource, isObject, type FilePart, type JsonObject } from '../core/index.ts'
+import { base64Problem, fileSource, isObject, type FilePart, type JsonObject } from '../core/index.ts'
 import { jsonObject } from './messages.ts'
 import type { SpecPart } from './spec.ts'
 
@@ -32,9 +32,10 @@ function payloadOf(given: unknown): Payload | undefined {
   return given.type === 'url' ? urlOf(given.url) : given.type === 'data' ? dataOf(given.data) : undefined
 }
 
+/** A text that is no base64 is no payload: sent back to a provider, it could be taken for an address. */
 function dataOf(data: unknown): Payload | undefined {
   const text = data instanceof Uint8Array ? base64(data) : data
-  return typeof text === 'string' && text !== '' ? { data: text } : undefined
+  return typeof text === 'string' && base64Problem(text) === undefined ? { data: text } : undefined
 }
 
 /** What a model names is sent back to a provider, which fetches it: no address of a private network. */
@@ -81,5 +82,8 @@ function fileProblem(file: unknown): string | undefined {
     const source = typeof file.url === 'string' ? fileSource(file.url) : { problem: 'is not a text' }
     return 'problem' in source ? `has a url that ${source.problem}` : undefined
   }
-  return typeof file.data === 'string' ? undefined : 'has neither data nor a url'
+  if (typeof file.data !== 'string') return 'has neither data nor a url'
+  // of an empty one nothing is shown
+  const problem = file.data === '' ? undefined : base64Problem(file.data)
+  return problem === undefined ? undefined : `has data that ${problem}`
 }

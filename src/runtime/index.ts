@@ -80,6 +80,7 @@ export type {
   TrustLevel,
   Verifier,
 } from '../oversight/index.ts'
+export { choicesCheck } from './versions.ts'
 export type {
   Chosen,
   KeptRevision,

@@ -366,14 +366,14 @@ const choiceOptions = object<{ version: string; status: string }>(
   ],
 )
 
-/** The check of choices. `known`: the agents that may be named. */
-export const choicesCheck = (known: readonly string[]): Check =>
+/** The check of choices. `known`: the agents that may be named; default: all. */
+export const choicesCheck = (known?: readonly string[]): Check =>
   recordOf(
     (given, where) =>
       typeof given !== 'string' ? choiceOptions(given, where) : given === '' ? [`${where} is empty`] : [],
     'choices by the name of the agent',
     (agent, where) =>
-      known.includes(agent)
+      known === undefined || known.includes(agent)
         ? undefined
         : `${where}.${agent}: unknown agent "${agent}"${meantInstead(agent, known, 'known:')}`,
   )

@@ -2,6 +2,7 @@
  * Waiting for a command to be carried out by the process that drives its run.
  *
  * Owns: for how long, and what is answered when that is over. Does not own: the commands (runtime).
+ * Holds: a request that waits takes a place among the streams of its principal.
  */
 import { answered, type RequestContext } from './route.ts'
 
@@ -10,14 +11,17 @@ const patience = 25_000
 
 /** The answer of a command that waits; 202 where it is recorded and nothing has carried it out yet. */
 export async function carriedOut<T>(
-  { signal }: RequestContext,
+  { signal, place }: RequestContext,
   command: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | Response> {
+  const left = place()
   const late = AbortSignal.timeout(patience)
   try {
     return await command(AbortSignal.any([signal, late]))
   } catch (thrown) {
     if (late.aborted && thrown === late.reason) return answered(202, {})
     throw thrown
+  } finally {
+    left()
   }
 }

@@ -35,6 +35,8 @@ export interface RequestContext {
   readonly request: Request
   /** What was sent with it: for a handler whose route has no schema of it. */
   readonly body: RequestBody
+  /** Takes a place among the streams of the principal, for as long as the answer waits. Throws `request.too-many`. */
+  readonly place: () => () => void
   /** Aborts when the caller is gone, or the server closes. */
   readonly signal: AbortSignal
   /** The OpenAPI document of the server. */

@@ -145,7 +145,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const routeOf = (path: string): string => known.find(({ form }) => form.test(path))?.path ?? path
   const contextOf = (
     request: Request,
-    { principal, body, ended }: Pick<Entrance, 'principal' | 'body' | 'ended'>,
+    { principal, body, place, ended }: Pick<Entrance, 'principal' | 'body' | 'place' | 'ended'>,
   ): RequestContext => ({
     runtime: runtimeOf(runtime, principal),
     live,
@@ -156,6 +156,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     found: new Map(),
     request,
     body,
+    place,
     signal: whileReading(request, ended),
     document,
     heartbeatMs,
@@ -232,11 +233,14 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   app.onError((thrown, { req, env }) => failed(thrown, req.raw, routeOf(req.path), env.peer))
   const probeAt = (path: string): Route | undefined => probes.get(path.replace(/\/$/, ''))
   const probed = async (probe: Route, request: Request): Promise<Response> => {
-    const response = (await probe.handle(contextOf(request, { principal: prober, body: unread }), {
-      path: {},
-      query: {},
-      body: undefined,
-    })) as Response
+    const response = (await probe.handle(
+      contextOf(request, { principal: prober, body: unread, place: () => () => {} }),
+      {
+        path: {},
+        query: {},
+        body: undefined,
+      },
+    )) as Response
     return request.method === 'HEAD' ? new Response(null, response) : response
   }
   const answer = async (request: Request, connection: Connection): Promise<Response> => {

@@ -4,7 +4,7 @@ import { a2a } from '../../src/adapters/a2a/index.ts'
 import { agUi } from '../../src/adapters/ag-ui/index.ts'
 import { uiMessages } from '../../src/adapters/ai-sdk/index.ts'
 import { openai } from '../../src/adapters/openai/index.ts'
-import { fileSource } from '../../src/core/index.ts'
+import { fileSource, givenFile } from '../../src/core/index.ts'
 import { echo } from '../runtime/hand.ts'
 import { servingProtocols, type Ask } from './protocol-serving.ts'
 
@@ -77,6 +77,56 @@ describe('an address of a file', () => {
   test('data in base64 is taken with its type', () => {
     expect(fileSource('data:image/png;base64,AAAA')).toEqual({ data: 'AAAA', mediaType: 'image/png' })
     expect(fileSource('data:;base64,AAAA')).toEqual({ data: 'AAAA', mediaType: 'application/octet-stream' })
+  })
+})
+
+describe('a file from outside', () => {
+  test.each([
+    '',
+    '=',
+    'A',
+    'AAA=AAA',
+    'AA=',
+    'AAAA=',
+    'A===',
+    'not base64 !!',
+    'https://example.com/a',
+    'AAAA\n',
+    '\0',
+  ])('the data %j is refused', (data) => {
+    expect(givenFile({ data }, 'image/png')).toEqual({ problem: 'the data of a file is not data in base64' })
+    expect(fileSource(`data:image/png;base64,${data}`)).toEqual({ problem: 'is not data in base64' })
+  })
+
+  test.each([
+    'image',
+    'image/',
+    '/png',
+    'image/png\r\nX-Evil: 1',
+    'text/html"><script>',
+    '../../etc',
+    `a/${'b'.repeat(200)}`,
+  ])('the media type %j is refused', (mediaType) => {
+    const problem = 'the media type of a file is not one, such as "image/png"'
+    expect(givenFile({ data: 'AAAA', mediaType }, 'image/png')).toEqual({ problem })
+  })
+
+  test('is taken in one form: without parameters of its type, folders and control characters of its name', () => {
+    const file = { data: 'AAA=', mediaType: 'Text/PLAIN; charset=utf-8', filename: 'X\r\n../..\\etc/p\u202eass\0wd' }
+    const taken = { type: 'file', data: 'AAA=', mediaType: 'text/plain' }
+    expect(givenFile(file, 'image/png')).toEqual({ ...taken, filename: 'passwd' })
+    for (const filename of ['..', 'a/', '', '\n']) expect(givenFile({ ...file, filename }, 'image/png')).toEqual(taken)
+    expect(givenFile({ data: 'AA', mediaType: '', filename: 'a'.repeat(9_999) }, 'image/*')).toEqual({
+      type: 'file',
+      data: 'AA',
+      mediaType: 'image/*',
+      filename: 'a'.repeat(255),
+    })
+    expect(givenFile({ url: 'data:image/png;base64,AAAA' }, 'image/*')).toEqual({
+      type: 'file',
+      data: 'AAAA',
+      mediaType: 'image/png',
+    })
   })
 })
 

@@ -261,6 +261,7 @@ describe('a function', () => {
     [[{ ...png, filename: 1 }], 'answer.files[0] has a filename that is not a text'],
     [[{ ...png, metadata: [] }], 'answer.files[0] has metadata that is not an object'],
     [[{ type: 'file', mediaType: 'image/png' }], 'answer.files[0] has neither data nor a url'],
+    [[{ ...png, data: 'https://example.com/a' }], 'answer.files[0] has data that is not data in base64'],
     [[{ type: 'file', mediaType: 'image/png', url: 'nowhere' }], 'answer.files[0] has a url that is not an address'],
     [[{ ...png, data: new Uint8Array(3) }], 'answer.files[0].data is an instance of Uint8Array, not plain JSON'],
   ])('may not return %j', async (files, problem) => {

@@ -153,6 +153,18 @@ describe('authentication', () => {
     expect(await ask('and one more', '10.0.0.1')).toBe('request.too-many')
   })
 
+  test('guesses from one network of IPv6 are counted together, and IPv4 that is mapped into it as IPv4', async () => {
+    const access = createAccess({ auth }, manualClock())
+    const ask = (peer: string): Promise<string> => codeOf(() => access.enter(at('/', bearer('guess')), rule, peer))
+    for (let i = 0; i < 20; i++) expect(await ask(`2001:db8:1:2:${i.toString(16)}::1`)).toBe(unauthenticated)
+    for (const same of ['2001:db8:1:2::', '2001:0DB8:0001:0002:ffff::%eth0'])
+      expect(await ask(same)).toBe('request.too-many')
+    for (const next of ['2001:db8:1:3::1', '2001:db8::1', '::1']) expect(await ask(next)).toBe(unauthenticated)
+    for (let i = 0; i < 20; i++) expect(await ask('::ffff:10.0.0.1')).toBe(unauthenticated)
+    for (const same of ['10.0.0.1', '::ffff:a00:1']) expect(await ask(same)).toBe('request.too-many')
+    for (const other of ['::ffff:10.0.0.2', 'unknown', 'a:b']) expect(await ask(other)).toBe(unauthenticated)
+  })
+
   test('a valid token is locked out by no wrong ones of its address', async () => {
     const access = createAccess({ auth }, manualClock())
     const ask = (secret: string): Promise<string> =>

@@ -5,7 +5,7 @@
  * not own: what is asked, and what a reply means (../protocol-run).
  * Holds: no decision by the words of a text, but for a text that is exactly one of the decisions offered.
  */
-import { fileSource, isObject, own, present, type FilePart, type Json, type JsonObject } from '../../core/index.ts'
+import { givenFile, isObject, own, present, type FilePart, type Json, type JsonObject } from '../../core/index.ts'
 import type { AskedQuestion, Reply } from '../protocol-run/index.ts'
 import { A2aRefusal } from './protocol-error.ts'
 import type { A2aPart } from './wire.ts'
@@ -94,12 +94,11 @@ function partIn(
   if (kind === 'data') return { data: value }
   if (typeof value !== 'string') throw invalid(`${where}.${kind} is not a text`)
   if (kind === 'text') return { text: value }
-  const mediaType = textIn(part, 'mediaType') ?? 'application/octet-stream'
-  const file = { type: 'file', mediaType, ...present({ filename: textIn(part, 'filename') }) } as const
-  if (kind === 'raw') return { file: { ...file, data: value } }
-  const source = fileSource(value)
-  if ('problem' in source) throw invalid(`${where}.url ${source.problem}`)
-  return { file: { ...source, ...file } }
+  const said = present({ mediaType: textIn(part, 'mediaType'), filename: textIn(part, 'filename') })
+  const content = kind === 'raw' ? { data: value } : { url: value }
+  const file = givenFile({ ...content, ...said }, 'application/octet-stream')
+  if ('problem' in file) throw invalid(`${where}: ${file.problem}`)
+  return { file }
 }
 
 // ---- questions

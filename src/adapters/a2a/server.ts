@@ -23,7 +23,7 @@ import {
   type JsonObject,
 } from '../../core/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
-import { agentName, agentNameCheck, requestPath, type NamedAgent } from '../protocol-run/index.ts'
+import { agentName, agentNameCheck, requestPath, usableAmong, type NamedAgent } from '../protocol-run/index.ts'
 import { agentCard, type CardOptions } from './agent-card.ts'
 import {
   cancelTask,
@@ -87,7 +87,7 @@ export function a2a(options: A2aOptions): Protocol {
       const shown = cards.get(pathname)
       if (shown !== undefined) return cardOf(request, context, shown, `${url ?? origin}${path}/${shown}`, card)
       const found = bases.find(([base]) => pathname === base || pathname.startsWith(`${base}/`))
-      if (found === undefined) throw unknownPath(request)
+      if (found === undefined || !usableAmong(names, context).includes(found[1])) throw unknownPath(request)
       const [base, agent] = found
       const isRpc = pathname === base
       if (isRpc) ids.set(request, null)
@@ -104,7 +104,9 @@ export function a2a(options: A2aOptions): Protocol {
     },
     refuse(error, request) {
       const pathname = requestPath(request)
-      const isRpc = bases.some(([base]) => pathname === base)
+      // by the form of the path: a refusal has the same form whether an agent answers there or not
+      const isBase = pathname.startsWith(`${path}/`) && !pathname.slice(path.length + 1).includes('/')
+      const isRpc = isBase && error.code !== 'request.unknown-path'
       return isRpc ? rpcError(shownAsA2a(error), ids.get(request) ?? null) : restError(shownAsA2a(error))
     },
   }
@@ -118,9 +120,7 @@ function cardOf(
   options: CardOptions,
 ): Response {
   const agent = runtime.agents().find((each) => each.name === name)
-  if (agent === undefined)
-    throw new ReeveError('agent.not-registered', `the agent ${JSON.stringify(name)} is not registered here`)
-  if (request.method !== 'GET' && request.method !== 'HEAD') throw unknownPath(request)
+  if (agent === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) throw unknownPath(request)
   return Response.json(agentCard(agent, address, options))
 }
 

@@ -15,6 +15,7 @@ import {
   refuseProblems,
   rootRun,
   runKey,
+  shownName,
   choice,
   isObject,
   valueTyped,
@@ -28,6 +29,7 @@ import {
   agentName,
   agentNameCheck,
   askedBy,
+  usableAmong,
   askedQuestions,
   findQuestion,
   isSettlement,
@@ -85,10 +87,13 @@ export function agUi(options: AgUiOptions): Protocol {
     async handle(request, context) {
       const pathname = requestPath(request)
       const name = served.get(pathname)
-      if (name === undefined)
-        throw new ReeveError('request.unknown-path', `no agent answers at ${JSON.stringify(pathname)}`, {
-          hint: `Agents answer at ${[...served.keys()].join(', ')}.`,
+      const usable = usableAmong([...served.values()], context)
+      if (name === undefined || !usable.includes(name)) {
+        const paths = [...served].flatMap(([at, each]) => (usable.includes(each) ? [at] : []))
+        throw new ReeveError('request.unknown-path', `no agent answers at "${shownName(pathname)}"`, {
+          hint: `Agents answer at ${paths.join(', ')}.`,
         })
+      }
       if (request.method !== 'POST')
         throw new ReeveError('request.wrong-method', `${JSON.stringify(pathname)} does not take ${request.method}`, {
           hint: 'It takes POST.',

@@ -6,7 +6,7 @@
  * the session has the conversation.
  */
 import {
-  fileSource,
+  givenFile,
   isObject,
   own,
   present,
@@ -99,14 +99,11 @@ function partIn(part: Json, i: number): ContentPart {
   const given = own(source, 'mimeType')
   const kind = own(source, 'type')
   if (typeof value !== 'string') throw invalid(`${where} has no source.value`)
-  const file = { type: 'file', mediaType: typeof given === 'string' ? given : anyOf[type]! } as const
-  if (kind === 'data') return { ...file, data: value }
-  if (kind === 'url') {
-    const source = fileSource(value)
-    if ('problem' in source) throw invalid(`${where}: its address ${source.problem}`)
-    return { ...source, ...file }
-  }
-  throw invalid(`${where}: source.type is neither "data" nor "url"`)
+  if (kind !== 'data' && kind !== 'url') throw invalid(`${where}: source.type is neither "data" nor "url"`)
+  const content = kind === 'data' ? { data: value } : { url: value }
+  const file = givenFile({ ...content, ...(typeof given === 'string' && { mediaType: given }) }, anyOf[type]!)
+  if ('problem' in file) throw invalid(`${where}: ${file.problem}`)
+  return file
 }
 
 export const invalid = (problem: string): ReeveError =>

@@ -7,7 +7,7 @@
  */
 import {
   described,
-  fileSource,
+  givenFile,
   hasNames,
   isObject,
   own,
@@ -93,19 +93,16 @@ function messageIn(message: JsonObject, again: boolean): ChatMessage {
   return { type: 'message', id: textIn(message, 'id', 'the id of the last message'), text, files, again }
 }
 
-const mediaTypeForm = /^[\w.+-]+\/[\w.+*-]+$/
-
 /** A file of a message: its data, or an address that the provider of the model reads. */
 function fileIn(part: JsonObject): FilePart {
   const mediaType = member(part, 'mediaType')
   const url = member(part, 'url')
   const name = member(part, 'filename')
-  if (typeof mediaType !== 'string' || !mediaTypeForm.test(mediaType)) throw invalid('a file has no media type')
+  if (typeof mediaType !== 'string' || mediaType === '') throw invalid('a file has no media type')
   if (typeof url !== 'string') throw invalid('a file has no url')
-  const filename = typeof name === 'string' ? { filename: name.slice(0, 256) } : undefined
-  const source = fileSource(url)
-  if ('problem' in source) throw invalid(`the url of a file ${source.problem}`)
-  return { type: 'file', ...source, mediaType, ...filename }
+  const file = givenFile({ url, mediaType, ...(typeof name === 'string' && { filename: name }) }, mediaType)
+  if ('problem' in file) throw invalid(file.problem)
+  return file
 }
 
 function answersIn(body: JsonObject, message: JsonObject): ChatAnswers {

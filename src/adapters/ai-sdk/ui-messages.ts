@@ -16,6 +16,7 @@ import {
   ReeveError,
   refuseProblems,
   runKey,
+  shownName,
   text,
   type Checks,
   type RunKey,
@@ -23,7 +24,7 @@ import {
 import { hasEnded, mayContinue, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import { ChatFeeds } from '../chat-feed/index.ts'
-import { requestPath } from '../protocol-run/index.ts'
+import { requestPath, usableAmong } from '../protocol-run/index.ts'
 import { chatMessages, messageKey } from './chat-history.ts'
 import { chatRequest, type ChatAnswers, type ChatMessage, type ChatRequest } from './chat-request.ts'
 import { messageStream } from './message-stream.ts'
@@ -106,9 +107,10 @@ class Chats {
   async post(context: ProtocolContext, { chat, agent, said }: ChatRequest): Promise<Response> {
     if (said.type === 'answers') return this.#answer(context, chat, said)
     const name = agent ?? this.#agents[0]!
-    if (!this.#agents.includes(name))
-      throw new ReeveError('agent.not-registered', `the agent ${JSON.stringify(name)} does not answer here`, {
-        hint: `Those that do: ${this.#agents.join(', ')}. Nothing was started.`,
+    const usable = usableAmong(this.#agents, context)
+    if (!usable.includes(name))
+      throw new ReeveError('agent.not-registered', `the agent "${shownName(name)}" does not answer here`, {
+        hint: `Those that do: ${usable.join(', ')}. Nothing was started.`,
       })
     return this.#stream(context, await this.#started(context, chat, name, said))
   }

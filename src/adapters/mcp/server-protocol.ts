@@ -9,9 +9,11 @@ import {
   detached,
   expects,
   isName,
+  isObject,
   listOf,
   mustBeOptions,
   optionProblems,
+  own,
   ReeveError,
   refuseProblems,
   type Checks,
@@ -65,10 +67,22 @@ export function mcpServer(options: McpServerOptions = {}): Protocol {
 /** The one message of a body. Revisions that are served know no batches. */
 async function messageIn({ body }: ProtocolContext): Promise<Json> {
   const message = await body()
-  if (message === undefined || Array.isArray(message))
-    throw new ReeveError('input.invalid', 'the body is not one JSON-RPC message', { hint: 'Nothing was done.' })
+  if (message === undefined || Array.isArray(message)) throw invalid('the body is not one JSON-RPC message')
+  if (isObject(message)) {
+    const params = own(message, 'params')
+    const named = { id: own(message, 'id'), method: own(message, 'method') }
+    const names = { ...named, 'params.name': isObject(params) ? own(params, 'name') : undefined }
+    for (const [where, name] of Object.entries(names))
+      if (typeof name === 'string' && name.length > longestName)
+        throw invalid(`${where} has more than ${longestName} characters`)
+  }
   return message
 }
+
+/** What the package sends back of a message, in characters. */
+const longestName = 1_000
+
+const invalid = (problem: string): ReeveError => new ReeveError('input.invalid', problem, { hint: 'Nothing was done.' })
 
 /** Codes of JSON-RPC; what it has no code for is a server error. */
 const rpcCodes: Readonly<Record<number, number>> = { 400: -32700, 404: -32601, 500: -32603 }

@@ -8,7 +8,7 @@
  */
 import {
   described,
-  fileSource,
+  givenFile,
   isObject,
   own,
   ReeveError,
@@ -262,9 +262,8 @@ function contentIn(content: Json | undefined, where: string): readonly Content[]
 }
 
 function imageIn(url: string, where: string): FilePart {
-  const source = fileSource(url)
-  if ('problem' in source) throw invalidParameter(where, `the url of an image ${source.problem}`)
-  if ('url' in source) return { type: 'file', mediaType: 'image/*', url: source.url }
-  if (source.mediaType.startsWith('image/')) return { type: 'file', ...source }
-  throw invalidParameter(where, `the url of an image has data of the type ${source.mediaType}`)
+  const file = givenFile({ url }, 'image/*')
+  if ('problem' in file) throw invalidParameter(where, file.problem)
+  if (file.mediaType.startsWith('image/')) return file
+  throw invalidParameter(where, `the url of an image has data of the type ${file.mediaType}`)
 }

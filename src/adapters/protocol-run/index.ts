@@ -9,4 +9,4 @@ export { askedBy, followRun, needsPeople, type FollowedItem, type FollowOptions,
 export { askedQuestions, type AskedQuestion } from './asked-question.ts'
 export { findQuestion, isSettled, isSettlement, reply, settlementOf, type KnownQuestion, type Reply } from './reply.ts'
 export { requestPath } from './request-path.ts'
-export { agentName, agentNameCheck, type NamedAgent } from './named-agent.ts'
+export { agentName, agentNameCheck, usableAmong, type NamedAgent } from './named-agent.ts'

@@ -44,6 +44,7 @@ import {
 import { Denials, type Denial } from './denials.ts'
 import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
+import { networkOf } from './network.ts'
 import { allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
 import { RequestBodies, type RequestBody } from './request-body.ts'
@@ -74,7 +75,7 @@ export interface RequestLimits {
   readonly requestsPerSecond?: number
   /** How many requests may come at once. Default 2,000. */
   readonly burst?: number
-  /** Open streams of one principal. Default 100. */
+  /** Open streams of one principal, and requests of theirs that wait. Default 100. */
   readonly streams?: number
 }
 
@@ -98,7 +99,7 @@ export interface AccessOptions {
   readonly session?: BrowserSessionOptions
   readonly limits?: RequestLimits
   /**
-   * The address of a caller, by which guesses are counted. Default: that of the connection. Behind a proxy, read the
+   * The address of a caller, by whose network guesses are counted: of IPv6 the first 64 bits. Default: that of the connection. Behind a proxy, read the
    * header that your proxy sets: `(request) => request.headers.get('x-real-ip') ?? undefined`.
    */
   readonly clientAddress?: (request: Request) => string | undefined
@@ -149,6 +150,11 @@ export interface Entrance {
   /** Of a stream: aborts when its reader may not read any more: the credential or the session ends, a role is taken. */
   readonly ended?: AbortSignal
   readonly body: RequestBody
+  /**
+   * Takes a place among the streams of the principal, for an answer that waits. Returns how it is given back, idempotent.
+   * Throws `request.too-many`.
+   */
+  readonly place: () => () => void
   /** To be called when the stream ends. Idempotent. */
   readonly leave: () => void
 }
@@ -304,16 +310,20 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       principals.set(request, principal)
       const key =
         caller === undefined
-          ? `address ${address ?? ''}`
+          ? `network ${networkOf(address ?? '')}`
           : `principal ${JSON.stringify([principal.tenant, principal.name])}`
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (resources[resource] === 'refused') mustReachAll(principal)
       const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
-      const letIn = { principal, body, ...present({ via }) }
+      const place = (): (() => void) => {
+        const left = open.enter(key)
+        if (left === undefined) throw tooMany(`${streams} streams are open already`)
+        return left
+      }
+      const letIn = { principal, body, place, ...present({ via }) }
       if (!isStream) return { ...letIn, leave: () => {} }
-      const left = open.enter(key)
-      if (left === undefined) throw tooMany(`${streams} streams are open already`)
+      const left = place()
       const ended = new AbortController()
       const callOff =
         caller === undefined || role === 'open'

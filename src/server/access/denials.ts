@@ -6,6 +6,7 @@
  */
 import { cut, messageOf, visible, type Clock } from '../../core/index.ts'
 import type { Principal } from '../wire.ts'
+import { networkOf } from './network.ts'
 import { RateLimit } from './rate-limit.ts'
 
 /** A request that was refused for who made it, from where, or how often. */
@@ -38,7 +39,7 @@ export interface DeniedRequest {
   readonly principal: Principal | undefined
 }
 
-/** Of one address, and of all: so many at once, then so many in a second. */
+/** Of one network, and of all: so many at once, then so many in a second. */
 const [ofOne, ofAll] = [
   { burst: 20, perSecond: 1 },
   { burst: 200, perSecond: 20 },
@@ -77,7 +78,7 @@ export class Denials {
     status: Denial['status'],
   ): Denial | undefined {
     const address = addressOf()
-    if (!this.#one.take(address ?? '') || !this.#all.take('')) {
+    if (!this.#one.take(networkOf(address ?? '')) || !this.#all.take('')) {
       this.#omitted += 1
       return undefined
     }

@@ -1,5 +1,5 @@
 /**
- * Guesses: how many wrong credentials an address may send.
+ * Guesses: how many wrong credentials a network may send: of IPv4, an address.
  *
  * Owns: the count of wrong ones, which credentials are looked at although there were too many. Does not own: whether a
  * credential is right (authentication.ts).
@@ -8,6 +8,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/index.ts'
+import { networkOf } from './network.ts'
 import { RateLimit, tooMany } from './rate-limit.ts'
 
 /** So many wrong ones at once, then one per second. */
@@ -15,7 +16,7 @@ const most = 20
 /** How many credentials are remembered that were right. */
 const mostKnown = 10_000
 
-/** Counts the wrong credentials of each address. */
+/** Counts the wrong credentials of each network. */
 export class Guesses {
   readonly #wrong: RateLimit
   readonly #key = randomBytes(32)
@@ -37,17 +38,18 @@ export class Guesses {
   ): Promise<T | undefined> {
     const authorization = request.headers.get('Authorization')
     if (address === undefined || authorization === null) return look()
+    const network = networkOf(address)
     const digest = unguessable ? '' : createHmac('sha256', this.#key).update(authorization).digest('base64')
     const isLookedAt = unguessable || this.#known.has(digest)
     // taken before it is looked at: a thousand that come at once are a thousand guesses
-    if (!isLookedAt && !this.#wrong.take(address)) throw tooMany(tooManyWrong)
+    if (!isLookedAt && !this.#wrong.take(network)) throw tooMany(tooManyWrong)
     const found = await look()
     if (found === undefined) {
       this.#known.delete(digest)
-      if (isLookedAt && !this.#wrong.take(address)) throw tooMany(tooManyWrong)
+      if (isLookedAt && !this.#wrong.take(network)) throw tooMany(tooManyWrong)
       return undefined
     }
-    if (!isLookedAt) this.#wrong.give(address)
+    if (!isLookedAt) this.#wrong.give(network)
     if (!unguessable) this.#remember(digest)
     return found
   }

@@ -13,12 +13,14 @@ import {
   isChildRun,
   present,
   ReeveError,
+  refuseProblems,
   rootRun,
   systemClock,
   type Json,
 } from '../../core/index.ts'
 import {
   approvalsAmong,
+  choicesCheck,
   isUsableBy,
   notRegistered,
   unknownRun,
@@ -176,9 +178,12 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
         hint: 'Who may publish versions chooses others: the role "admin", of no tenant. Choose { status: "published" }. Nothing was started.',
       },
     )
+  const mustBeChoices = (versions: unknown): void =>
+    refuseProblems('input.invalid', choicesCheck()(versions, 'start: versions'), 'Nothing was started.')
   /** A principal who publishes no versions runs what is published. */
   const mustBePublished = async ({ versions = {}, defaultStatus }: StartOptions): Promise<void> => {
     if (mayPublish) return
+    mustBeChoices(versions)
     if (defaultStatus === 'draft') throw unpublished('*', defaultStatus)
     for (const [agent, choice] of Object.entries(versions)) {
       const asked = typeof choice === 'string' ? choice : 'status' in choice ? undefined : choice.version
@@ -250,6 +255,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     },
     stream(agent: never, input: never, options: StartOptions = {}) {
       mustUse(agent)
+      if (!mayPublish) mustBeChoices(options.versions ?? {})
       const named = Object.entries(options.versions ?? {}).find(
         ([, choice]) => typeof choice === 'string' || ownMember(choice, 'status') !== 'published',
       )

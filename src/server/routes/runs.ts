@@ -8,6 +8,7 @@ import {
   hasEnded,
   metadataValue,
   runStatuses,
+  type Run,
   type RunFilter,
   type RunPart,
   type RunStatus,
@@ -167,7 +168,7 @@ export const runRoutes: readonly Route[] = [
     statuses: [202],
     async handle(context, { path, query: { waitMs = 0 } }) {
       const run = await ownRun(context, path.run)
-      if (waitMs > 0) await untilOver(run, AbortSignal.any([context.signal, AbortSignal.timeout(waitMs)]))
+      if (waitMs > 0) await waited(context, run, waitMs)
       const { status } = await run.summary()
       if (!hasEnded(status)) return answered(202, { run: run.id, status } satisfies Ended)
       const { run: _run, usage, ...outcome } = await run.outcome()
@@ -208,8 +209,15 @@ export const runRoutes: readonly Route[] = [
   }),
 ]
 
-async function untilOver(run: Awaited<ReturnType<typeof ownRun>>, signal: AbortSignal): Promise<void> {
-  for await (const _event of run.events({ from: Number.MAX_SAFE_INTEGER, signal })) void _event
+/** Until a run has ended, or so long. */
+async function waited({ signal, place }: RequestContext, run: Run, ms: number): Promise<void> {
+  const left = place()
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+  try {
+    for await (const _event of run.events({ from: Number.MAX_SAFE_INTEGER, signal: soon })) void _event
+  } finally {
+    left()
+  }
 }
 
 /** The run id, the user and the trace of a start. */

@@ -149,6 +149,23 @@ export const ownership = area('What owns is what is checked', [
     },
   },
   {
+    id: 'agent-of-tenant-told-apart',
+    holds: 'An agent of another tenant is refused in the words for a name that nobody has.',
+    async run(world) {
+      for (const protocol of protocolNames) {
+        const [known, absent] = [
+          await world.say(protocol, 'alice', 'support_globex', { session: 's1', id: 'm1' }),
+          await world.say(protocol, 'alice', 'support_nobody', { session: 's1', id: 'm1' }),
+        ]
+        holds(
+          known.status === absent.status &&
+            known.text.replaceAll('support_globex', 'N') === absent.text.replaceAll('support_nobody', 'N'),
+          `${protocol}: ${known.status} ${short(known.text)}; ${absent.status} ${short(absent.text)}`,
+        )
+      }
+    },
+  },
+  {
     id: 'agent-of-tenant-versions',
     holds: 'Naming a version of an agent of another tenant at a start tells nothing of it.',
     async run(world) {
