@@ -54,7 +54,7 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './operator/decisions.ts'
-import { forkRun, type ForkOptions } from './operator/fork.ts'
+import { forkRun, mustBeForkOptions, type ForkOptions } from './operator/fork.ts'
 import {
   retryAll,
   retryRun,
@@ -507,6 +507,7 @@ class EngineRuntime implements Runtime {
   }
 
   async fork(options: ForkOptions): Promise<Run> {
+    mustBeForkOptions(options)
     const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
     await this.#mustBeOfTenant(options.run)
     const { run, created } = await forkRun(this.#parts.engine, underName(options), find)

@@ -40,7 +40,7 @@ describe('the schema', () => {
     await world.sql('drop schema $s')
     const stores = Array.from({ length: 6 }, () => world.store())
     await Promise.all(stores.map(async (store) => store.lease.beat()))
-    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '4' }])
+    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '5' }])
   })
 
   test('K1: of version 1 gets its entries numbered, each run in its order, and goes on', async () => {

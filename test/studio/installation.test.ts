@@ -39,7 +39,7 @@ const enter = async (path: string, name = 'ann'): Promise<Page> => {
 const pathOf = (page: Page): string => new URL(page.url()).pathname
 
 describe('sessions', () => {
-  test('two users with a session of one name have two; one opens with its own runs and their cost', async () => {
+  test('each of two users of a session that is shared has a row; one opens with its own runs and their cost', async () => {
     const page = await enter('/sessions')
     const rows = page.getByRole('grid', { name: 'Sessions' }).getByRole('row').filter({ hasText: 'order-1042' })
     await expect.poll(() => rows.count()).toBe(2)

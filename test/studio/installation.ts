@@ -13,6 +13,7 @@ export async function furnish(server: StudioServer): Promise<void> {
   for (const status of ['completed', 'failed'] as const)
     await server.run(status === 'completed' ? 'greeter' : 'breaker', 2, { session: 'order-1042' })
   await server.run('greeter', 1, { session: 'order-1042' })
+  await server.call('POST', '/sessions/order-1042/share', { with: ['tom@example.com'] })
   await server.run('greeter', 1, { user: 'tom@example.com', session: 'order-1042' })
   await server.call('POST', '/versions/greeter', {
     status: 'published',

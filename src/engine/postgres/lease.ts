@@ -260,6 +260,7 @@ export class PostgresLease implements StoreLease {
 
   /** Releases every run but these, and returns them. */
   async letGo(except: readonly RunId[]): Promise<readonly RunId[]> {
+    if (!this.#isThere) return []
     return (await this.#line.ask<{ id: RunId }>(this.#sql.letGo, [this.id, except])).map(({ id }) => id)
   }
 

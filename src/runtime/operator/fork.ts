@@ -105,13 +105,16 @@ const checks: Checks<ForkOptions> = {
   by: string,
 }
 
+/** Throws `input.invalid` for what names no run, no position or no edit. */
+export const mustBeForkOptions = (given: ForkOptions): void =>
+  refuseProblems('input.invalid', optionProblems(checks, given, 'fork'), 'Nothing was forked.')
+
 /** Forks a run; resolves to the id of the fork when it is durable. `find`: an agent that is registered here. */
 export async function forkRun(
   engine: Engine,
   options: ForkOptions,
   find: (name: string) => Agent | undefined,
 ): Promise<{ readonly run: RunId; readonly created: boolean }> {
-  refuseProblems('input.invalid', optionProblems(checks, options, 'fork'), 'Nothing was forked.')
   const { at = 'last', reason, by } = options
   if (options.edit?.type === 'message') mustNotBeOwnWord(options.edit.body, 'edit.body')
   const to = runId(options.runId ?? newId('run'))
