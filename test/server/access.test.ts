@@ -419,6 +419,25 @@ describe('a browser', () => {
     expect(reading.ended?.aborted).toBe(true)
   })
 
+  test('of a principal of some agents: a stream ends when one of them is taken, and not for another one', async () => {
+    const clock = manualClock()
+    let agents: readonly string[] | undefined = ['echo', 'payer']
+    const says = () => Promise.resolve({ name: 'bob', roles: ['viewer'] as const, ...(agents && { agents }) })
+    const access = createAccess({ auth: says }, clock)
+    const readAs = async (before: typeof agents, after: typeof agents): Promise<boolean | undefined> => {
+      agents = before
+      const reading = await access.enter(at('/', bearer(token)), { role: 'viewer', isStream: true })
+      agents = after
+      clock.advance(30_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      return reading.ended?.aborted
+    }
+    expect(await readAs(['echo', 'payer'], ['payer', 'echo', 'asker'])).toBe(false)
+    expect(await readAs(['echo', 'payer'], undefined)).toBe(false)
+    expect(await readAs(['echo', 'payer'], ['echo'])).toBe(true)
+    expect(await readAs(undefined, ['echo'])).toBe(true)
+  })
+
   test('signs out everywhere: in other processes, after a restart, and the streams that it reads here', async () => {
     const values = shared()
     const [one, two] = [1, 2].map(() => createAccess({ auth, session: { secret } }, undefined, values)) as [
@@ -473,6 +492,9 @@ describe('a browser', () => {
     expect(await seenBy({ name: 'root', roles: ['admin'] })).toEqual(['one', 'three', 'two'])
     expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'acme' })).toEqual(['three'])
     expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'globex' })).toEqual([])
+    // who administers some agents has no say about people
+    expect(await seenBy({ name: 'root', roles: ['admin'], agents: ['echo'] })).toEqual([])
+    expect(await access.endSessions({ name: 'root', roles: ['admin'], agents: ['echo'] }, { name: 'Ann' })).toBe(0)
     const rows = await access.sessions(at('/', { headers: { cookie: first } }), ann)
     expect(rows.find(({ userAgent }) => userAgent === 'one')).toMatchObject({ isCurrent: true, address: '10.0.0.7' })
     expect(JSON.stringify(rows)).not.toContain(token)

@@ -44,7 +44,7 @@ import {
 import { Denials, type Denial } from './denials.ts'
 import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
-import { allows, mustAllow, mustReachAll } from './principal.ts'
+import { administers, allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
 import { RequestBodies, type RequestBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
@@ -176,7 +176,10 @@ export interface Access {
   ): Promise<{ readonly cookie: string; readonly caller: Authenticated }>
   /** Ends the session of this request, for every process. Returns the header that removes its cookie. */
   leaveSession(request: Request): Promise<string>
-  /** The sessions of browsers that hold: the principal's own; of an admin everyone's, or everyone's of their tenant. */
+  /**
+   * The sessions of browsers that hold: the principal's own; of an admin everyone's, or everyone's of their tenant. An
+   * admin of some agents has their own alone.
+   */
   sessions(request: Request, principal: Principal): Promise<readonly BrowserSessionView[]>
   /** Ends those of them that have this id and are of this name. Returns how many there were. */
   endSessions(principal: Principal, which: { readonly id?: string; readonly name?: string }): Promise<number>
@@ -198,6 +201,10 @@ const nobody: Principal = { name: '', roles: [] }
 const largestOpenBody = 16_384
 /** Who reads a stream is asked about again so often. Milliseconds. */
 const askAgainMs = 30_000
+
+/** Whether a principal of these agents is one of all of them still. */
+const isWithinAgents = (before: Principal['agents'], now: Principal['agents']): boolean =>
+  now === undefined || (before !== undefined && before.every((each) => now.includes(each)))
 
 /** A caller, by a credential of the request or by the session of its browser. */
 interface CurrentCaller extends Authenticated {
@@ -253,7 +260,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
   /** Calls `end` when who reads a stream may not any more. Returns what calls that off. */
   const whileAllowed = (
     request: Request,
-    { principal: { name, tenant }, until, session: own }: CurrentCaller,
+    { principal: { name, tenant, agents }, until, session: own }: CurrentCaller,
     { role, address }: { readonly role: Role; readonly address: string | undefined },
     end: () => void,
   ): (() => void) => {
@@ -264,6 +271,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
         now !== undefined &&
         now.principal.name === name &&
         now.principal.tenant === tenant &&
+        isWithinAgents(agents, now.principal.agents) &&
         allows(now.principal, role)
       )
     }
@@ -289,7 +297,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
     }
   }
   const whose = (principal: Principal): Principal | { readonly all: string | undefined } =>
-    allows(principal, 'admin') ? { all: principal.tenant } : principal
+    administers(principal) ? { all: principal.tenant } : principal
   return {
     ...present({ token }),
     admit(request, isPage = false, headers = []) {

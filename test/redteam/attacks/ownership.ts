@@ -1,7 +1,7 @@
 /** What owns is what is checked: tenants own runs, agents, keys and positions; users own sessions and what was granted. */
 import { derivedId, runKey, type JsonObject } from '../../../src/core/index.ts'
 import { area, holds, short } from '../attack.ts'
-import { tokenOf, type Person } from '../people.ts'
+import { everyone, tokenOf, type Person } from '../people.ts'
 import { itemsOf, memberOf, protocolNames, runIn, until, type Answer, type ProtocolName, type World } from '../world.ts'
 
 const secret = 'my secret is 42'
@@ -192,6 +192,35 @@ export const ownership = area('What owns is what is checked', [
           if (typeof run === 'string') await world.rest(run)
         }
       holds(!world.shownTo('echo').includes('DRAFT TEXT'), 'the model was given the draft')
+    },
+  },
+
+  {
+    id: 'admin-of-some-agents',
+    holds: 'An admin of some agents has no say about people: their sessions, what they share, what runs in their name.',
+    async run(world) {
+      const token = 'token-of-nora'.padEnd(32, '-')
+      const nora = { name: 'nora', roles: ['admin'], agents: ['asker'] } as const
+      const server = await world.serve({ auth: { tokens: { ...everyone.tokens, [token]: nora } } })
+      const ask = (method: string, path: string, body?: JsonObject): Promise<Answer> =>
+        world.ask(undefined, method, `/api${path}`, body, { Authorization: `Bearer ${token}` }, server)
+      await world.say('http', 'oscar', 'echo', { session: 's1', text: secret })
+      await victim(world, 's1')
+      await world.ask('oscar', 'POST', '/api/session', {}, {}, server)
+      const listed = await ask('GET', '/browser-sessions')
+      holds(!listed.text.includes('oscar'), `the sessions of browsers: ${short(listed.text)}`)
+      const ended = await ask('DELETE', '/browser-sessions?name=oscar')
+      holds(memberOf(ended.json, 'ended') === 0, 'another’s session of a browser was ended')
+      for (const query of ['', '?tenant=acme']) {
+        const known = await ask('GET', `/sessions/s1/access${query}`)
+        holds(isAbsent(known), `whose a session of other agents is: ${short(known.text)}`)
+        const shared = await ask('POST', `/sessions/s1/share${query}`, { with: ['nora'] })
+        holds(isAbsent(shared), `shared: ${short(shared.text)}`)
+      }
+      const started = await ask('POST', '/runs', { agent: 'asker', input: 'x', session: 's1', user: 'oscar' })
+      holds(isAbsent(started), `a run in another’s name: ${short(started.text)}`)
+      const { text } = await ask('GET', '/system')
+      holds(!text.includes('"pid"'), `the installation: ${short(text)}`)
     },
   },
 
