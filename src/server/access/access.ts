@@ -44,9 +44,10 @@ import {
 import { Denials, type Denial } from './denials.ts'
 import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
+import { networkOf } from './network.ts'
 import { administers, allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
-import { RequestBodies, type RequestBody } from './request-body.ts'
+import { RequestBodies, type BodySharer, type RequestBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
 import {
   browserSessionCheck,
@@ -62,8 +63,8 @@ export interface RequestLimits {
   /** The largest body. Bytes. Default 1 MiB. A caller without a credential may send 16 KiB. */
   readonly bodyBytes?: number
   /**
-   * The bodies that have begun and not ended, together. Bytes. Default 64 MiB. One caller may have a quarter of them: a
-   * principal, or an address without a credential.
+   * The bodies that have begun and not ended, together. Bytes. Default 64 MiB. Half of them are for one tenant, a quarter
+   * for one principal, a quarter for all who have no credential, a sixteenth for one network of these.
    */
   readonly allBodiesBytes?: number
   /** A body of which nothing comes for so many milliseconds is given up: 408. Default 10,000. */
@@ -202,6 +203,17 @@ const largestOpenBody = 16_384
 /** Who reads a stream is asked about again so often. Milliseconds. */
 const askAgainMs = 30_000
 
+/** For whom a body counts: no caller, no tenant and no crowd of strangers keeps all others out. */
+function sharersOf(key: string, caller: CurrentCaller | undefined): readonly BodySharer[] {
+  if (caller === undefined)
+    return [
+      { key, share: 1 / 16 },
+      { key: 'without a credential', share: 1 / 4 },
+    ]
+  const { tenant } = caller.principal
+  return [{ key, share: 1 / 4 }, ...(tenant === undefined ? [] : [{ key: `tenant ${tenant}`, share: 1 / 2 }])]
+}
+
 /** Whether a principal of these agents is one of all of them still. */
 const isWithinAgents = (before: Principal['agents'], now: Principal['agents']): boolean =>
   now === undefined || (before !== undefined && before.every((each) => now.includes(each)))
@@ -241,7 +253,9 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
 
   /** Whom the credential of a request stands for: its own, not a cookie. */
   const credentialOf = (request: Request, address: string | undefined): Promise<Authenticated | undefined> =>
-    guesses.counted(request, address, verify.unguessable === true, () => authenticate(verify, request))
+    guesses.counted(request, address && networkOf(address), verify.unguessable === true, () =>
+      authenticate(verify, request),
+    )
   /** Whom the session of a request stands for now. */
   const bySession = async (request: Request): Promise<CurrentCaller | undefined> => {
     const found = await sessions.find(request)
@@ -312,12 +326,12 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       principals.set(request, principal)
       const key =
         caller === undefined
-          ? `address ${address ?? ''}`
+          ? `address ${networkOf(address ?? '')}`
           : `principal ${JSON.stringify([principal.tenant, principal.name])}`
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (resources[resource] === 'refused') mustReachAll(principal)
-      const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
+      const body = bodies.of(request, sharersOf(key, caller), caller === undefined ? largestOpenBody : undefined)
       const letIn = { principal, body, ...present({ via }) }
       if (!isStream) return { ...letIn, leave: () => {} }
       const left = open.enter(key)
