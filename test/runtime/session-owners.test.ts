@@ -105,6 +105,21 @@ describe('a session', () => {
     expect(await codeOf(runtime.sessions.access({ sesion: 's' } as never))).toBe('input.invalid')
   })
 
+  test('is shared with so many users at most', async () => {
+    const runtime = await runtimeOf()
+    await say(runtime, 'x', { session: 's', user: 'ann' })
+    const share = (from: number, to: number) =>
+      codeOf(
+        runtime.sessions.share({ session: 's', with: Array.from({ length: to - from }, (_, i) => `u${from + i}`) }),
+      )
+    expect([await share(0, 1_000), await share(0, 1_000), await share(999, 1_001)]).toEqual([
+      'done',
+      'done',
+      'input.invalid',
+    ])
+    expect((await runtime.sessions.access({ session: 's' }))?.sharedWith).toHaveLength(1_000)
+  })
+
   test('of two who begin it at once, over two processes, one has it', async () => {
     const at = stores()
     const [one, two] = [await runtimeOf(at), await runtimeOf(at)]

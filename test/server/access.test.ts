@@ -630,7 +630,7 @@ describe('limits', () => {
       ...Object.fromEntries(acme.map((each, i) => [each, { name: `user ${i}`, roles: ['viewer'], tenant: 'acme' }])),
     } as const
     const limits = { bodyBytes: 16_384, allBodiesBytes: 16 * 16_384 }
-    const access = createAccess({ auth: { tokens: tokens as never }, limits }, manualClock())
+    const access = createAccess({ auth: { tokens }, limits }, manualClock())
     const send = async (address: string, secret?: string): Promise<string> => {
       const request = halfSent(16_000)
       if (secret !== undefined) request.headers.set('authorization', `Bearer ${secret}`)

@@ -65,8 +65,8 @@ export interface RuntimeSessions {
   /** Who may continue a session; undefined if no run has begun in it. Throws `input.invalid`. */
   access(of: SessionName): Promise<SessionAccess | undefined>
   /**
-   * Lets these users continue a session as well. Throws `session.unknown` for one that no run has begun in,
-   * `input.invalid`.
+   * Lets these users continue a session as well, 1,000 in all. Throws `session.unknown` for one that no run has begun
+   * in, `input.invalid`.
    */
   share(of: SessionName & { readonly with: readonly string[]; readonly by?: string }): Promise<SessionAccess>
   /**
@@ -81,6 +81,9 @@ export interface RuntimeSessions {
 /** Whether a user may continue a session: it is theirs or shared with them, or no run has begun in it. */
 export const mayContinue = (access: SessionAccess | undefined, user: string | undefined): boolean =>
   access === undefined || access.owner === user || access.sharedWith.some((each) => each.user === user)
+
+/** With how many users a session is shared at most: they are read at each start, and written at each change. */
+const mostShared = 1_000
 
 /** The key of the owner. */
 export const ownerKey = '$owner'
@@ -123,12 +126,15 @@ export function runtimeSessions(engine: Engine, clock: Clock): RuntimeSessions {
       for (const user of of.with) engine.mustRecord?.({ run: '' as RunId, caller: { user } })
       const { by } = underName(of)
       const at = clock.now()
-      return change(of, (others) => [
-        ...others,
-        ...[...new Set(of.with)]
-          .filter((user) => others.every((each) => each.user !== user))
-          .map((user) => ({ user, at, ...present({ by }) })),
-      ])
+      return change(of, (others) => {
+        const known = new Set(others.map(({ user }) => user))
+        const added = [...new Set(of.with)].filter((user) => !known.has(user))
+        if (known.size + added.length > mostShared)
+          throw new ReeveError('input.invalid', `a session is shared with ${mostShared} users at most`, {
+            hint: 'Unshare it with some of them first. Nothing was changed.',
+          })
+        return [...others, ...added.map((user) => ({ user, at, ...present({ by }) }))]
+      })
     },
     async unshare(of) {
       mustName('sessions.unshare()', unshared, of)
