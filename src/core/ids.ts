@@ -80,9 +80,14 @@ export interface RunKey {
 
 /** The key of these parts. Name the protocol, the tenant and the user among them: each has keys of its own. */
 export const runKey = (...parts: readonly string[]): RunKey => ({
-  id: `${derivedId('run', ...parts)}@key` as RunId,
+  id: `${derivedId('run', ...parts)}${keyMark}` as RunId,
   former: derivedId('run', ...parts) as RunId,
 })
+
+const keyMark = '@key'
+
+/** Whether a name has the form of an id that a key comes to. */
+export const isKeyed = (name: string): boolean => name.startsWith('run_') && name.endsWith(keyMark)
 
 /** Whether an activation is this one, or works below it. */
 export const isWithin = (activation: string, above: ActivationId): boolean =>

@@ -32,6 +32,7 @@ export {
 export {
   childActivation,
   derivedId,
+  isKeyed,
   runKey,
   isChildRun,
   newId,

@@ -27,8 +27,8 @@ export const rooms: Readonly<Record<string, Room>> = {
     imports: [],
     packages: ['@noble/hashes'],
     clock: ['.'],
-    // the client in a browser reads parts, and needs nothing else
-    doors: ['index.ts', 'stream-part.ts', 'seen-text.ts'],
+    // the client in a browser reads parts and waits, and needs nothing else
+    doors: ['index.ts', 'clock.ts', 'stream-part.ts', 'seen-text.ts'],
   },
   journal: { owns: 'what happened: events, codec and upcasters, the journal port, views', imports: ['core'] },
   engine: {

@@ -105,6 +105,21 @@ describe('a session', () => {
     expect(await codeOf(runtime.sessions.access({ sesion: 's' } as never))).toBe('input.invalid')
   })
 
+  test('is shared with so many users at most', async () => {
+    const runtime = await runtimeOf()
+    await say(runtime, 'x', { session: 's', user: 'ann' })
+    const share = (from: number, to: number) =>
+      codeOf(
+        runtime.sessions.share({ session: 's', with: Array.from({ length: to - from }, (_, i) => `u${from + i}`) }),
+      )
+    expect([await share(0, 1_000), await share(0, 1_000), await share(999, 1_001)]).toEqual([
+      'done',
+      'done',
+      'input.invalid',
+    ])
+    expect((await runtime.sessions.access({ session: 's' }))?.sharedWith).toHaveLength(1_000)
+  })
+
   test('of two who begin it at once, over two processes, one has it', async () => {
     const at = stores()
     const [one, two] = [await runtimeOf(at), await runtimeOf(at)]
@@ -159,6 +174,36 @@ describe('a session', () => {
     expect(await runtime.sessions.access({ session: 'f' })).toMatchObject({ owner: 'ann' })
     expect(await codeOf(say(runtime, 'x', { session: 'f', user: 'bob' }))).toBe('session.forbidden')
     expect(await codeOf(say(runtime, 'x', { session: 'f', user: 'ann' }))).toBe('done')
+  })
+
+  test('of a fork is a new one: its id names no conversation of anybody', async () => {
+    const runtime = await runtimeOf()
+    await say(runtime, 'my secret is 42', { session: 's', user: 'ann' })
+    await say(runtime, 'hello', { runId: 'r', session: 'own', user: 'bob' })
+    await runtime.run('fails', 'hello', { runId: 'failed', session: 'own', user: 'bob' })
+    const at = (await runtime.handle('r').journal({ limit: 1 }))[0]!.position
+    expect(await codeOf(runtime.fork({ run: 'r', runId: 's', at }))).toBe('run.conflict')
+    expect(await codeOf(runtime.retry('failed', { runId: 's' }))).toBe('run.conflict')
+    expect(await codeOf(runtime.fork({ run: 'r', runId: 'own', at }))).toBe('run.conflict')
+    expect(await runtime.sessions.access({ session: 's' })).toEqual({ session: 's', owner: 'ann', sharedWith: [] })
+    // one that was refused for its place keeps nobody from another one
+    expect(await codeOf(runtime.fork({ run: 'r', runId: 'f', at: 1_000_000 }))).toBe('fork.invalid')
+    expect(await codeOf(runtime.fork({ run: 'r', runId: 'f', at }))).toBe('done')
+    expect(await codeOf(runtime.fork({ run: 'r', runId: 'f', at }))).toBe('done')
+    await runtime.handle('f').outcome()
+    expect(shown).not.toContain('secret')
+  })
+
+  test('of a retry is begun by it alone, though its name can be computed', async () => {
+    const runtime = await runtimeOf()
+    await runtime.run('fails', 'x', { runId: 'r', session: 's', user: 'ann' })
+    const { id: session } = runKey('r', 'retry')
+    expect(await codeOf(say(runtime, 'x', { session, user: 'bob' }))).toBe('session.invalid')
+    const retry = await runtime.retry('r')
+    await retry.outcome()
+    expect(await runtime.sessions.access({ session })).toMatchObject({ owner: 'ann' })
+    expect(await codeOf(say(runtime, 'x', { session, user: 'bob' }))).toBe('session.forbidden')
+    expect(await codeOf(say(runtime, 'x', { session, user: 'ann' }))).toBe('done')
   })
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createAccess, type Access, type AccessOptions } from '../../src/server/access/access.ts'
 import type { BearerTokens } from '../../src/server/access/authentication.ts'
 import { allows, asPrincipal, principalProblems } from '../../src/server/access/principal.ts'
+import { networkOf } from '../../src/server/access/network.ts'
 import { RateLimit } from '../../src/server/access/rate-limit.ts'
 import { RequestBodies, type BodyLimits } from '../../src/server/access/request-body.ts'
 import type { Denial } from '../../src/server/access/denials.ts'
@@ -431,6 +432,25 @@ describe('a browser', () => {
     expect(reading.ended?.aborted).toBe(true)
   })
 
+  test('of a principal of some agents: a stream ends when one of them is taken, and not for another one', async () => {
+    const clock = manualClock()
+    let agents: readonly string[] | undefined = ['echo', 'payer']
+    const says = () => Promise.resolve({ name: 'bob', roles: ['viewer'] as const, ...(agents && { agents }) })
+    const access = createAccess({ auth: says }, clock)
+    const readAs = async (before: typeof agents, after: typeof agents): Promise<boolean | undefined> => {
+      agents = before
+      const reading = await access.enter(at('/', bearer(token)), { role: 'viewer', isStream: true })
+      agents = after
+      clock.advance(30_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      return reading.ended?.aborted
+    }
+    expect(await readAs(['echo', 'payer'], ['payer', 'echo', 'asker'])).toBe(false)
+    expect(await readAs(['echo', 'payer'], undefined)).toBe(false)
+    expect(await readAs(['echo', 'payer'], ['echo'])).toBe(true)
+    expect(await readAs(undefined, ['echo'])).toBe(true)
+  })
+
   test('signs out everywhere: in other processes, after a restart, and the streams that it reads here', async () => {
     const values = shared()
     const [one, two] = [1, 2].map(() => createAccess({ auth, session: { secret } }, undefined, values)) as [
@@ -485,6 +505,9 @@ describe('a browser', () => {
     expect(await seenBy({ name: 'root', roles: ['admin'] })).toEqual(['one', 'three', 'two'])
     expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'acme' })).toEqual(['three'])
     expect(await seenBy({ name: 'root', roles: ['admin'], tenant: 'globex' })).toEqual([])
+    // who administers some agents has no say about people
+    expect(await seenBy({ name: 'root', roles: ['admin'], agents: ['echo'] })).toEqual([])
+    expect(await access.endSessions({ name: 'root', roles: ['admin'], agents: ['echo'] }, { name: 'Ann' })).toBe(0)
     const rows = await access.sessions(at('/', { headers: { cookie: first } }), ann)
     expect(rows.find(({ userAgent }) => userAgent === 'one')).toMatchObject({ isCurrent: true, address: '10.0.0.7' })
     expect(JSON.stringify(rows)).not.toContain(token)
@@ -520,7 +543,7 @@ describe('a browser', () => {
 describe('limits', () => {
   const read = (request: Request, limits: Partial<BodyLimits> = {}) =>
     new RequestBodies({ bytes: 1_000, depth: 10, allBytes: 100_000, idleMs: 10_000, ...limits }, manualClock())
-      .of(request, 'ann')
+      .of(request, [])
       .json()
 
   test('a caller asks so often, and again after a while; memory is bounded', async () => {
@@ -592,7 +615,7 @@ describe('limits', () => {
     const clock = manualClock()
     const bodies = new RequestBodies({ bytes: 1_000, depth: 10, allBytes: 8_000, idleMs: 10_000 }, clock)
     const send = (caller: string, bytes = 1_000): Promise<string> =>
-      codeOf(() => bodies.of(halfSent(bytes), caller).json())
+      codeOf(() => bodies.of(halfSent(bytes), [{ key: caller, share: 1 / 4 }]).json())
     const ofAnn = [send('ann'), send('ann')]
     await settled()
     // a quarter for one caller
@@ -608,8 +631,44 @@ describe('limits', () => {
     expect(new Set(await Promise.all([...ofAnn, ...others]))).toEqual(new Set(['request.timed-out']))
     expect(bodies.held).toBe(0)
     const whole = at('/', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } })
-    expect(await bodies.of(whole, 'ann').json()).toEqual({ a: 1 })
+    expect(await bodies.of(whole, [{ key: 'ann', share: 1 / 4 }]).json()).toEqual({ a: 1 })
     expect(bodies.held).toBe(0)
+  })
+
+  test('half-sent bodies of strangers, or of one tenant, keep nobody else out', async () => {
+    const acme = Array.from({ length: 8 }, (_, i) => `token-of-the-user-${i}-of-acme`)
+    const tokens = {
+      ...auth.tokens,
+      ...Object.fromEntries(acme.map((each, i) => [each, { name: `user ${i}`, roles: ['viewer'], tenant: 'acme' }])),
+    } as const
+    const limits = { bodyBytes: 16_384, allBodiesBytes: 16 * 16_384 }
+    const access = createAccess({ auth: { tokens }, limits }, manualClock())
+    const send = async (address: string, secret?: string): Promise<string> => {
+      const request = halfSent(16_000)
+      if (secret !== undefined) request.headers.set('authorization', `Bearer ${secret}`)
+      const { body } = await access.enter(request, { role: secret === undefined ? 'open' : 'viewer' }, address)
+      const answer = codeOf(() => body.json())
+      return Promise.race([answer, settled().then(() => 'taken')])
+    }
+    // one network has one address, as it is spelled
+    expect(await send('2001:db8::1')).toBe('taken')
+    for (const same of ['2001:db8:0:0:ffff::2', '2001:DB8::1', '2001:db8::1%eth0'])
+      expect(await send(same)).toBe('request.too-many')
+    const strangers = []
+    for (let i = 0; i < 40; i++) strangers.push(await send(`2001:db8:${i + 1}::1`))
+    expect(strangers.filter((each) => each === 'taken')).toHaveLength(3)
+    const ofAcme = []
+    for (const each of acme) for (let i = 0; i < 4; i++) ofAcme.push(await send('10.0.0.1', each))
+    expect(ofAcme.filter((each) => each === 'taken')).toHaveLength(8)
+    expect(await send('10.0.0.1', token)).toBe('taken')
+  })
+
+  test('an address is counted by its network', () => {
+    expect(
+      ['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '2001:DB8::1', '2001:db8:0:0:1::', 'fe80::1%eth0', 'proxy'].map(
+        networkOf,
+      ),
+    ).toEqual(['1.2.3.4', '1.2.3.4', '1.2.3.4', '2001:db8:0:0::/64', '2001:db8:0:0::/64', 'fe80:0:0:0::/64', 'proxy'])
   })
 
   test('a caller without a credential sends no more than a token needs', async () => {

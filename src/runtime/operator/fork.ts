@@ -36,6 +36,7 @@ import { grantsKey } from '../../oversight/index.ts'
 import { runFeed } from '../feed/whole-feed.ts'
 import { sessionQueue } from '../session.ts'
 import { checkedInput } from '../start.ts'
+import { beginForkedSession, ownerKey } from './sessions.ts'
 import { asEndAt } from '../substitute.ts'
 
 /** How a run is forked. */
@@ -136,9 +137,14 @@ export async function forkRun(
   return { run: to, ...(await forkAt(engine, request)) }
 }
 
-/** Forks without what a grant has noted for the origin, and with its own place in the queue of its session only. */
-export const forkAt = (engine: Engine, request: ForkRun): Promise<{ readonly created: boolean }> =>
-  engine.fork({ ...request, forget: [grantsKey], queue: sessionQueue })
+/**
+ * Forks without what a grant has noted for the origin, and with its own place in the queue of its session only, which is
+ * a new one.
+ */
+export async function forkAt(engine: Engine, request: ForkRun): Promise<{ readonly created: boolean }> {
+  await beginForkedSession(engine, request)
+  return engine.fork({ ...request, forget: [grantsKey, ownerKey], queue: sessionQueue })
+}
 
 /** The edit as the engine makes it. */
 function editOf(

@@ -5,10 +5,12 @@
  * (../session.ts), who may ask for it over HTTP (../../server).
  * Holds: K1: the owner is on the session's own stream, written once, before its first run begins, from whichever
  * process. K4: `$owner` is persistent format. A session belongs to the user of the start that began it; one that was
- * begun without a user is the application's. Only its owner, and whom it is shared with, continue it.
+ * begun without a user is the application's. Only its owner, and whom it is shared with, continue it. That of a fork is
+ * a new one, or there is no fork: its id may name no conversation of anybody.
  */
 import {
   expects,
+  isKeyed,
   isObject,
   listOf,
   optionProblems,
@@ -28,6 +30,7 @@ import {
   mostListed,
   streamOf,
   type Engine,
+  type ForkRun,
   type RunSummary,
   type StartRun,
   type StreamValues,
@@ -62,8 +65,8 @@ export interface RuntimeSessions {
   /** Who may continue a session; undefined if no run has begun in it. Throws `input.invalid`. */
   access(of: SessionName): Promise<SessionAccess | undefined>
   /**
-   * Lets these users continue a session as well. Throws `session.unknown` for one that no run has begun in,
-   * `input.invalid`.
+   * Lets these users continue a session as well, 1,000 in all. Throws `session.unknown` for one that no run has begun
+   * in, `input.invalid`.
    */
   share(of: SessionName & { readonly with: readonly string[]; readonly by?: string }): Promise<SessionAccess>
   /**
@@ -79,12 +82,17 @@ export interface RuntimeSessions {
 export const mayContinue = (access: SessionAccess | undefined, user: string | undefined): boolean =>
   access === undefined || access.owner === user || access.sharedWith.some((each) => each.user === user)
 
+/** With how many users a session is shared at most: they are read at each start, and written at each change. */
+const mostShared = 1_000
+
 /** The key of the owner. */
-const ownerKey = '$owner'
+export const ownerKey = '$owner'
 
 interface StoredOwner {
   readonly user: string | null
   readonly sharedWith: readonly SharedSession[]
+  /** Of a session that began with a fork: the origin. */
+  readonly fork?: RunId
 }
 
 const storedOwner = (value: Json): StoredOwner | undefined =>
@@ -118,12 +126,15 @@ export function runtimeSessions(engine: Engine, clock: Clock): RuntimeSessions {
       for (const user of of.with) engine.mustRecord?.({ run: '' as RunId, caller: { user } })
       const { by } = underName(of)
       const at = clock.now()
-      return change(of, (others) => [
-        ...others,
-        ...[...new Set(of.with)]
-          .filter((user) => others.every((each) => each.user !== user))
-          .map((user) => ({ user, at, ...present({ by }) })),
-      ])
+      return change(of, (others) => {
+        const known = new Set(others.map(({ user }) => user))
+        const added = [...new Set(of.with)].filter((user) => !known.has(user))
+        if (known.size + added.length > mostShared)
+          throw new ReeveError('input.invalid', `a session is shared with ${mostShared} users at most`, {
+            hint: 'Unshare it with some of them first. Nothing was changed.',
+          })
+        return [...others, ...added.map((user) => ({ user, at, ...present({ by }) }))]
+      })
     },
     async unshare(of) {
       mustName('sessions.unshare()', unshared, of)
@@ -153,11 +164,39 @@ export async function enterSession(
   const values = valuesOf(engine, of)
   let owner = storedOwner(await values.get(ownerKey))
   if (owner === undefined) {
-    const first = (await firstOwner(engine, of)) ?? { user, sharedWith: [] }
+    const known = await firstOwner(engine, of)
+    if (known === undefined && isKeyed(session)) throw ofRetry(session)
+    const first = known ?? { user, sharedWith: [] }
     owner = storedOwner(await values.update(ownerKey, (value) => value ?? (first as unknown as Json)))!
   }
   if (!mayContinue(accessOf(of, owner), caller.user)) throw forbidden(session)
 }
+
+/**
+ * Makes the session of a fork, which is named as the fork is, that of its origin's owner. Throws `run.conflict` where
+ * somebody has a session of this name: the fork would be shown their conversation, and be a turn of it.
+ */
+export async function beginForkedSession(engine: Engine, { run, to }: Pick<ForkRun, 'run' | 'to'>): Promise<void> {
+  const [origin, known] = await Promise.all([engine.summary(run), engine.summary(to)])
+  // whether one that exists is this fork says the engine
+  if (origin?.caller.session === undefined || known !== undefined) return
+  const { session, tenant, user = null } = origin.caller
+  const [theirs, own] = [session, to].map((each): SessionName => ({ session: each, ...present({ tenant }) }))
+  const others = await ownerOf(engine, own!)
+  const { user: owner, sharedWith } = (await ownerOf(engine, theirs!)) ?? { user, sharedWith: [] }
+  const begun = others ?? ({ user: owner, sharedWith, fork: run } satisfies StoredOwner)
+  const kept = await valuesOf(engine, own!).update(ownerKey, (value) => value ?? (begun as unknown as Json))
+  if (storedOwner(kept)?.fork === run) return
+  throw new ReeveError('run.conflict', `the run id ${JSON.stringify(to)} is the name of a session`, {
+    hint: 'The session of a fork is named as the fork is. Use another run id. Nothing was started.',
+  })
+}
+
+/** The sessions of retries are named as they are, by ids that anybody can compute. */
+const ofRetry = (session: string): ReeveError =>
+  new ReeveError('session.invalid', `a session ${JSON.stringify(session)} begins with a retry alone`, {
+    hint: 'Use another name: ids of this form come from keys. Nothing was started.',
+  })
 
 const forbidden = (session: string): ReeveError =>
   new ReeveError('session.forbidden', `the session ${JSON.stringify(session)} is of another user`, {

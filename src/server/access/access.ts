@@ -45,9 +45,9 @@ import { Denials, type Denial } from './denials.ts'
 import { resources, type Door, type Resource } from './doors.ts'
 import { Guesses } from './guesses.ts'
 import { networkOf } from './network.ts'
-import { allows, mustAllow, mustReachAll } from './principal.ts'
+import { administers, allows, mustAllow, mustReachAll } from './principal.ts'
 import { OpenStreams, RateLimit, tooMany } from './rate-limit.ts'
-import { RequestBodies, type RequestBody } from './request-body.ts'
+import { RequestBodies, type BodySharer, type RequestBody } from './request-body.ts'
 import { withHeaders } from './security-headers.ts'
 import {
   browserSessionCheck,
@@ -63,8 +63,8 @@ export interface RequestLimits {
   /** The largest body. Bytes. Default 1 MiB. A caller without a credential may send 16 KiB. */
   readonly bodyBytes?: number
   /**
-   * The bodies that have begun and not ended, together. Bytes. Default 64 MiB. One caller may have a quarter of them: a
-   * principal, or an address without a credential.
+   * The bodies that have begun and not ended, together. Bytes. Default 64 MiB. Half of them are for one tenant, a quarter
+   * for one principal, a quarter for all who have no credential, a sixteenth for one network of these.
    */
   readonly allBodiesBytes?: number
   /** A body of which nothing comes for so many milliseconds is given up: 408. Default 10,000. */
@@ -182,7 +182,10 @@ export interface Access {
   ): Promise<{ readonly cookie: string; readonly caller: Authenticated }>
   /** Ends the session of this request, for every process. Returns the header that removes its cookie. */
   leaveSession(request: Request): Promise<string>
-  /** The sessions of browsers that hold: the principal's own; of an admin everyone's, or everyone's of their tenant. */
+  /**
+   * The sessions of browsers that hold: the principal's own; of an admin everyone's, or everyone's of their tenant. An
+   * admin of some agents has their own alone.
+   */
   sessions(request: Request, principal: Principal): Promise<readonly BrowserSessionView[]>
   /** Ends those of them that have this id and are of this name. Returns how many there were. */
   endSessions(principal: Principal, which: { readonly id?: string; readonly name?: string }): Promise<number>
@@ -204,6 +207,21 @@ const nobody: Principal = { name: '', roles: [] }
 const largestOpenBody = 16_384
 /** Who reads a stream is asked about again so often. Milliseconds. */
 const askAgainMs = 30_000
+
+/** For whom a body counts: no caller, no tenant and no crowd of strangers keeps all others out. */
+function sharersOf(key: string, caller: CurrentCaller | undefined): readonly BodySharer[] {
+  if (caller === undefined)
+    return [
+      { key, share: 1 / 16 },
+      { key: 'without a credential', share: 1 / 4 },
+    ]
+  const { tenant } = caller.principal
+  return [{ key, share: 1 / 4 }, ...(tenant === undefined ? [] : [{ key: `tenant ${tenant}`, share: 1 / 2 }])]
+}
+
+/** Whether a principal of these agents is one of all of them still. */
+const isWithinAgents = (before: Principal['agents'], now: Principal['agents']): boolean =>
+  now === undefined || (before !== undefined && before.every((each) => now.includes(each)))
 
 /** A caller, by a credential of the request or by the session of its browser. */
 interface CurrentCaller extends Authenticated {
@@ -240,7 +258,9 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
 
   /** Whom the credential of a request stands for: its own, not a cookie. */
   const credentialOf = (request: Request, address: string | undefined): Promise<Authenticated | undefined> =>
-    guesses.counted(request, address, verify.unguessable === true, () => authenticate(verify, request))
+    guesses.counted(request, address && networkOf(address), verify.unguessable === true, () =>
+      authenticate(verify, request),
+    )
   /** Whom the session of a request stands for now. */
   const bySession = async (request: Request): Promise<CurrentCaller | undefined> => {
     const found = await sessions.find(request)
@@ -259,7 +279,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
   /** Calls `end` when who reads a stream may not any more. Returns what calls that off. */
   const whileAllowed = (
     request: Request,
-    { principal: { name, tenant }, until, session: own }: CurrentCaller,
+    { principal: { name, tenant, agents }, until, session: own }: CurrentCaller,
     { role, address }: { readonly role: Role; readonly address: string | undefined },
     end: () => void,
   ): (() => void) => {
@@ -270,6 +290,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
         now !== undefined &&
         now.principal.name === name &&
         now.principal.tenant === tenant &&
+        isWithinAgents(agents, now.principal.agents) &&
         allows(now.principal, role)
       )
     }
@@ -295,7 +316,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
     }
   }
   const whose = (principal: Principal): Principal | { readonly all: string | undefined } =>
-    allows(principal, 'admin') ? { all: principal.tenant } : principal
+    administers(principal) ? { all: principal.tenant } : principal
   return {
     ...present({ token }),
     admit(request, isPage = false, headers = []) {
@@ -315,7 +336,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (resources[resource] === 'refused') mustReachAll(principal)
-      const body = bodies.of(request, key, caller === undefined ? largestOpenBody : undefined)
+      const body = bodies.of(request, sharersOf(key, caller), caller === undefined ? largestOpenBody : undefined)
       const place = (): (() => void) => {
         const left = open.enter(key)
         if (left === undefined) throw tooMany(`${streams} streams are open already`)

@@ -33,6 +33,10 @@ const included: Readonly<Record<Role, readonly Role[]>> = {
 export const allows = ({ roles }: Pick<Principal, 'roles'>, needed: Role): boolean =>
   roles.some((role) => included[role].includes(needed))
 
+/** Whether a principal is an admin of all that their tenant has: one of some agents has no say about people. */
+export const administers = (principal: Principal): boolean =>
+  allows(principal, 'admin') && principal.agents === undefined
+
 /** How long a name may be, in characters. */
 const longestName = 256
 const tenant = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/u

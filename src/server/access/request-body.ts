@@ -4,7 +4,8 @@
  * Owns: how much is read, of one body and of all at once, how long a body may stand still, how deep it may nest. Does not
  * own: what it must hold (the schemas of routes).
  * Holds: of a body that is too large no more is read than the limit, whatever it says of its length. Bodies that have
- * begun and not ended are counted in bytes, for each caller and in all, so that half-sent ones fill no memory.
+ * begun and not ended are counted in bytes, for each who shares them and in all: half-sent ones fill no memory, and no one's
+ * keep all others' out.
  */
 import { readJson, ReeveError, type Clock, type Json } from '../../core/index.ts'
 import { tooMany } from './rate-limit.ts'
@@ -15,10 +16,17 @@ export interface BodyLimits {
   readonly bytes: number
   /** How deep its JSON may nest. */
   readonly depth: number
-  /** The bytes of all bodies that are being read at once. One caller has a quarter of them, or one largest body. */
+  /** The bytes of all bodies that are being read at once. */
   readonly allBytes: number
   /** A body of which nothing comes for so many milliseconds is given up. */
   readonly idleMs: number
+}
+
+/** Whose a body is: one of those for whom bytes are counted. */
+export interface BodySharer {
+  readonly key: string
+  /** How much of all bytes they may have together, from 0 to 1; one largest body they always may. */
+  readonly share: number
 }
 
 /** The body of one request. It can be read once. */
@@ -44,11 +52,11 @@ export class RequestBodies {
     this.#clock = clock
   }
 
-  /** The body of a request of this caller, of at most so many bytes. */
-  of(request: Request, caller: string, most = this.#limits.bytes): RequestBody {
+  /** The body of a request, of at most so many bytes. It counts for each of these. */
+  of(request: Request, sharers: readonly BodySharer[], most = this.#limits.bytes): RequestBody {
     const bytes = Math.min(most, this.#limits.bytes)
     const reading = <T>(limit: number, read: (said: string) => T): Promise<T> =>
-      this.#reading(request, caller, limit, read)
+      this.#reading(request, sharers, limit, read)
     return {
       json: () => reading(bytes, (said) => jsonIn(request, said, this.#limits.depth)),
       async form(limit) {
@@ -63,16 +71,21 @@ export class RequestBodies {
     return this.#all
   }
 
-  async #reading<T>(request: Request, caller: string, most: number, read: (said: string) => T): Promise<T> {
+  async #reading<T>(
+    request: Request,
+    sharers: readonly BodySharer[],
+    most: number,
+    read: (said: string) => T,
+  ): Promise<T> {
     let held = 0
     try {
       const said = await this.#text(request, most, (bytes) => {
-        if (!this.#take(caller, bytes)) throw tooMany('too many bodies are being sent at once')
+        if (!this.#take(sharers, bytes, most)) throw tooMany('too many bodies are being sent at once')
         held += bytes
       })
       return read(said)
     } finally {
-      this.#give(caller, held)
+      this.#give(sharers, held)
     }
   }
 
@@ -115,19 +128,21 @@ export class RequestBodies {
     return Promise.race([reader.read(), late]).finally(() => callOff())
   }
 
-  #take(caller: string, bytes: number): boolean {
-    const { allBytes, bytes: largest } = this.#limits
-    const own = (this.#held.get(caller) ?? 0) + bytes
-    if (own > Math.max(largest, allBytes / 4) || this.#all + bytes > Math.max(largest, allBytes)) return false
-    this.#held.set(caller, own)
+  #take(sharers: readonly BodySharer[], bytes: number, most: number): boolean {
+    const { allBytes } = this.#limits
+    const fits = (held: number, share: number): boolean => held + bytes <= Math.max(most, allBytes * share)
+    if (!fits(this.#all, 1) || !sharers.every(({ key, share }) => fits(this.#held.get(key) ?? 0, share))) return false
+    for (const { key } of sharers) this.#held.set(key, (this.#held.get(key) ?? 0) + bytes)
     this.#all += bytes
     return true
   }
 
-  #give(caller: string, bytes: number): void {
-    const left = (this.#held.get(caller) ?? 0) - bytes
-    if (left > 0) this.#held.set(caller, left)
-    else this.#held.delete(caller)
+  #give(sharers: readonly BodySharer[], bytes: number): void {
+    for (const { key } of sharers) {
+      const left = (this.#held.get(key) ?? 0) - bytes
+      if (left > 0) this.#held.set(key, left)
+      else this.#held.delete(key)
+    }
     this.#all -= bytes
   }
 }

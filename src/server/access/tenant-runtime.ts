@@ -22,6 +22,7 @@ import {
   approvalsAmong,
   choicesCheck,
   isUsableBy,
+  mayContinue,
   notRegistered,
   unknownRun,
   type OpenFilter,
@@ -32,11 +33,12 @@ import {
   type RunFilter,
   type RunSummary,
   type Runtime,
+  type SessionAccess,
   type SessionName,
   type StartOptions,
 } from '../../runtime/index.ts'
 import type { Principal } from '../wire.ts'
-import { allows } from './principal.ts'
+import { administers, allows } from './principal.ts'
 
 /** How many of the newest runs are searched for a question that is not open any more. */
 const mostSearched = 50
@@ -229,14 +231,28 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     }
   }
   const startOptions = (options: StartOptions | undefined): StartOptions => ({ ...options, ...inTenant })
+  /** In another's name a session of that user would be shown to a run that the principal sees, whatever its agents. */
+  const mustBeInOwnName = ({ user = name }: StartOptions): void => {
+    if (user === name || administers(principal) || !allows(principal, 'admin')) return
+    throw new ReeveError('permission.denied', 'a principal of some agents starts runs in their own name', {
+      hint: 'Leave user out: it is you. Nothing was started.',
+    })
+  }
   const mayStart = async (agent: unknown, options: StartOptions | undefined): Promise<void> => {
     mustUse(agent)
+    mustBeInOwnName(options ?? {})
     await mustBePublished(options ?? {})
   }
 
   const inOwnTenant = <Of extends { readonly tenant?: string }>(of: Of): Of => ({ ...of, ...inTenant })
+  /** Who may continue a session, for who sees a run of it, or continues it. */
+  const sessionAccess = async ({ session, tenant: of }: SessionName): Promise<SessionAccess | undefined> => {
+    const access = await runtime.sessions.access({ session, ...present({ tenant: of }) })
+    if (agents === undefined || mayContinue(access, name)) return access
+    return (await runs({ session, ...present({ tenant: of }), limit: 1 })).length > 0 ? access : undefined
+  }
   const mustShare = async ({ session, tenant: of }: SessionName): Promise<void> => {
-    if (allows(principal, 'admin')) return
+    if (administers(principal)) return
     const access = await runtime.sessions.access({ session, ...present({ tenant: of }) })
     if (access === undefined || access.owner === name) return
     throw new ReeveError('session.forbidden', `the session ${JSON.stringify(session)} is of another user`, {
@@ -256,6 +272,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     stream(agent: never, input: never, options: StartOptions = {}) {
       mustUse(agent)
       if (!mayPublish) mustBeChoices(options.versions ?? {})
+      mustBeInOwnName(options)
       const named = Object.entries(options.versions ?? {}).find(
         ([, choice]) => typeof choice === 'string' || ownMember(choice, 'status') !== 'published',
       )
@@ -358,7 +375,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       },
     },
     sessions: {
-      access: (of) => runtime.sessions.access(inOwnTenant(of)),
+      access: (of) => sessionAccess(inOwnTenant(of)),
       async share(of) {
         const within = inOwnTenant(of)
         await mustShare(within)

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { present } from '../../core/index.ts'
 import { runStatuses, type BoundedCount } from '../../runtime/index.ts'
+import { seesAll } from '../access/tenant-runtime.ts'
 import { route, type Route } from '../route.ts'
 import { amount, choice, flag, list, name, object, optional, text, whole } from '../wire-schema.ts'
 import type { SystemDocument, SystemServer, SystemInstallation } from '../wire.ts'
@@ -103,7 +104,7 @@ export const systemRoutes: readonly Route[] = [
     }),
     async handle({ runtime, principal, eventLoop }): Promise<SystemDocument> {
       const view = await runtime.system()
-      if (principal.tenant !== undefined) return { version, runs: view.runs }
+      if (!seesAll(principal)) return { version, runs: view.runs }
       return {
         version,
         ...view,
