@@ -96,7 +96,7 @@ const news = (text: string): string =>
   text
     .replaceAll('\\"', '"')
     .replaceAll(
-      /(?:the agent|model|no model) "guarded"|(?:response "resp_|run |run "|task "|message ")run-77|(?:session|chat|thread|of this thread|"id":)\s?"sess-77"/g,
+      /(?:there is no (?:GET|POST)|no agent answers at) "[^"]*"|(?:the agent|model|no model) "guarded"|(?:response "resp_|run |run "|task "|message ")run-77|(?:session|chat|thread|of this thread|"id":)\s?"sess-77"/g,
       '',
     )
 
