@@ -329,7 +329,7 @@ describe('every verb of a protocol', () => {
     for (const [verb, use] of all) {
       const { role, resource } = protocolDoors[verb]
       const unknown = refusal(await use(at, '', 'fresh'))
-      if (unknown.status !== (role === 'open' ? 400 : 401))
+      if (unknown.status !== (role === 'open' ? 404 : 401))
         wrong.push(`${verb}: ${unknown.status} without a credential`)
       for (const as of ['viewer', 'nobody']) {
         const { status, text } = refusal(await use(at, as, 'fresh'))
