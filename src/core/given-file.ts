@@ -6,6 +6,7 @@
  * Holds: content is base64, or at a public address: a provider takes some texts for addresses. A media type is one of
  * RFC 6838; a name is bounded, and has neither folders nor characters that control how it is shown.
  */
+import { beginning } from './visible.ts'
 import { fileSource, type FileSource } from './file-address.ts'
 import { base64Problem, mediaTypeIn } from './file-content.ts'
 import type { FilePart } from './message.ts'
@@ -45,5 +46,5 @@ function dataSource(data: string, mediaType: string): FileSource {
 /** The name of a file without its folders; empty where nothing is left. */
 function nameIn(given: string): string {
   const name = given.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/gu, '').replace(/^.*[/\\]/, '')
-  return /^\.*$/.test(name) ? '' : [...name.slice(0, longestName + 1)].slice(0, longestName).join('')
+  return /^\.*$/.test(name) ? '' : beginning(name, longestName)
 }

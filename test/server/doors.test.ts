@@ -96,7 +96,7 @@ const news = (text: string): string =>
   text
     .replaceAll('\\"', '"')
     .replaceAll(
-      /(?:the agent|model|no model) "guarded"|(?:response "resp_|run |run "|task "|message ")run-77|(?:session|chat|thread|of this thread|"id":)\s?"sess-77"/g,
+      /(?:there is no (?:GET|POST)|no agent answers at) "[^"]*"|(?:the agent|model|no model) "guarded"|(?:response "resp_|run |run "|task "|message ")run-77|(?:session|chat|thread|of this thread|"id":)\s?"sess-77"/g,
       '',
     )
 
@@ -329,7 +329,7 @@ describe('every verb of a protocol', () => {
     for (const [verb, use] of all) {
       const { role, resource } = protocolDoors[verb]
       const unknown = refusal(await use(at, '', 'fresh'))
-      if (unknown.status !== (role === 'open' ? 400 : 401))
+      if (unknown.status !== (role === 'open' ? 404 : 401))
         wrong.push(`${verb}: ${unknown.status} without a credential`)
       for (const as of ['viewer', 'nobody']) {
         const { status, text } = refusal(await use(at, as, 'fresh'))
