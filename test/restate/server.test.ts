@@ -191,7 +191,7 @@ describe('one server', () => {
       const mute = createHttp2(() => {})
       await expect(
         new RestateClient({ ...server, timeoutMs: 300 }).register(await listening(mute)),
-      ).rejects.toMatchObject(unreachable)
+      ).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
       mute.close()
       old.close()
       const strict = await probeWorker('strict', 'probe', ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'])
