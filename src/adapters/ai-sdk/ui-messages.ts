@@ -105,10 +105,13 @@ class Chats {
 
   async post(context: ProtocolContext, { chat, agent, said }: ChatRequest): Promise<Response> {
     if (said.type === 'answers') return this.#answer(context, chat, said)
-    const name = agent ?? this.#agents[0]!
-    if (!this.#agents.includes(name))
+    // what is another tenant's is neither there nor named
+    const usable = new Set(context.runtime.agents().map((each) => each.name))
+    const here = this.#agents.filter((each) => usable.has(each))
+    const name = agent ?? here[0] ?? ''
+    if (!here.includes(name))
       throw new ReeveError('agent.not-registered', `the agent ${JSON.stringify(name)} does not answer here`, {
-        hint: `Those that do: ${this.#agents.join(', ')}. Nothing was started.`,
+        hint: `Those that do: ${here.join(', ')}. Nothing was started.`,
       })
     return this.#stream(context, await this.#started(context, chat, name, said))
   }
