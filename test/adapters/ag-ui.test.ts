@@ -113,7 +113,7 @@ test('the same request again shows the same; another one under its id, or beside
     return [response.status, ((await response.json()) as JsonObject)['code']]
   }
   expect(await busy('/ag-ui/echo', 'ann')).toEqual([409, 'session.busy'])
-  expect(await busy('/ag-ui/asker', 'bob')).toEqual([409, 'session.busy'])
+  expect(await busy('/ag-ui/asker', 'bob')).toEqual([403, 'session.forbidden'])
   expect(await run(ask, input('t', 'r1', 'Hi'), 'ann', '/ag-ui/echo')).toEqual(first)
   expect(await runtime.runs()).toHaveLength(3)
 })

@@ -257,7 +257,7 @@ test('a card of an agent that belongs to tenants is for them; one that is everyb
       })
     ).status
   expect([await card({}), await card(as('eve')), await card(as('ann')), await card(as('root'))]).toEqual([
-    400, 400, 200, 200,
+    404, 404, 200, 200,
   ])
   expect(await card({ Authorization: 'Bearer unknown' })).toBe(401)
 })

@@ -106,8 +106,8 @@ class Chats {
 
   async post(context: ProtocolContext, { chat, agent, said }: ChatRequest): Promise<Response> {
     if (said.type === 'answers') return this.#answer(context, chat, said)
-    const name = agent ?? this.#agents[0]!
     const usable = usableAmong(this.#agents, context)
+    const name = agent ?? usable[0] ?? ''
     if (!usable.includes(name))
       throw new ReeveError('agent.not-registered', `the agent "${shownName(name)}" does not answer here`, {
         hint: `Those that do: ${usable.join(', ')}. Nothing was started.`,
