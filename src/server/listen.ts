@@ -88,9 +88,11 @@ const writtenAhead = 16 * 1024
  */
 function namesOneHost({
   url = '',
-  headers,
-}: Pick<IncomingMessage, 'headers'> & { readonly url?: string | undefined }): boolean {
-  const { host = '' } = headers
+  headers: { host },
+  httpVersion,
+}: Pick<IncomingMessage, 'headers' | 'httpVersion'> & { readonly url?: string | undefined }): boolean {
+  // HTTP/1.0, which some balancers speak to probe, need not name one
+  if (host === undefined) return httpVersion === '1.0' && url.startsWith('/')
   return url.startsWith('/') || URL.parse(url)?.host === URL.parse(`http://${host}`)?.host
 }
 
@@ -164,7 +166,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
         ? answer(request, incoming as IncomingMessage)
         : withHeaders(errorResponse(badRequest('the target of the request names another host than its header Host'))),
     {
-      // HTTP/1.0, which some balancers speak to probe, names no host: a probe is answered, and anything else refused
+      // of HTTP/1.0: a probe is answered, and anything else refused
       hostname: 'host.missing',
       // no request could be made of it: nothing else throws here
       errorHandler: () =>

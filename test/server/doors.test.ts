@@ -115,7 +115,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   'POST /sessions/{session}/unshare': { with: ['eve'] },
 }
 const labelOf = ({ method, path }: Route): string => `${method} ${path}`
-const queryOf = (label: string): string => (label.endsWith(' /grants') ? '?session=sess-77' : '')
+const queryOf = (label: string): string =>
+  label.endsWith(' /grants') ? '?session=sess-77' : label === 'DELETE /browser-sessions' ? '?id=none' : ''
 
 /** What a foreign principal is answered, whose role would allow it. Absent: an answer that says nothing of the run. */
 const refusedTo: Readonly<Partial<Record<Door['resource'], number>>> = { run: 404, question: 404, installation: 403 }

@@ -421,6 +421,7 @@ export const approvals = area('Who may approve, and what', [
   {
     id: 'link-of-issuer-without-role',
     holds: 'A link decides nothing when who issued it may not approve any more.',
+    leftOpen: 'a link carries no credential that could be asked again: revoke the links of those who leave',
     async run(world) {
       const roles: { eve: Principal['roles'] } = { eve: ['approver'] }
       const auth = (request: Request): Principal | undefined => {
