@@ -19,7 +19,8 @@ export const hungMs = 600_000
 export const shared = { until: 0, stoodStill: 1, moved: 2, leaseMs: 3, delayMs: 4 } as const
 
 /** How long the lease is that is asked for: `leaseMs`, or longer where the thread is late. */
-export const leaseIn = (read: (what: keyof typeof shared) => number): number => leaseFor(read('leaseMs'), read('delayMs'))
+export const leaseIn = (read: (what: keyof typeof shared) => number): number =>
+  leaseFor(read('leaseMs'), read('delayMs'))
 
 /** What the thread is given. */
 export interface HeartbeatData {

@@ -169,7 +169,14 @@ export class RunIndex {
       case 'timer.set':
       case 'interrupt.raised':
       case 'approval.requested':
-        here.open.set(event.address, { event, position, since: at, failedAttempts: 0, nextAttempt: undefined, inDoubt: false })
+        here.open.set(event.address, {
+          event,
+          position,
+          since: at,
+          failedAttempts: 0,
+          nextAttempt: undefined,
+          inDoubt: false,
+        })
         if (event.type === 'worker.started' && event.apart === true && event.refused === undefined)
           this.#outline(here, event, at)
         return nothing
