@@ -319,7 +319,8 @@ function signs(
           : isWithin
       )
         found.add(i)
-    } else if (isBetween && isLine(glyph, hasCjk)) found.add(i)
+    } else if (isEnclosed(glyph) && [before, after].some((near) => isAsciiWord(near) || isEnclosed(near))) found.add(i)
+    else if (isBetween && isLine(glyph, hasCjk)) found.add(i)
     else if (isAlike || isWide(text)) {
       if (!(isForeignWord(before) || isForeignWord(after)) || isAsciiWord(before) || isAsciiWord(after)) found.add(i)
     }
@@ -331,6 +332,10 @@ const isLine = ({ text, script }: Glyph, hasCjk: boolean): boolean =>
   (script !== '' && script !== 'Latin') ||
   /[\u2300-\u23ff\u2500-\u259f\u2e80-\u2fdf\u31c0-\u31ef]/.test(text) ||
   (!hasCjk && /[\u3001-\u303f\u30fb]/.test(text))
+
+/** Letters in circles and squares, as of emoji: they spell words. */
+const isEnclosed = (glyph: Glyph | undefined): boolean =>
+  glyph !== undefined && /^[\u24b6-\u24e9\u{1f110}-\u{1f12b}\u{1f130}-\u{1f189}]$/u.test(glyph.text)
 
 const isWide = (text: string): boolean => /^[\uff01-\uff65\uffe0-\uffee]$/.test(text)
 

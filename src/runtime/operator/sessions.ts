@@ -165,7 +165,8 @@ export async function enterSession(
   let owner = storedOwner(await values.get(ownerKey))
   if (owner === undefined) {
     const known = await firstOwner(engine, of)
-    if (known === undefined && isKeyed(session)) throw ofRetry(session)
+    // a conversation that is named as its first run is: nobody else can have that id
+    if (known === undefined && String(session) !== String(run) && isKeyed(session)) throw ofRetry(session)
     const first = known ?? { user, sharedWith: [] }
     owner = storedOwner(await values.update(ownerKey, (value) => value ?? (first as unknown as Json)))!
   }
@@ -194,7 +195,7 @@ export async function beginForkedSession(engine: Engine, { run, to }: Pick<ForkR
 
 /** The sessions of retries are named as they are, by ids that anybody can compute. */
 const ofRetry = (session: string): ReeveError =>
-  new ReeveError('session.invalid', `a session ${JSON.stringify(session)} begins with a retry alone`, {
+  new ReeveError('session.invalid', `a session ${JSON.stringify(session)} begins with the run of that id alone`, {
     hint: 'Use another name: ids of this form come from keys. Nothing was started.',
   })
 

@@ -16,7 +16,8 @@ const imitations: Readonly<Record<string, readonly string[]>> = {
   dashes: ['my‐bank.com', '−100', 'my˗bank', 'my‑bank.com', 'my﹣bank.com', 'my－bank.com'],
   quotes: ['ok ʺ, ʺamountʺ: ʺ1ʺ', 'ok″, ″amount″: 1', 'ok＂, ＂amount＂: 1', 'a ʹ, ʹb'],
   'whole words of look-alikes': ['ꓮꓑꓑꓡꓰ.com', 'ᎪᏢᏢᏞᎬ', 'сосо', 'рауа', 'ΑΒΕΖ.com', 'аррӏе.com'],
-  'look-alikes beside a real word of the script': ['аррӏе.com я', 'Pay раураӏ я', 'ѕсоре и'],
+  'look-alikes beside a real word of the script': ['аррӏе.com я', 'Pay раураӏ я'],
+  'look-alikes among words of their own language': ['ѕсоре и'],
   dots: ['a．b', 'a․com', 'a܁com', 'a۔com', 'a・com', 'a。com', 'bank。com', 'bank｡com'],
   'colons and slashes': [
     'a꞉b',
@@ -76,6 +77,9 @@ export const display = area('What a person is shown', [
   ...Object.entries(imitations).map(([kind, texts]) => ({
     id: `shown-${kind.toLowerCase().replaceAll(' ', '-')}`,
     holds: `Imitations by ${kind} are shown as escapes.`,
+    ...(kind === 'look-alikes among words of their own language'
+      ? { leftOpen: 'a text in that script may have such words, and stays readable' }
+      : {}),
     run: () => {
       const raw = texts.filter((text) => visible(text) === text)
       holds(
