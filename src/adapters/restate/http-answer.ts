@@ -105,7 +105,7 @@ export function wrongTls(side: Side, address: string, problem: TlsProblem, words
       ? 'the certificate of the Restate server is not trusted'
       : 'the Restate server refused the TLS connection'
   return new ReeveError('engine.not-trusted', `${what}, at ${address} (${side}): ${words}`, {
-    hint: 'Check the host in the address, and the expiry of the certificate. For an authority of your own, start this process with NODE_EXTRA_CA_CERTS=<file.pem>.',
+    hint: 'Check the host in the address, and the expiry of the certificate. For an authority of your own, name its file in the variable NODE_EXTRA_CA_CERTS before this process starts.',
     cause,
   })
 }
