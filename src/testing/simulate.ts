@@ -191,7 +191,7 @@ async function live(
       await Promise.race([scenario.outside(engine, clock), dying(() => dead)])
   }
   const events = end === undefined ? [] : await engine.read(scenario.start.run)
-  await engine.close()
+  await engine.close({ graceMs: 0 })
   return { passed, end, events }
 }
 
@@ -209,7 +209,7 @@ async function dying(dead: () => boolean): Promise<void> {
 async function readOnce(file: string, scenario: Scenario): Promise<readonly Recorded[]> {
   const engine = createEmbeddedEngine({ file, durability: 'relaxed' })
   const events = await engine.read(scenario.start.run)
-  await engine.close()
+  await engine.close({ graceMs: 0 })
   return events
 }
 

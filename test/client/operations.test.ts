@@ -71,7 +71,7 @@ const argumentsOf = (name: string): readonly unknown[] =>
 test('the client asks for the routes of the server, for all of them and for no others', async () => {
   const there = new Set(
     routes
-      .filter(({ isPage }) => isPage !== true)
+      .filter(({ isPage, isProbe }) => isPage !== true && isProbe !== true)
       .map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`),
   )
   const wanted = await asked()
