@@ -81,7 +81,9 @@ export const agents = [{}]`
   await writeFile(join(folder, 'reeve.config.ts'), config)
   const help = await said('--help')
   const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
-  expect(commands.filter((name) => !runners.includes(name) && !askers.includes(name)).toSorted()).toEqual(Object.keys(lookers).toSorted())
+  expect(commands.filter((name) => !runners.includes(name) && !askers.includes(name)).toSorted()).toEqual(
+    Object.keys(lookers).toSorted(),
+  )
   for (const [name, args] of Object.entries(lookers)) {
     expect(await said(name, ...args), name).toMatchObject({
       code: 2,

@@ -57,5 +57,5 @@ test('questions of a run with two effects in doubt', async () => {
   const read = readings()
   const { out } = await reeve('questions')
   expect(out.match(/in-doubt {2}run_2/g)).toHaveLength(2)
-  expect(read()).toEqual(['run_2'])
+  expect(read()).toEqual(['run_2 0'])
 })

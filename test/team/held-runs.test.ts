@@ -2,7 +2,7 @@
  * Time while a run is paused or a human has it, on the virtual clock: no minutes run out, no attempt is lost, whoever
  * is born then waits. Spec team C65, C66, X42, R-13; DESIGN 3.3, K8.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { agent, sleep, step } from '../../src/agent/index.ts'
 import { failure, FailureError } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
@@ -14,7 +14,10 @@ async function done<T>(stage: Staged, command: Promise<T>): Promise<T> {
     (value) => (end = { value }),
     (thrown: unknown) => (end = { thrown }),
   )
-  await stage.rests()
+  await vi.waitUntil(async () => {
+    await stage.rests()
+    return end !== undefined
+  })
   if (end === undefined) throw new Error('it did not end')
   if ('thrown' in end) throw end.thrown
   return end.value
