@@ -37,7 +37,7 @@ export const adversarial = (seed: string, weather?: Weather, moved = false): Eng
       engine,
       async restart(how) {
         if (how === 'kill') await engine.kill()
-        else await engine.close()
+        else await engine.close({ graceMs: 0 })
         return (engine = open())
       },
       async dispose() {

@@ -41,7 +41,7 @@ export function embedded(
                   dead.dead = true
                   engine.driver.stop()
                 }
-                await engine.close()
+                await engine.close({ graceMs: 0 })
                 if (how === 'kill') bury(file)
                 return (engine = open())
               },
@@ -49,7 +49,7 @@ export function embedded(
         async dispose() {
           dead.dead = true
           engine.driver.stop()
-          await engine.close()
+          await engine.close({ graceMs: 0 })
           if (dir !== undefined) rmSync(dir, { recursive: true })
         },
       }

@@ -70,7 +70,7 @@ export function moved(
       const die = async (engine: HostEngine): Promise<void> => {
         dead.dead = true
         engine.driver.stop()
-        await engine.close()
+        await engine.close({ graceMs: 0 })
       }
       let engine = open()
       return {
@@ -79,7 +79,7 @@ export function moved(
           if (how === 'kill') {
             await die(engine)
             await kept.forgetProcess()
-          } else await engine.close()
+          } else await engine.close({ graceMs: 0 })
           return (engine = open())
         },
         async dispose() {

@@ -46,7 +46,7 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
             dead.dead = true
             engine.driver.stop()
           }
-          await engine.close()
+          await engine.close({ graceMs: 0 })
           // with a clock of its own there is no session whose end would tell
           if (how === 'kill') await onServer(server, `DELETE FROM ${schema}.process`)
           return (engine = open())
@@ -54,7 +54,7 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
         async dispose() {
           dead.dead = true
           engine.driver.stop()
-          await engine.close()
+          await engine.close({ graceMs: 0 })
           for (const other of others) await other.close()
           await dispose()
         },

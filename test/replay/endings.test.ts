@@ -41,7 +41,7 @@ describe('K6: what is in doubt', () => {
     const engine = bench.engine({ lead: async (ctx) => step(ctx, 'pay', never, { effect: 'once' }) }, { clock })
     await start(engine)
     await calm()
-    const closed = engine.close()
+    const closed = engine.close({ graceMs: 0 })
     await calm(20)
     clock.advance(4_000)
     clock.advance(2_000)
@@ -58,7 +58,7 @@ describe('K6: what is in doubt', () => {
     const engine = bench.engine(agents, { clock })
     await start(engine)
     await calm()
-    const closed = engine.close()
+    const closed = engine.close({ graceMs: 0 })
     await calm(20)
     clock.advance(4_000)
     await closed

@@ -23,6 +23,7 @@ import type {
 } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import type { Mover } from '../../engine/mover.ts'
+import type { CloseOptions } from '../../engine/port.ts'
 import type { Store } from '../../engine/store.ts'
 import { AdversarialStore } from './store.ts'
 import type { Weather } from './weather.ts'
@@ -108,8 +109,8 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
     await this.close()
   }
 
-  override async close(): Promise<void> {
-    await super.close()
+  override async close(options?: CloseOptions): Promise<void> {
+    await super.close(options)
     await this.#own?.stop()
     await this.#own?.close()
   }

@@ -192,7 +192,7 @@ export const startingCases: readonly Play[] = [
       const run = await stage.start('a')
       await until('the effect is out', () => wait.waiting === 1)
       const waiting = assert.rejects(stage.engine.outcome(run), code('engine.closed'))
-      await stage.engine.close()
+      await stage.engine.close({ graceMs: 0 })
       await waiting
       await stage.engine.close()
       await assert.rejects(
