@@ -3,7 +3,7 @@
  * picture of now; and a run that belongs to its reader.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, tool } from 'reeve'
+import { agent, createRuntime, sleep, supervisor, tool } from 'reeve'
 
 const poet = agent({
   name: 'poet',
@@ -35,7 +35,8 @@ const editor = supervisor({
       : `Here it is: ${last.content as string}`
   },
 })
-await using runtime = await createRuntime({ agents: [editor] })
+const novelist = agent({ name: 'novelist', description: 'Takes an hour.', run: (ctx) => sleep(ctx, 3_600_000) })
+await using runtime = await createRuntime({ agents: [editor, novelist] })
 
 // #region watch
 const run = await runtime.start(editor, 'A verse about ravens.')
@@ -108,9 +109,9 @@ assert.deepEqual(work, [
 ])
 
 // #region owned
-const stream = runtime.stream(editor, 'Another one.')
+const stream = runtime.stream(novelist, 'A long one.')
 for await (const item of stream) {
-  if (item.type === 'event' && item.event.event.type === 'model.requested') break // leaving an owned run cancels it
+  if (item.type === 'event') break // leaving an owned run before its end cancels it
 }
 // #endregion
 const left = await stream.outcome()
