@@ -23,7 +23,6 @@ import type {
 } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import type { Mover } from '../../engine/mover.ts'
-import type { CloseOptions } from '../../engine/port.ts'
 import type { Store } from '../../engine/store.ts'
 import { AdversarialStore } from './store.ts'
 import type { Weather } from './weather.ts'
@@ -109,7 +108,7 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
     await this.close()
   }
 
-  override async close(options?: CloseOptions): Promise<void> {
+  override async close(options?: Parameters<HostEngine['close']>[0]): Promise<void> {
     await super.close(options)
     await this.#own?.stop()
     await this.#own?.close()
