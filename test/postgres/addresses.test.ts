@@ -29,6 +29,11 @@ describe('forms', () => {
       'PostgreSQL at /cloudsql/p:r:i/app',
       ['postgres://%2Fcloudsql%2Fp%3Ar%3Ai/app'],
     ],
+    [
+      'postgres://ann@db/app?application_name=ann@host',
+      'PostgreSQL at ann@db/app',
+      ['postgres://ann@db/app?application_name=ann%40host'],
+    ],
     ['postgres:///app?host=a,b&port=1,2', 'PostgreSQL at a:1,b:2/app', ['postgres://a:1/app', 'postgres://b:2/app']],
     ['socket:/var/run/postgresql?db=app', 'PostgreSQL at /var/run/postgresql', ['socket:/var/run/postgresql?db=app']],
   ])('%s', (address, name, hosts) => {
@@ -49,6 +54,11 @@ describe('forms', () => {
     ['postgres://ann:s3cret@a,b,c/app?port=1,2', /3 hosts and 2 ports/],
     ['postgres://ann:s3cret@a:x/app', /the port "x" is no number/],
     ['postgres://ann:s3cret%@db/app%zz', /percent-encoded/],
+    ...['#', '/', '?', '#1@', '1/', '@/', '/@', '@?'].map((sign): [string, RegExp] => [
+      `postgres://ann:${sign}s3cret@db/app`,
+      /has a "#", "\/", "\?" or "@"$/,
+    ]),
+    ['postgres://ann:1?s3cret@db/app&schema=a', /has a "#"/],
     ['postgres://ann:s3cret@db/app?schema=a&schema=b', /names the schema twice/],
     ['"postgres://ann:s3cret@db/app"', /begins and ends with quotation marks/],
     ["'postgres://ann:s3cret@db/app'", /begins and ends with quotation marks/],

@@ -55,6 +55,7 @@ export function readAddress(address: string): PostgresAddress {
     /^(postgres|postgresql):\/\/([^/?]*)([^?]*)\??(.*)$/s.exec(address) ?? []
   if (scheme === undefined) return socketAddress(address)
   const params = new URLSearchParams(query)
+  mustBeWhole(address, path, params)
   mustHold(params)
   const isBound = ['prefer', 'require'].includes(params.get('channel_binding') ?? '')
   const at = given.lastIndexOf('@') + 1
@@ -67,6 +68,18 @@ export function readAddress(address: string): PostgresAddress {
     return `${scheme}://${user}${shown}${port === '' ? '' : `:${port}`}${path}${rest}`
   })
   return { name: shownName(user, places, path), hosts, isBound }
+}
+
+/**
+ * A user or password with a character that ends a part of the address would be cut there: its rest is taken for a host,
+ * a port, a path or a parameter, which are shown.
+ */
+function mustBeWhole(address: string, path: string, params: URLSearchParams): void {
+  if (!address.includes('#') && !path.includes('@') && ![...params.keys()].some((name) => name.includes('@'))) return
+  throw badAddress(
+    'a user, password or database in it has a "#", "/", "?" or "@"',
+    'Percent-encode it: %23 for #, %2F for /, %3F for ?, %40 for @.',
+  )
 }
 
 /** The driver's own form of a Unix socket: `socket:/folder?db=name`. */
