@@ -2,7 +2,8 @@
  * TLS problems: what a failed handshake says about the other side. An address that answers without TLS, or with a
  * certificate that this process does not trust, is a mistake of the set-up: no retry mends it.
  *
- * Owns: telling these from an outage, for every client of a server. Does not own: the error that each throws.
+ * Owns: telling these from an outage, and the words of a failed connection, for every client of a server. Does not own:
+ * the error that each throws.
  */
 import { messageOf } from './errors.ts'
 
@@ -52,3 +53,9 @@ export function tlsProblem(thrown: unknown): TlsProblem | undefined {
   }
   return undefined
 }
+
+/** How OpenSSL writes an error: thread, code, library, function, its reason, and where in its source. */
+const openSsl = /[\dA-F]{1,32}:error:[\dA-F]{1,16}:[^:\n]*:[^:\n]*:([^:\n]*):[^:\n]*:\d+:[^\n]*/g
+
+/** What a library says of a failed connection, as one line of a message: of OpenSSL the reason alone. */
+export const connectionWords = (text: string): string => text.replaceAll(openSsl, '$1').replaceAll(/\s+/g, ' ').trim()

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { temporal, type TemporalOptions } from '../../src/adapters/temporal/index.ts'
 import { agent } from '../../src/agent/index.ts'
+import { connectionWords } from '../../src/core/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { selfSigned } from '../servers/certificate.ts'
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
@@ -58,6 +59,7 @@ test.each([
     hint: expect.stringContaining(hint) as string,
   })
   expect(String(thrown)).not.toContain('secret')
+  expect(String(thrown)).not.toMatch(/\n|openssl/)
 })
 
 test('PostgreSQL: a server that speaks without TLS', async () => {
@@ -72,4 +74,14 @@ test('PostgreSQL: a server that speaks without TLS', async () => {
     hint: expect.stringContaining('sslmode') as string,
   })
   expect(String(thrown)).not.toContain('secret')
+})
+
+test('of what OpenSSL says the reason is told, in one line', () => {
+  const said = (reason: string, rest: string): string =>
+    `408D8E478E7F0000:error:0A000410:SSL routines:ssl3_read_bytes:${reason}:../deps/openssl/ssl/rec_layer_s3.c:1590:${rest}\n`
+  expect(connectionWords(`${said('wrong version number', '')}Try again`)).toBe('wrong version number Try again')
+  expect(connectionWords(said('ssl/tls alert handshake failure', 'SSL alert number 40'))).toBe(
+    'ssl/tls alert handshake failure',
+  )
+  expect(connectionWords('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
 })

@@ -5,7 +5,7 @@
  * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
  * (http-answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
-import { isObject, messageOf, ReeveError, timerMs, tlsProblem } from '../../core/index.ts'
+import { connectionWords, isObject, messageOf, ReeveError, timerMs, tlsProblem } from '../../core/index.ts'
 import {
   addressOf,
   CallFailed,
@@ -212,5 +212,5 @@ function parsed(text: string): unknown {
 function causeOf(error: unknown): string {
   let found = error
   while (found instanceof Error && found.cause !== undefined) found = found.cause
-  return messageOf(found)
+  return connectionWords(messageOf(found))
 }

@@ -4,7 +4,7 @@
  * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed
  * with, the code and the server's own words are repeated.
  */
-import { messageOf, ReeveError, tlsProblem } from '../../core/index.ts'
+import { connectionWords, messageOf, ReeveError, tlsProblem } from '../../core/index.ts'
 import type { Server } from './options.ts'
 import type { Failed } from './wake-ups.ts'
 
@@ -62,7 +62,7 @@ export function serverError(thrown: unknown, server: Server): ReeveError {
     )
   return new ReeveError(
     'engine.unreachable',
-    `the Temporal server at ${address} cannot be reached or is unavailable${overTls(server)}: ${oneLine(details)}`,
+    `the Temporal server at ${address} cannot be reached or is unavailable${overTls(server)}: ${connectionWords(details)}`,
     {
       retryable: true,
       hint: `Check that it is running and that the address is right. ${tlsHint(server)} Until then the processes of the store take up runs themselves, a few seconds later.`,
@@ -78,14 +78,13 @@ const tlsHint = ({ tls, apiKey }: Server): string =>
   tls === false
     ? 'If the server demands TLS, set tls.'
     : `If the server speaks without TLS, leave out ${apiKey === undefined ? 'tls' : 'apiKey and tls'}.`
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** A handshake that failed is a mistake of the set-up, which no retry mends. */
 function tlsError(thrown: unknown, server: Server): ReeveError | undefined {
   const problem = tlsProblem(thrown)
   if (problem === undefined) return undefined
   const { address } = server
-  const words = oneLine(refusalIn(thrown)?.details ?? messageOf(thrown))
+  const words = connectionWords(refusalIn(thrown)?.details ?? messageOf(thrown))
   if (problem === 'no-tls')
     return new ReeveError(
       'engine.wrong-address',

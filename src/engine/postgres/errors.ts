@@ -4,7 +4,14 @@
  * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
  * not own: what is tried again (commit.ts, claim.ts).
  */
-import { messageOf, ReeveError, tlsProblem, type ErrorCode, type TlsProblem } from '../../core/index.ts'
+import {
+  connectionWords,
+  messageOf,
+  ReeveError,
+  tlsProblem,
+  type ErrorCode,
+  type TlsProblem,
+} from '../../core/index.ts'
 
 interface Meaning {
   readonly code: ErrorCode
@@ -146,9 +153,11 @@ function meaningOf(thrown: unknown): Meaning {
 
 /** Several addresses of one host fail as one error without a message of its own. */
 const wordsOf = (thrown: unknown): string =>
-  thrown instanceof AggregateError && thrown.message === ''
-    ? thrown.errors.map(messageOf).join('; ')
-    : messageOf(thrown)
+  connectionWords(
+    thrown instanceof AggregateError && thrown.message === ''
+      ? thrown.errors.map(messageOf).join('; ')
+      : messageOf(thrown),
+  )
 
 /** `name` names server and database, never a password. */
 export function storeError(thrown: unknown, name: string): ReeveError {
