@@ -67,7 +67,8 @@ async function storeProblem(runtime: Pick<Runtime, 'runs'>): Promise<NotReady | 
 
 async function isLate(): Promise<NotReady | undefined> {
   const begun = stopwatch()
-  await delay(0)
+  // holds the process, as whoever asks waits: without a port there may be nothing else that does
+  await new Promise((resolve) => setTimeout(resolve))
   return stopwatch() - begun >= lateMs ? 'event-loop' : undefined
 }
 

@@ -1,8 +1,10 @@
 /** Probes: what orchestrators and load balancers ask, as they ask it. */
 import { expect, test, vi } from 'vitest'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as later } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { agent } from '../../src/index.ts'
 import { Readiness, type ListeningServer } from '../../src/server/index.ts'
 import { serving } from './serving.ts'
@@ -92,6 +94,12 @@ test('an event loop that does what is due too late: not ready, and ready again',
   setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700))
   expect(await (await answer).json()).toEqual({ ok: false, reason: 'event-loop' })
   expect((await readiness.ready()).status).toBe(200)
+})
+
+test('without a port, in a process that holds nothing else, the answer still comes', async () => {
+  const child = new URL('probe-child.ts', import.meta.url).pathname
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', child])
+  expect(stdout).toBe('{"ok":true}')
 })
 
 test('a runtime that closes is alive, and not ready, while its calls have their time to end', async () => {
