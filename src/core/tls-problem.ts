@@ -1,6 +1,7 @@
 /**
- * TLS problems: what a failed handshake says about the other side. An address that answers without TLS, or with a
- * certificate that this process does not trust, is a mistake of the set-up: no retry mends it.
+ * TLS problems: what a failed handshake says about the other side, or a failed preparation about this one. An address
+ * that answers without TLS, a certificate that this process does not trust, and one of its own that cannot be read are
+ * mistakes of the set-up: no retry mends them.
  *
  * Owns: telling these from an outage, and the words of a failed connection, for every client of a server. Does not own:
  * the error that each throws.
@@ -9,9 +10,10 @@ import { messageOf } from './errors.ts'
 
 /**
  * `certificate`: the server's certificate is not trusted here. `no-tls`: the server answered without TLS. `refused`: the
- * server ended the handshake; it may demand a certificate of the client.
+ * server ended the handshake; it may demand a certificate of the client. `own-certificate`: a certificate or key that
+ * this process was given cannot be read, or the two do not belong together.
  */
-export type TlsProblem = 'certificate' | 'no-tls' | 'refused'
+export type TlsProblem = 'certificate' | 'no-tls' | 'refused' | 'own-certificate'
 
 /** Codes of Node, which OpenSSL's are passed on in. */
 const codes: readonly (readonly [RegExp, TlsProblem])[] = [
@@ -24,6 +26,7 @@ const codes: readonly (readonly [RegExp, TlsProblem])[] = [
     'no-tls',
   ],
   [/^ERR_SSL_/, 'refused'],
+  [/^ERR_OSSL_/, 'own-certificate'],
 ]
 
 /** Words of clients that pass on no code: gRPC's, in JavaScript and in Rust, and those of `pg`. */
@@ -34,6 +37,7 @@ const words: readonly (readonly [RegExp, TlsProblem])[] = [
     'certificate',
   ],
   [/alert (?:handshake failure|certificate required|bad certificate)|AlertReceived/i, 'refused'],
+  [/(?:PEM|DECODER|x509 certificate|asn1 encoding) routines/i, 'own-certificate'],
 ]
 
 /** How deep causes are followed. */
@@ -54,8 +58,8 @@ export function tlsProblem(thrown: unknown): TlsProblem | undefined {
   return undefined
 }
 
-/** How OpenSSL writes an error: thread, code, library, function, its reason, and where in its source. */
-const openSsl = /[\dA-F]{1,32}:error:[\dA-F]{1,16}:[^:\n]*:[^:\n]*:([^:\n]*):[^:\n]*:\d+:[^\n]*/g
+/** How OpenSSL writes an error: code, library, function and its reason; of a connection, the thread and its source, too. */
+const openSsl = /(?:[\dA-F]{1,32}:)?error:[\dA-F]{1,16}:[^:\n]*:[^:\n]*:([^:\n]*)(?::[^:\n]*:\d+:[^\n]*)?/g
 
 /** What a library says of a failed connection, as one line of a message: of OpenSSL the reason alone. */
 export const connectionWords = (text: string): string => text.replaceAll(openSsl, '$1').replaceAll(/\s+/g, ' ').trim()

@@ -2,6 +2,7 @@
  * TLS between a process and the servers of its engine: a certificate that is not trusted, and a server that speaks
  * without TLS, are told as what they are, with the option that decides it.
  */
+import { writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -60,6 +61,33 @@ test.each([
   })
   expect(String(thrown)).not.toContain('secret')
   expect(String(thrown)).not.toMatch(/\n|openssl/)
+})
+
+test.each([
+  ['no PEM', { crt: Buffer.from('x'), key: Buffer.from('y') }],
+  ['a key of another certificate', { crt: Buffer.from(selfSigned().cert), key: Buffer.from(selfSigned().key) }],
+])('Temporal: a certificate of its own that cannot be used is no outage: %s', async (_what, clientCertPair) => {
+  expect(await refusal({ address: '127.0.0.1:9', tls: { clientCertPair } })).toMatchObject({
+    code: 'config.invalid',
+    retryable: false,
+    message: expect.stringMatching(/^temporal: a certificate or key in tls cannot be used: [a-z ]+$/) as string,
+    hint: expect.stringContaining('PEM') as string,
+  })
+})
+
+test('PostgreSQL: a key of its own that cannot be used is no outage', async () => {
+  const dir = temporaryFolder('reeve-tls-')
+  ends.push(() => removeFolder(dir))
+  const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
+  writeFileSync(cert, selfSigned().cert)
+  writeFileSync(key, 'x')
+  const address = await listening(createServer((socket) => socket.once('data', () => socket.write('S'))))
+  const store = `postgres://ann@${address}/app?sslmode=verify-full&sslcert=${cert}&sslkey=${key}`
+  await expect(createRuntime({ store, agents: [rule] })).rejects.toMatchObject({
+    code: 'store.unavailable',
+    retryable: false,
+    hint: expect.stringContaining('sslkey') as string,
+  })
 })
 
 test('PostgreSQL: a server that speaks without TLS', async () => {

@@ -91,6 +91,11 @@ function tlsError(thrown: unknown, server: Server): ReeveError | undefined {
       `the Temporal server at ${address} cannot be reached${overTls(server)}: it answers without TLS: ${words}`,
       { hint: `${tlsHint(server)} Or name the port where it speaks TLS.`, cause: thrown },
     )
+  if (problem === 'own-certificate')
+    return new ReeveError('config.invalid', `temporal: a certificate or key in tls cannot be used: ${words}`, {
+      hint: 'Each is the content of one PEM file, and the key is that of the certificate.',
+      cause: thrown,
+    })
   const what =
     problem === 'certificate'
       ? `the certificate of the Temporal server at ${address} is not trusted`

@@ -129,6 +129,11 @@ const tlsMeanings: Readonly<Record<TlsProblem, Meaning>> = {
     false,
     'The server refused the TLS connection: it may demand a certificate of the client (sslcert and sslkey in the address).',
   ),
+  'own-certificate': meaning(
+    'store.unavailable',
+    false,
+    'A file that the address names (sslcert, sslkey, sslrootcert) is not in the form of PEM, or the key is not that of the certificate.',
+  ),
 }
 const unreachable = meaning(
   'store.unavailable',
