@@ -146,8 +146,8 @@ describe('dependencies', () => {
       'a/go.mod, b/go.mod, c/go.mod, d/go.mod, e/go.mod',
       'only npm packages are examined, not what',
     ]
-    expect(await notesOf([...'abcdef'])).toEqual([`${rest} ${first} and 1 other declare`])
-    expect(await notesOf([...'abcdefg'])).toEqual([`${rest} ${first} and 2 others declare`])
+    expect(await notesOf('abcdef'.split(''))).toEqual([`${rest} ${first} and 1 other declare`])
+    expect(await notesOf('abcdefg'.split(''))).toEqual([`${rest} ${first} and 2 others declare`])
   })
 
   it('of a pnpm workspace are matched with the lock at its root, and licences read in the store', async () => {

@@ -140,7 +140,7 @@ async function cancel(
     run,
     reason,
     ...underName(present({ by })),
-    ...present({ keeps: options.undo === false ? true : undefined }),
+    ...(options.undo === false ? { keeps: true } : {}),
   })
   if (result !== 'closed' || (await engine.outcome(run)).outcome.status !== 'cancelled') mustBePosted(run, result)
 }

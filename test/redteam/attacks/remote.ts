@@ -293,7 +293,7 @@ export const remotes = area('Workers from elsewhere', [
         await until(async () => counts.asked >= 3 || (await status()) !== 'running', short(task))
         holds((await status()) !== 'stuck', `${short(task)}: the run is stuck`)
         if ((await status()) === 'waiting')
-          for (const { body } of await runtime.questions({ run: run as never }))
+          for (const { body } of await runtime.questions({ run }))
             holds(JSON.stringify(body).length < 200_000, 'a question without end')
         await runtime.close({ graceMs: 0 })
       }
