@@ -123,7 +123,7 @@ test('every method of a run tells a wrong argument as the mistake of its caller'
   expect(found).toEqual([])
 })
 
-test('a command that is given what is none of its options names the option, and changes nothing', async () => {
+test('a command names the option that has the wrong type, and changes nothing', async () => {
   const { control } = run
   const call = (given: unknown): never => given as never
   const refused: readonly (readonly [what: () => Promise<unknown>, code: string, said: RegExp])[] = [

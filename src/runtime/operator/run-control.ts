@@ -64,8 +64,8 @@ export interface RunControl {
   resume(how?: string | ResumeOptions): Promise<void>
   /**
    * Cancels the run, also one that is paused or taken over. What is open is stopped. What was done is undone, unless
-   * `undo` is false. Cancelling a cancelled run again changes nothing. Rejects with `input.invalid` for an argument that
-   * is none of this kind: nothing is cancelled.
+   * `undo` is false. Cancelling a cancelled run again changes nothing. Rejects with `input.invalid` for an argument of
+   * another type: nothing is cancelled.
    */
   cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
   /**
@@ -147,7 +147,7 @@ async function cancel(
 
 const cancelChecks: Checks<CancelOptions> = { undo: flag }
 
-/** Throws `input.invalid` for what is no reason, no name, or an unknown or invalid option. */
+/** Throws `input.invalid` for a reason or a name that is no text, and for unknown or invalid options. */
 function mustBeCancel(reason: unknown, by: unknown, options: unknown): void {
   const call = 'run.control.cancel()'
   refuseProblems(
