@@ -68,6 +68,8 @@ interface InstalledManifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
+type Installation = NonNullable<SystemView['installation']>
+
 const ownFolder = fileURLToPath(new URL('../..', import.meta.url))
 const ok = (check: Finding['check'], message: string): Finding => ({ check, status: 'ok', message })
 
@@ -275,18 +277,22 @@ async function* storeFindings(
   try {
     await using runtime = await openRuntime(place, { drive: false })
     const { installation } = await runtime.system()
-    const { store, workers } = installation!
-    const alive = workers.filter(({ isAlive }) => isAlive !== false).length
-    yield ok(
-      'store',
-      `${shownStore(store.name)} (${installation!.engine}), driven by ${alive} process${alive === 1 ? '' : 'es'} now`,
-    )
+    yield storeFinding(installation!)
     yield* stallFindings(installation!)
     const [newest] = await runtime.runs({ limit: 1 })
     yield clockFinding(newest?.createdAt, Date.now())
   } catch (thrown) {
     yield failed('store', thrown)
   }
+}
+
+/** This process drives nothing. On PostgreSQL it may have a lease all the same: it hears of news. */
+export function storeFinding({ store, engine, workers }: Installation): Finding {
+  const others = workers.filter(({ isThis, isAlive }) => !isThis && isAlive !== false).length
+  return ok(
+    'store',
+    `${shownStore(store.name)} (${engine}), driven by ${others} process${others === 1 ? '' : 'es'} now`,
+  )
 }
 
 /** Files with prompts, arguments and tokens that other users of the machine may read: made so by hand, or before 0.2. */
@@ -312,7 +318,7 @@ function* fileFindings(store: string | undefined, cwd: string): Generator<Findin
 const mostNamed = 5
 
 /** Runs that nothing moves, and those that go from process to process. */
-function* stallFindings(installation: NonNullable<SystemView['installation']>): Generator<Finding> {
+function* stallFindings(installation: Installation): Generator<Finding> {
   const { stalled = [], backlog, workers } = installation
   for (const stall of stalled.slice(0, mostNamed))
     yield {

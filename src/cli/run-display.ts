@@ -4,7 +4,7 @@
  * Owns: the choice of the three, the redrawing; the display is complete up to the position where it stops. Does not
  * own: decisions (watch.ts), the content of a line (event-lines.ts, tree.ts). A display never changes a run (K9).
  */
-import { stopwatch } from '../core/index.ts'
+import { pause, stopwatch } from '../core/index.ts'
 import type { Run } from '../runtime/index.ts'
 import { eventLines } from './event-lines.ts'
 import type { Terminal } from './terminal.ts'
@@ -99,17 +99,4 @@ function asTree(run: Run, { terminal, interrupted }: DisplayOptions): RunDisplay
       return shown
     },
   }
-}
-
-/** Resolves after `ms` milliseconds, or when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
-  })
 }

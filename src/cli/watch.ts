@@ -4,12 +4,12 @@
  * Owns: the inline question, Ctrl-C, the text printed at the end, the exit code. Does not own: the live display
  * (run-display.ts), the run. Leaving parks the run, and the printed text names the command that continues it.
  */
-import { describeOutcome, messageOf, ReeveError, visibleLine, shellWord } from '../core/index.ts'
+import { describeOutcome, messageOf, pause, ReeveError, visibleLine, shellWord } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
 import { approvalLines, questionLines, setAsideCommands } from './request-text.ts'
 import { aborted, currentUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
-import { pause, showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
+import { showRun, type RunDisplay, type DisplayOptions } from './run-display.ts'
 import type { Terminal } from './terminal.ts'
 import { reeve } from './invocation.ts'
 

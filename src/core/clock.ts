@@ -37,6 +37,24 @@ const longestTimer = 2 ** 31 - 1
 export const timerMs = (ms: number): number => Math.min(ms, longestTimer)
 
 /**
+ * Resolves after so many milliseconds of real time, at most about 24.8 days, or when the signal is aborted. Outside
+ * orchestration only. `ref` (default) keeps a process alive meanwhile, since it has work to do; `unref` does not.
+ */
+export function pause(ms: number, signal?: AbortSignal, hold: 'ref' | 'unref' = 'ref'): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', over)
+      resolve()
+    }
+    const timer = setTimeout(over, timerMs(ms))
+    if (hold === 'unref') timer.unref()
+    signal?.addEventListener('abort', over)
+    if (signal?.aborted === true) over()
+  })
+}
+
+/**
  * Resolves after so many milliseconds of real time. Outside orchestration only; does not keep a process alive by
  * itself.
  */

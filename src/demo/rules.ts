@@ -7,6 +7,7 @@
 import { basename } from 'node:path'
 import { failure, FailureError, type Json, type Message, type ModelAnswerInput, type ModelRequest } from '../index.ts'
 import {
+  many,
   recruitsFor,
   renderReport,
   type AreaReport,
@@ -136,7 +137,7 @@ function findingsIn(content: Json): SurveyFindings | undefined {
 function lastWord({ folder }: DemoSettings, calls: readonly Called[], written: Called): string {
   const areas = delegations(calls).map(areaReport)
   const failed = areas.filter((area) => area.type === 'failed').length
-  const count = `${areas.length - failed} areas examined${failed === 0 ? '' : `, ${failed} could not be`}`
+  const count = `${many(areas.length - failed, 'area')} examined${failed === 0 ? '' : `, ${failed} could not be`}`
   const { content, isError } = written.result ?? { content: 'no result', isError: true }
   return isError
     ? `${count}. REPORT.md was not written: ${bare(content)}`

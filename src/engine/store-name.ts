@@ -51,6 +51,16 @@ const foreignForms: readonly (readonly [form: RegExp, problem: string, hint: str
   [/^(["'`]).*\1$/s, 'begins and ends with quotation marks', bare],
   [/^\s|\s$/, 'begins or ends with white space', bare],
   [/^jdbc:/i, 'is a JDBC address', 'Write postgres://user:password@host:5432/database.'],
+  [
+    /^(?!:memory:$)(?:[a-z]\w*:(?:\/\/)?)*:memory:/i,
+    'is the address of a database in memory as SQLite writes it',
+    "Write ':memory:', for runs that are lost with the process. Each runtime has such a store of its own; for one that several share, name a file.",
+  ],
+  [
+    /^file:.*\?/is,
+    'is an SQLite URI with parameters, expected the path of a file',
+    "Write the path alone, such as './reeve.db', or ':memory:' for runs that are lost with the process.",
+  ],
 ]
 
 /** Refuses a name as another program writes it. It may hold a password, which is not repeated. */

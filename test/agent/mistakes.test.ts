@@ -24,6 +24,20 @@ test('a store without a name is not a store in memory', async () => {
   })
 })
 
+test.each([
+  ['file::memory:', /in memory as SQLite writes it/, /':memory:'/],
+  ['file::memory:?cache=shared', /in memory as SQLite writes it/, /one that several share, name a file/],
+  ['sqlite::memory:', /in memory as SQLite writes it/, /':memory:'/],
+  [':memory:?cache=shared', /in memory as SQLite writes it/, /':memory:'/],
+  ['file:runs.db?mode=memory', /an SQLite URI with parameters, expected the path/, /the path alone/],
+])('a store called %s is told what is supported', async (store, message, hint) => {
+  await expect(createRuntime({ agents: [writer], store })).rejects.toMatchObject({
+    code: 'config.invalid',
+    message: expect.stringMatching(message) as string,
+    hint: expect.stringMatching(hint) as string,
+  })
+})
+
 test('an agent among the tools is told apart from a tool', () => {
   const wrong = expect.objectContaining({
     code: 'tool.invalid',

@@ -7,6 +7,7 @@ import { decode } from '../../src/journal/index.ts'
 import { Journal, type Row } from '../crash/kill/journal.ts'
 import { partsOfKey, plain, runOfKey, type Done, type World } from '../crash/kill/world.ts'
 import type { Reference } from '../crash/kill/reference.ts'
+import type { Downtime } from './downtime.ts'
 import type { Operator } from './operator.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -28,7 +29,7 @@ export interface AuditFigures {
   claims: number
   /** Runs that more than one process has moved. */
   moved: number
-  /** Between two entries of a run: seconds in which a worker was up, all of them, and where. The longest first. */
+  /** Between two entries of a run: seconds in which it could move, all of them, and where. The longest first. */
   stalls: { seconds: number; all: number; where: string }[]
 }
 
@@ -44,8 +45,7 @@ export interface AuditOptions {
   readonly operator: Operator
   readonly runs: ReadonlyMap<string, Started>
   readonly problems: Problems
-  /** Seconds between two moments in which no worker was up. */
-  readonly downBetween: (from: number, to: number) => number
+  readonly downtime: Downtime
   /** Whether a process could have missed that it was not the one any more when it made this call. */
   readonly isExcused: (call: Done) => boolean
 }
@@ -164,7 +164,7 @@ export class Audit {
   #stall(run: string, before: Written | undefined, after: Written): void {
     if (before?.at === null || before === undefined || after.at === null) return
     const all = (after.at.getTime() - before.at.getTime()) / 1_000
-    const seconds = all - this.#o.downBetween(before.at.getTime(), after.at.getTime())
+    const seconds = all - this.#o.downtime.between(before.at.getTime(), after.at.getTime())
     const said = ({ id, seq, body, who, epoch }: Written): string =>
       `${decode(body).type} (${id} ${seq}, epoch ${epoch}, ${who})`
     const [from, to] = [before.at.getTime(), after.at.getTime()]

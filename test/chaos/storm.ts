@@ -13,6 +13,7 @@ import { engineAt, type SharedEngine } from '../servers/engines.ts'
 import { freePort } from '../servers/place.ts'
 import { freshPostgres, stoppablePostgres, type StoppablePostgres } from '../servers/postgres.ts'
 import { Audit, type Problems, type Started } from './audit.ts'
+import { Downtime } from './downtime.ts'
 import { groundOf, type Ground } from './ground.ts'
 import { Hostile } from './hostile.ts'
 import { Hosts } from './hosts.ts'
@@ -126,7 +127,18 @@ export class Storm {
     const place = (slot: number): string =>
       JSON.stringify(ground.place(slot, seen, 6, hosts?.addressOf('mover') ?? '127.0.0.1'))
     const on = (slot: number): readonly string[] => hosts?.on(slot) ?? []
-    const workers = new Workers({ count, socket, options: place, on, name, log, world, dice: new Dice(seed + 200) })
+    const downtime = new Downtime()
+    const workers = new Workers({
+      count,
+      socket,
+      options: place,
+      on,
+      name,
+      log,
+      world,
+      dice: new Dice(seed + 200),
+      downtime,
+    })
     this.#ends.push(() => workers.close())
     while (workers.able.length < count) await sleep(20)
     const clients = this.#o.hostile
@@ -142,7 +154,7 @@ export class Storm {
           })
     this.#ends.push(async () => hostile?.close())
     const until = Date.now() + seconds * 1_000
-    const victims = { world, workers, ground, postgres: database.postgres, recorder, hosts }
+    const victims = { world, workers, ground, postgres: database.postgres, recorder, hosts, downtime }
     const torture = new Torture(victims, rhythm, seed + 300, until)
     await this.#torment(operator, until)
     await torture.over()
@@ -161,7 +173,7 @@ export class Storm {
       runs: this.#runs,
       problems: this.#problems,
       isExcused,
-      downBetween: (from, to) => workers.downBetween(from, to),
+      downtime,
     })
     await audit.run()
     const lines = Object.entries(this.#problems).map(([key, list]) => [promises[key as keyof Problems], list] as const)
@@ -294,12 +306,12 @@ export class Storm {
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} runs moved between processes`,
       ...this.#stallLines(),
       ...(this.#o.keep ? torture.events : []),
-      ...(stalls.length === 0 ? ['no stall of a second with a worker up'] : []),
+      ...(stalls.length === 0 ? ['no stall of a second with a worker and the database up'] : []),
       ...stalls
         .slice(0, this.#o.keep ? 12 : 1)
         .map(
           (stall) =>
-            `longest stall with a worker up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`,
+            `longest stall with a worker and the database up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`,
         ),
     ]
   }

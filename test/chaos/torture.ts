@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Dice } from '../crash/kill/random.ts'
 import type { World } from '../crash/kill/world.ts'
 import type { StoppablePostgres } from '../servers/postgres.ts'
+import type { Downtime } from './downtime.ts'
 import type { Ground } from './ground.ts'
 import { peers, type Hosts } from './hosts.ts'
 import type { Recorder } from './recorder.ts'
@@ -32,6 +33,8 @@ export interface Victims {
   readonly recorder: Recorder
   /** Undefined: all workers are on this host. */
   readonly hosts: Hosts | undefined
+  /** When the database was away. */
+  readonly downtime: Downtime
 }
 
 export class Torture {
@@ -111,11 +114,13 @@ export class Torture {
   }
 
   async #killDatabase(dice: Dice): Promise<boolean> {
-    const { postgres } = this.#v
+    const { postgres, downtime } = this.#v
     if (postgres === undefined) return false
+    const begin = Date.now()
     await (dice.next() < 0.5 ? postgres.kill() : postgres.stop('immediate'))
     await sleep(dice.between(100, 1_500))
     await this.#bringUp('PostgreSQL', () => postgres.start())
+    downtime.add(begin, Date.now())
     return true
   }
 

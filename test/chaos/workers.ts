@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Dice } from '../crash/kill/random.ts'
 import type { World } from '../crash/kill/world.ts'
+import type { Downtime } from './downtime.ts'
 
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
 
@@ -37,6 +38,8 @@ export interface WorkersOptions {
   readonly log: string
   readonly world: World
   readonly dice: Dice
+  /** When no worker was able to do anything. */
+  readonly downtime: Downtime
 }
 
 export class Workers {
@@ -46,8 +49,6 @@ export class Workers {
   readonly #o: WorkersOptions
   readonly #now: (Worker | undefined)[] = []
   readonly #slots: Promise<void>[]
-  /** When no worker was able to do anything: moments at which that was looked at, in milliseconds since 1970. */
-  readonly #idle: number[] = []
   readonly #watch: ReturnType<typeof setInterval>
   readonly #leave: () => void
   #restMs = 2_500
@@ -59,8 +60,12 @@ export class Workers {
       for (const worker of this.#now) if (worker?.child.pid === pid) worker.up = true
     }
     this.#leave = options.world.join({ recorded: () => undefined, onUp })
+    let last: { readonly at: number; readonly isDown: boolean } = { at: Date.now(), isDown: true }
     this.#watch = setInterval(() => {
-      if (this.able.length === 0) this.#idle.push(Date.now())
+      const now = { at: Date.now(), isDown: this.able.length === 0 }
+      // a look that is late stands for all the time since the one before
+      if (last.isDown && now.isDown) options.downtime.add(last.at, now.at)
+      last = now
     }, lookMs)
     this.#slots = Array.from({ length: options.count }, (_, slot) => this.#slot(slot))
   }
@@ -68,11 +73,6 @@ export class Workers {
   /** Those that serve and do not stand still. */
   get able(): readonly Worker[] {
     return this.#now.filter((worker) => worker?.up === true && !worker.frozen) as Worker[]
-  }
-
-  /** Seconds between two moments in which no worker was up: all were killed or frozen, or not there again. */
-  downBetween(from: number, to: number): number {
-    return (this.#idle.filter((at) => at >= from && at <= to).length * lookMs) / 1_000
   }
 
   async #slot(slot: number): Promise<void> {

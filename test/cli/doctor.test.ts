@@ -13,10 +13,12 @@ import {
   optionalPackages,
   packageFinding,
   reeveFinding,
+  storeFinding,
   typeScriptFinding,
   type Finding,
 } from '../../src/cli/checkup.ts'
 import { main } from '../../src/cli/program.ts'
+import type { WorkerView } from '../../src/runtime/index.ts'
 import { reeve } from './command.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 
@@ -142,6 +144,18 @@ describe('the store', () => {
     const { of } = await examined()
     expect(of('store')).toEqual([finding('ok', /own\.db \(embedded\), driven by 0 processes now/)])
     expect(of('clock')).toEqual([finding('ok', /^20/)])
+  })
+  test('that hears of news, as this process does on PostgreSQL: it does not count itself', () => {
+    const at = (id: string, more: object): WorkerView => ({ id, isThis: false, isAlive: true, drives: [], ...more })
+    const installation = {
+      engine: 'postgres',
+      store: { kind: 'postgres', name: 'PostgreSQL at db/app' },
+      backlog: { ready: { count: 0 }, unheard: { count: 0 } },
+    } as const
+    const said = (...workers: readonly WorkerView[]): string => storeFinding({ ...installation, workers }).message
+    const own = at('own', { isThis: true })
+    expect(said(own)).toMatch(/driven by 0 processes now/)
+    expect(said(own, at('other', {}), at('dead', { isAlive: false }))).toMatch(/driven by 1 process now/)
   })
   test('whose process was killed: it drives nothing once its lease is over', async () => {
     const program = `import { agent, createRuntime } from ${index}

@@ -18,7 +18,7 @@ const children: ChildProcess[] = []
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
-  for (const engine of engines.splice(0)) await engine.close().catch(() => undefined)
+  for (const engine of engines.splice(0)) await engine.close({ graceMs: 0 }).catch(() => undefined)
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 

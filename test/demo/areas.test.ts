@@ -75,12 +75,12 @@ describe('what cannot be read is never clear', () => {
     [
       'a Python project',
       python,
-      /Not examined: only npm packages are examined, not what pyproject.toml, setup.cfg declare/,
+      /Not examined: only npm packages are examined, not what pyproject.toml, setup.cfg declare\W/,
     ],
     [
       'a C project',
       { 'CMakeLists.txt': 'add_test(NAME core COMMAND core)\n', 'src/a.c': 'int main(){}\n' },
-      /not what CMakeLists.txt declare/,
+      /not what CMakeLists.txt declares\W/,
     ],
     [
       'a manifest whose dependencies are no object',
@@ -133,6 +133,21 @@ describe('dependencies', () => {
     expect(withoutLock).toEqual(['package.json'])
     expect(notLocked).toEqual([])
     expect(notes).toEqual(['only npm packages are examined, not what go.mod, requirements.txt declare'])
+  })
+
+  it('names five manifests of other ecosystems, and counts the others', async () => {
+    const notesOf = async (names: readonly string[]): Promise<readonly string[]> =>
+      (
+        await surveyDependencies(
+          await folder(Object.fromEntries(names.map((name) => [`${name}/go.mod`, 'module x\n']))),
+        )
+      ).notes
+    const [first, rest] = [
+      'a/go.mod, b/go.mod, c/go.mod, d/go.mod, e/go.mod',
+      'only npm packages are examined, not what',
+    ]
+    expect(await notesOf('abcdef'.split(''))).toEqual([`${rest} ${first} and 1 other declare`])
+    expect(await notesOf('abcdefg'.split(''))).toEqual([`${rest} ${first} and 2 others declare`])
   })
 
   it('of a pnpm workspace are matched with the lock at its root, and licences read in the store', async () => {

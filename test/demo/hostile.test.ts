@@ -153,10 +153,7 @@ describe('what a folder brings along', () => {
   it('is read up to a number of bytes, and what was left out is said', async () => {
     const { path } = await folder({ 'a.ts': 'x'.repeat(60), 'b.ts': 'x'.repeat(60), 'c.ts': 'x'.repeat(60) })
     const { coverage } = await surveys.inventory(path, { limits: { maxTotalBytes: 130 } })
-    expect([coverage.read, coverage.truncated]).toEqual([
-      2,
-      'a worker reads 130 bytes; 1 files after that were not read',
-    ])
+    expect([coverage.read, coverage.truncated]).toEqual([2, 'a worker reads 130 bytes; 1 file after that was not read'])
   })
 })
 

@@ -137,7 +137,7 @@ describe('the report', () => {
     const findings = await surveyTodos(shop.path, { limits: { maxFiles: 1 } })
     const report = renderReport({ ...input, areas: [{ type: 'examined', worker: 'todos', findings }] })
     expect(report).toContain(
-      '- Not everything was examined: only the first 1 files were examined; the rest of the folder was not\n',
+      '- Not everything was examined: only the first file was examined; the rest of the folder was not\n',
     )
   })
 })

@@ -10,7 +10,7 @@ import { isObject, seededRandom, type Json } from '../../src/core/index.ts'
 import type { ListeningServer } from '../../src/server/index.ts'
 import { short } from './attack.ts'
 import { people, principalOf, tokenOf, type Person } from './people.ts'
-import { memberOf, World } from './world.ts'
+import { memberOf, send, World } from './world.ts'
 
 /** What came of it. */
 export interface Fuzzed {
@@ -127,17 +127,8 @@ class Fuzzer {
     const timer = setTimeout(() => controller.abort(), patience)
     let text = ''
     try {
-      const response = await fetch(this.#server.url + path, {
-        method,
-        signal: controller.signal,
-        redirect: 'manual',
-        headers: {
-          Authorization: `Bearer ${tokenOf(who)}`,
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
+      const { signal } = controller
+      const response = await send(this.#server.url + path, { method, token: tokenOf(who), body, headers, signal })
       const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
       const enough = isStream ? setTimeout(() => controller.abort(), streamMs) : undefined
       try {

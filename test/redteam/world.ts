@@ -93,7 +93,7 @@ export class World {
   static async begin(): Promise<World> {
     const world = new World()
     world.runtime = await boundRuntime(world.store, world.agents)
-    world.after(() => world.runtime.close())
+    world.after(() => world.runtime.close({ graceMs: 0 }))
     world.server = await world.serve()
     return world
   }
@@ -143,18 +143,8 @@ export class World {
     headers: Record<string, string> = {},
     server: ListeningServer = this.server,
   ): Promise<Answer> {
-    const response = await fetch(server.url + path, {
-      method,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-      headers: {
-        ...(who === undefined ? {} : { Authorization: `Bearer ${tokenOf(who)}` }),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    return answerOf(response)
+    const token = who === undefined ? undefined : tokenOf(who)
+    return answered(server.url + path, { method, token, body, headers })
   }
 
   get(who: Person | undefined, path: string, headers?: Record<string, string>): Promise<Answer> {
@@ -492,7 +482,47 @@ export const runIn = ({ text }: Pick<Answer, 'text'>): string | undefined => {
   return found ?? /resp_(?<run>[0-9a-z]+(?:@[a-z]+)?)/.exec(text)?.groups?.['run']?.replace(/^/, 'run_')
 }
 
-export async function answerOf(response: Response): Promise<Answer> {
+/** A request. */
+export interface Sent {
+  /** Default `POST` with a body, `GET` without one. */
+  readonly method?: string | undefined
+  /** Of the bearer. Default: none. */
+  readonly token?: string | undefined
+  /** A text is sent as it is, everything else as JSON. */
+  readonly body?: unknown
+  /** Default `application/json` as the type of a body. */
+  readonly headers?: Record<string, string>
+  /** Default: some seconds. */
+  readonly signal?: AbortSignal
+}
+
+/** Sends a request and follows no redirect. The body of what comes is not read yet. */
+export const send = (
+  url: string,
+  { body, method = body === undefined ? 'GET' : 'POST', token, headers, signal }: Sent = {},
+): Promise<Response> =>
+  fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: signal ?? AbortSignal.timeout(patience),
+    headers: {
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+
+/** The status of what comes, whose body is left. */
+export async function statusOf(url: string, sent: Sent): Promise<number> {
+  const { status, body } = await send(url, sent)
+  await body?.cancel()
+  return status
+}
+
+/** Sends a request, and reads what comes. */
+export async function answered(url: string, sent: Sent = {}): Promise<Answer> {
+  const response = await send(url, sent)
   const text = await response.text()
   let json: Json | undefined
   try {

@@ -49,7 +49,7 @@ export class Bench {
     const { engine, die } = this.#open.pop()!
     die()
     engine.driver.stop()
-    await engine.close()
+    await engine.close({ graceMs: 0 })
     this.rows('DELETE FROM process')
   }
   rows(sql: string): readonly Record<string, unknown>[] {
@@ -64,7 +64,7 @@ export class Bench {
     return this.rows('SELECT body FROM account ORDER BY act').map(({ body }) => JSON.parse(body as string) as never)
   }
   async dispose(): Promise<void> {
-    for (const { engine } of this.#open) await engine.close()
+    for (const { engine } of this.#open) await engine.close({ graceMs: 0 })
     rmSync(this.folder, { recursive: true })
   }
 }

@@ -19,12 +19,13 @@ export const exceptions: readonly Exception[] = [
 ]
 
 /**
- * Starting, waiting for people, workers below a run, pausing, taking over, crashes: what a run that is taken up by
- * another process can tell.
+ * Starting, whose a session is, waiting for people, workers below a run, pausing, taking over, crashes: what a run that
+ * is taken up by another process can tell.
  */
 const sample = [
   'runtime/runtime',
   'runtime/fork',
+  'runtime/session-owners',
   'scenario/delegation-approval',
   'scenario/delegation-durable',
   'scenario/pausing',

@@ -4,7 +4,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Recorded } from '../../src/journal/index.ts'
-import { agent, sleep, step, tool, type Runtime, type RuntimeOptions, type UnderWay } from '../../src/index.ts'
+import {
+  agent,
+  sleep,
+  step,
+  supervisor,
+  tool,
+  type Runtime,
+  type RuntimeOptions,
+  type UnderWay,
+} from '../../src/index.ts'
 import { engineUnderTest, runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
 /** On another engine options of the engine are given to that. */
@@ -198,6 +207,100 @@ describe('what is under way', () => {
   test('options that are no object are refused', async () => {
     const runtime = await runtimeOn({})
     await expect(runtime.close(null as never)).rejects.toMatchObject({ code: 'config.invalid' })
+  })
+})
+
+/** An agent whose model says its name when the call is told to end. */
+const says = (name: string, calls: Calls) =>
+  agent({ name, description: name, model: ({ signal }) => calls.call(signal, `${name} says so`) })
+
+/** A leader with two calls under way: of two workers, or of its own and of one worker. */
+const shapes = {
+  'a worker and its hedge': (one: Calls, two: Calls) =>
+    supervisor({
+      name: 'lead',
+      workers: [says('slow', one), says('other', two)],
+      delegation: { workers: { slow: { hedge: { afterMs: 1, with: 'other' } } } },
+      model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : delegate('slow')),
+    }),
+  'work in the background, and its leader': (one: Calls, two: Calls) =>
+    supervisor({
+      name: 'lead',
+      workers: [says('apart', one)],
+      delegation: { background: ['apart'] },
+      model: ({ messages, signal }) => {
+        const told = JSON.stringify(messages)
+        if (told.includes('apart says so')) return 'done'
+        return told.includes('works in the background') ? two.call(signal, 'meanwhile') : delegate('apart')
+      },
+    }),
+  'a child run, and a worker beside it': (one: Calls, two: Calls) =>
+    supervisor({
+      name: 'lead',
+      workers: [says('apart', one), says('beside', two)],
+      delegation: { workers: { apart: { place: 'apart' } } },
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool'
+          ? 'done'
+          : {
+              calls: ['apart', 'beside'].map((worker) => ({ name: 'delegate', input: { worker, instructions: 'go' } })),
+            },
+    }),
+} as const
+const delegate = (to: string) => ({ calls: [{ name: 'delegate', input: { worker: to, instructions: 'go' } }] })
+
+describe.each(Object.entries(shapes))('%s', (shape, lead) => {
+  const begun = async (): Promise<{ one: Calls; two: Calls; store: string; first: Runtime; id: string }> => {
+    const [one, two, store] = [new Calls(), new Calls(), await newStore()]
+    const first = await runtimeOn({ store, agents: [lead(one, two)] })
+    const { id } = await first.start('lead', 'go')
+    await Promise.all([one.first.promise, two.first.promise])
+    return { one, two, store, first, id }
+  }
+  /** No worker began twice, and none is left at work. */
+  const mustHaveEnded = async (runtime: Runtime, id: string): Promise<void> => {
+    expect(await runtime.handle(id).outcome()).toMatchObject({ status: 'completed', output: 'done' })
+    const { activations } = await runtime.handle(id).view()
+    const names = activations.map(({ agent: name }) => name)
+    expect(names).toEqual([...new Set(names)])
+    expect(activations.filter(({ endedAt }) => endedAt === undefined)).toEqual([])
+    await vi.waitFor(async () => expect(await runtime.runs({ status: ['running', 'waiting'] })).toEqual([]))
+  }
+
+  test('both end in their time, are recorded, and are not made again, also beside a process that goes on', async () => {
+    const { one, two, store, first, id } = await begun()
+    const closed = first.close({ graceMs: 600_000 })
+    const second = await runtimeOn({ store, agents: [lead(one, two)] })
+    one.end.resolve()
+    two.end.resolve()
+    await closed
+    await mustHaveEnded(second, id)
+    expect([one.begun, one.aborted, two.begun, two.aborted]).toEqual([1, 0, 1, 0])
+  })
+
+  test('one ends in its time, the other is aborted at its end and made again by the next process', async () => {
+    const { one, two, store, first, id } = await begun()
+    const closed = first.close({ graceMs: 600_000 })
+    two.end.resolve()
+    await first.close({ graceMs: 50 })
+    await closed
+    expect([one.aborted, two.aborted]).toEqual([1, 0])
+    one.end.resolve()
+    const second = await runtimeOn({ store, agents: [lead(one, two)] })
+    await mustHaveEnded(second, id)
+    // what the answer that was recorded has decided against is not made again
+    expect([one.begun, two.begun]).toEqual([shape === 'a worker and its hedge' ? 1 : 2, 1])
+  })
+
+  test('without a grace both are aborted, and made again by the next process', async () => {
+    const { one, two, store, first, id } = await begun()
+    await first.close({ graceMs: 0 })
+    expect([one.aborted, two.aborted]).toEqual([1, 1])
+    one.end.resolve()
+    two.end.resolve()
+    const second = await runtimeOn({ store, agents: [lead(one, two)] })
+    await mustHaveEnded(second, id)
+    expect([one.begun, two.begun]).toEqual([2, 2])
   })
 })
 

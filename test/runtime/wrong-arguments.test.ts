@@ -122,3 +122,33 @@ test('every method of a run tells a wrong argument as the mistake of its caller'
     }
   expect(found).toEqual([])
 })
+
+test('a command names the option that has the wrong type, and changes nothing', async () => {
+  const { control } = run
+  const call = (given: unknown): never => given as never
+  const refused: readonly (readonly [what: () => Promise<unknown>, code: string, said: RegExp])[] = [
+    [
+      () => control.cancel(call({ reason: 'enough' })),
+      'input.invalid',
+      /^run\.control\.cancel\(\): reason is an object/,
+    ],
+    [() => control.cancel(call(null)), 'input.invalid', /reason is null, expected a text/],
+    [() => control.cancel('enough', call({ undo: false })), 'input.invalid', /by is an object/],
+    [() => control.cancel('enough', 'ann', call({ undo: 'no' })), 'input.invalid', /undo is the text "no"/],
+    [() => control.cancel('enough', 'ann', call(null)), 'input.invalid', /null/],
+    [() => control.pause(call('enough')), 'input.invalid', /the text "enough"/],
+    [() => control.pause(call({ reason: {} })), 'input.invalid', /reason is an object/],
+    [() => control.resume(call({ by: {} })), 'input.invalid', /by is an object/],
+    [() => control.takeOver(call('ann')), 'input.invalid', /the text "ann"/],
+    [() => control.takeOver(call({ at: 'once' })), 'input.invalid', /at is the text "once"/],
+    [() => control.stop(call({ delegation: 'd1', by: {} })), 'input.invalid', /by is an object/],
+    [() => control.settleDoubt(call({ id: 'x', happened: 'no' })), 'interrupt.invalid', /happened is the text "no"/],
+    [() => control.settleDoubt(call({ id: 'x', happened: true, by: {} })), 'interrupt.invalid', /by is an object/],
+    [() => control.settleDivergence(call({ id: 'x', action: 'go' })), 'interrupt.invalid', /action is the text "go"/],
+  ]
+  const before = (await run.view()).position
+  for (const [what, code, said] of refused)
+    await expect(what()).rejects.toMatchObject({ code, message: expect.stringMatching(said) as string })
+  expect((await run.view()).position).toBe(before)
+  expect((await run.summary()).status).toBe('waiting')
+})

@@ -93,7 +93,7 @@ describe('a delegation to a worker that failed', () => {
     const first = await runtimeOf([lead], { store: file })
     const run = await first.start(lead, 'Go.')
     await expect.poll(() => asked).toBe(1)
-    await first.close()
+    await first.close({ graceMs: 0 })
     const second = await runtimeOf([lead], { store: file })
     expect(await second.handle(run.id).outcome()).toMatchObject({ output: 'Done.' })
     expect(paid).toEqual(['A-17'])

@@ -4,7 +4,7 @@
  * Owns: the document, trying again. Does not own: which events are posted and where reading goes on (the caller), the
  * signature (signature.ts), what an answer means (post.ts).
  */
-import { FailureError, systemClock, timerMs } from '../../core/index.ts'
+import { FailureError, pause, systemClock, timerMs } from '../../core/index.ts'
 import { backoff, type FeedEvent } from '../../engine/index.ts'
 import { mustBeWebhookOptions, type WebhookOptions } from './webhook.ts'
 import { post } from './post.ts'
@@ -40,17 +40,4 @@ export function eventWebhook(options: WebhookOptions): (event: FeedEvent, signal
       }
     }
   }
-}
-
-/** Resolves after so many milliseconds, or when the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, timerMs(ms))
-    signal.addEventListener('abort', over)
-  })
 }

@@ -15,6 +15,7 @@ import {
   number,
   object,
   optionProblems,
+  pause,
   ReeveError,
   refuseProblems,
   systemClock,
@@ -26,7 +27,7 @@ import type { FeedEvent, Runtime } from '../../runtime/index.ts'
 import { ApiOutlet, apiProblem, loadApi } from './api-outlet.ts'
 import { contentChecks, otlpChecks } from './options.ts'
 import { isDisabled, type OtlpOptions } from './environment.ts'
-import { OtlpClient, pause } from './otlp.ts'
+import { OtlpClient } from './otlp.ts'
 import { OtlpOutlet, type Gauges, type Outlet } from './outlet.ts'
 import { RunTrace, type TraceContent } from './run-trace.ts'
 import type { Measurement, ReeveSpan, SpanBeginning } from './span.ts'

@@ -6,7 +6,7 @@
  * Holds: no redirect is followed and no error shows an address or a header: both may hold a secret.
  */
 import { gzipSync } from 'node:zlib'
-import { jitter, messageOf, ReeveError, systemClock, timerMs } from '../../core/index.ts'
+import { jitter, messageOf, pause, ReeveError, systemClock, timerMs } from '../../core/index.ts'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import { otlpSettings, type Environment, type OtlpOptions, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
@@ -334,24 +334,6 @@ function retryAfterMs(given: string | null): number | undefined {
   if (given === null || given.trim() === '') return undefined
   const ms = /^\s*\d+\s*$/.test(given) ? Number(given) * 1_000 : Date.parse(given) - systemClock.now()
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), afterMost)
-}
-
-/**
- * Resolves after so many milliseconds, or when the signal is aborted. Keeps the process alive, since it has work to do;
- * `unref`: it has none.
- */
-export function pause(ms: number, signal: AbortSignal | undefined, hold: 'ref' | 'unref' = 'ref'): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, timerMs(ms))
-    if (hold === 'unref') timer.unref()
-    signal?.addEventListener('abort', over)
-    if (signal?.aborted === true) over()
-  })
 }
 
 /** What `fetch` says is in its cause. */

@@ -46,6 +46,7 @@ export class OtlpOutlet implements Outlet {
   readonly #onError: (error: unknown) => void
   readonly #counted = new Histograms()
   readonly #since = systemClock.now()
+  readonly #isOff = { traces: isDisabled(process.env, 'traces'), metrics: isDisabled(process.env, 'metrics') }
   #sentAt = this.#since
 
   constructor(client: OtlpClient, gauges: Gauges, onError: (error: unknown) => void) {
@@ -59,7 +60,7 @@ export class OtlpOutlet implements Outlet {
     _beginning: unknown,
     signal: AbortSignal,
   ): Promise<void> {
-    if (!isDisabled(process.env, 'traces'))
+    if (!this.#isOff.traces)
       for (const batch of batchesOf(spans)) this.#note('spans', await this.#client.traces(batch, signal))
     for (const each of measurements) this.#counted.add(each)
     if (systemClock.now() - this.#sentAt >= metricsEveryMs) await this.#sendMetrics(signal)
@@ -71,7 +72,7 @@ export class OtlpOutlet implements Outlet {
 
   async #sendMetrics(signal: AbortSignal): Promise<void> {
     this.#sentAt = systemClock.now()
-    if (isDisabled(process.env, 'metrics')) return
+    if (this.#isOff.metrics) return
     try {
       const period = { since: this.#since, at: this.#sentAt, gauges: await this.#gauges() }
       this.#note('points of metrics', await this.#client.metrics(this.#counted, period, signal))

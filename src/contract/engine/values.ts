@@ -191,4 +191,25 @@ export const valueCases: readonly Play[] = [
         assert.throws(() => stage.engine.stream(name), refused)
     },
   },
+  {
+    invariant: 'K1',
+    name: 'of many who write the first value of a session at once, one counts: for all, in every life, and for its runs',
+    restarts: true,
+    async play(stage) {
+      const caller = { session: 'ses_1' as SessionId }
+      const first = (word: Json): Promise<Json> =>
+        stage.engine.stream(streamOf(caller, runId('any'))).update('$owner', (value) => value ?? word)
+      stage.agent('reader', async (ctx) => [await ctx.values.get('$owner'), [...(await ctx.values.keys())]])
+      await stage.drive()
+      const said = await Promise.all(Array.from({ length: 10 }, (_, n) => first({ user: `u${n}` })))
+      const [owner] = said
+      assert.deepEqual(said, Array(10).fill(owner))
+      assert.deepEqual((await stage.play('reader', null, { caller })).outcome, completed([owner!, []]))
+      // the same name in a tenant is another session
+      const theirs = stage.engine.stream(streamOf({ ...caller, tenant: 'north' }, runId('any')))
+      assert.equal(await theirs.get('$owner'), null)
+      await stage.restart('kill')
+      assert.deepEqual(await first({ user: 'late' }), owner)
+    },
+  },
 ]

@@ -32,6 +32,7 @@ import {
   type Listed,
   type SurveyOptions,
 } from './walk.ts'
+import { many } from './markup.ts'
 import { isMember, workspacesOf, type Workspace } from './workspaces.ts'
 
 /** A declared dependency with what the lock file resolves it to. */
@@ -110,7 +111,10 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
   const packages = await npmPackages(folder, locks, manifests, options)
   const direct = new Set(declared.map((entry) => entry.name))
   const foreign = folder.files.map(({ path }) => path).filter(isForeignManifest)
-  if (foreign.length > 0) notes.push(`only npm packages are examined, not what ${namesOf(foreign)} declare`)
+  if (foreign.length > 0)
+    notes.push(
+      `only npm packages are examined, not what ${namesOf(foreign)} ${foreign.length === 1 ? 'declares' : 'declare'}`,
+    )
   return {
     area: 'dependencies',
     coverage: folder.coverage(),
@@ -136,7 +140,7 @@ export async function surveyDependencies(root: string, options: SurveyOptions = 
 
 /** The first of many paths, and how many others there are. */
 const namesOf = (paths: readonly string[]): string =>
-  paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} others`
+  paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${many(paths.length - 5, 'other')}`
 
 async function readAll(
   folder: Folder,

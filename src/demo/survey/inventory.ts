@@ -5,6 +5,7 @@
 import { isTestFile, languageOf } from './languages.ts'
 import { ciFilesOf } from './ci.ts'
 import { isManifest } from './manifests.ts'
+import { many } from './markup.ts'
 import { byText, linesOf, openFolder, type Coverage, type SurveyOptions } from './walk.ts'
 import { membersOf, workspacesOf, type WorkspaceTool } from './workspaces.ts'
 
@@ -101,8 +102,10 @@ export interface Recruit {
 /** Which specialists the signals call for. */
 export function recruitsFor({ monorepo }: Signals): Recruit[] {
   if (monorepo === null) return []
-  const members = monorepo.members === 1 ? '1 member' : `${monorepo.members} members`
   return [
-    { specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` },
+    {
+      specialist: 'monorepo',
+      reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${many(monorepo.members, 'member')}`,
+    },
   ]
 }

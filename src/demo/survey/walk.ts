@@ -9,6 +9,7 @@ import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesBelow } from './bounded.ts'
 import { openRepository, type Abortable } from './git.ts'
+import { many } from './markup.ts'
 
 /** How much a survey may look at. */
 export interface WalkLimits {
@@ -248,9 +249,13 @@ function folder(
 }
 
 function truncatedBy(cut: boolean, beyond: number, { maxFiles, maxTotalBytes }: WalkLimits): string | null {
+  const were = (count: number): string => (count === 1 ? 'was' : 'were')
+  const first = maxFiles === 1 ? 'file' : many(maxFiles, 'file')
   const said = [
-    ...(cut ? [`only the first ${maxFiles} files were examined; the rest of the folder was not`] : []),
-    ...(beyond === 0 ? [] : [`a worker reads ${maxTotalBytes} bytes; ${beyond} files after that were not read`]),
+    ...(cut ? [`only the first ${first} ${were(maxFiles)} examined; the rest of the folder was not`] : []),
+    ...(beyond === 0
+      ? []
+      : [`a worker reads ${many(maxTotalBytes, 'byte')}; ${many(beyond, 'file')} after that ${were(beyond)} not read`]),
   ]
   return said.length === 0 ? null : said.join('; ')
 }

@@ -7,17 +7,25 @@
  * Holds: if an error is thrown here, no decision was recorded and no effect ran.
  */
 import {
+  choice,
   completed,
   described,
+  flag,
   isObject,
+  jsonCheck,
   jsonProblem,
   meantInstead,
   messageOf,
-  mustBeOptions,
   nearest,
+  optionProblems,
   ReeveError,
+  refuseProblems,
+  required,
   runOf,
+  string,
+  text,
   timerMs,
+  type Checks,
   type Clock,
   type ErrorCode,
   type Json,
@@ -97,6 +105,23 @@ export interface DivergenceSettlement {
   readonly to?: string
   readonly by?: string
 }
+
+const doubtChecks: Checks<DoubtSettlement> = {
+  id: required(string),
+  happened: required(flag),
+  value: jsonCheck,
+  by: text,
+}
+const divergenceChecks: Checks<DivergenceSettlement> = {
+  id: required(string),
+  action: required(choice('map', 'execute', 'drop')),
+  to: text,
+  by: text,
+}
+
+/** Throws `interrupt.invalid`. */
+const mustBeSettlement = <T>(checks: Checks<T>, given: unknown, what: string): void =>
+  refuseProblems('interrupt.invalid', optionProblems(checks, given, `${what}()`), 'Nothing was changed.')
 
 /** Where questions are looked up. `run` limits the lookup to one run. */
 export interface DecisionAccess {
@@ -451,7 +476,7 @@ const dateOf = (at: number | undefined): string => (at === undefined ? 'no time'
 
 /** Settles whether an effect in doubt happened. */
 export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {
-  mustBeOptions(given, 'settleDoubt', 'interrupt.invalid')
+  mustBeSettlement(doubtChecks, given, 'settleDoubt')
   const { activation, address } = await mustBeOpen(access, given.id, 'in-doubt')
   const { happened, value, by } = given
   accepted(
@@ -469,7 +494,7 @@ export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement
 
 /** Settles an address on which code and journal differ. */
 export async function settleDivergence(access: DecisionAccess, given: DivergenceSettlement): Promise<void> {
-  mustBeOptions(given, 'settleDivergence', 'interrupt.invalid')
+  mustBeSettlement(divergenceChecks, given, 'settleDivergence')
   const { activation, address } = await mustBeOpen(access, given.id, 'diverged')
   const { action, to, by } = given
   accepted(

@@ -5,7 +5,16 @@
  * decisions.ts).
  * K1: the journal is the state. Any process may command a run.
  */
-import { flag, optionProblems, present, refuseProblems, underName, type Checks, type RunId } from '../../core/index.ts'
+import {
+  flag,
+  optionProblems,
+  present,
+  refuseProblems,
+  string,
+  underName,
+  type Checks,
+  type RunId,
+} from '../../core/index.ts'
 import type { ControlState, TakeoverContext } from '../../oversight/index.ts'
 import {
   settleDivergence,
@@ -55,7 +64,8 @@ export interface RunControl {
   resume(how?: string | ResumeOptions): Promise<void>
   /**
    * Cancels the run, also one that is paused or taken over. What is open is stopped. What was done is undone, unless
-   * `undo` is false. Cancelling a cancelled run again changes nothing.
+   * `undo` is false. Cancelling a cancelled run again changes nothing. Rejects with `input.invalid` for an argument of
+   * another type: nothing is cancelled.
    */
   cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
   /**
@@ -124,20 +134,29 @@ async function cancel(
   by?: string,
   options: CancelOptions = {},
 ): Promise<void> {
+  mustBeCancel(reason, by, options)
   const result = await engine.post({
     type: 'cancel',
     run,
     reason,
     ...underName(present({ by })),
-    ...keeping(options),
+    ...(options.undo === false ? { keeps: true } : {}),
   })
   if (result !== 'closed' || (await engine.outcome(run)).outcome.status !== 'cancelled') mustBePosted(run, result)
 }
 
 const cancelChecks: Checks<CancelOptions> = { undo: flag }
 
-/** Whether what was done stays. Throws `input.invalid` for unknown or invalid options. */
-function keeping(options: CancelOptions): { readonly keeps?: true } {
-  refuseProblems('input.invalid', optionProblems(cancelChecks, options, 'run.control.cancel()'))
-  return options.undo === false ? { keeps: true } : {}
+/** Throws `input.invalid` for a reason or a name that is no text, and for unknown or invalid options. */
+function mustBeCancel(reason: unknown, by: unknown, options: unknown): void {
+  const call = 'run.control.cancel()'
+  refuseProblems(
+    'input.invalid',
+    [
+      ...string(reason, `${call}: reason`),
+      ...(by === undefined ? [] : string(by, `${call}: by`)),
+      ...optionProblems(cancelChecks, options, call),
+    ],
+    'Call it as cancel(reason, by, { undo }). Nothing was changed.',
+  )
 }

@@ -6,7 +6,7 @@
  * Holds: a reader is told first to read everything, and from then on of every change: what changes after its first
  * message is in a later one. A reader of a tenant, or of some agents, hears of their runs alone. K9: readers change nothing.
  */
-import { ReeveError, rootActivation, rootRun, systemClock, type RunId } from '../../core/index.ts'
+import { pause, ReeveError, rootActivation, rootRun, type RunId } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import type { FeedEvent, Runtime } from '../../runtime/index.ts'
 import { isOwnRun, seesAll, type Scope } from '../access/tenant-runtime.ts'
@@ -110,7 +110,7 @@ export class AllChanges {
           reader.news = nothing()
           reader.told++
           yield this.#message(news, reader)
-          await pause(everyMs, signal)
+          await pause(everyMs, signal, 'unref')
         } else await new Promise<void>((resolve) => (reader.wake = resolve))
       }
     } finally {
@@ -152,7 +152,7 @@ export class AllChanges {
       } catch (thrown) {
         if (ReeveError.is(thrown, 'engine.closed')) return
         // one event that cannot be read hides none of those after it; a store may be away for a while
-        await pause(retryMs, signal)
+        await pause(retryMs, signal, 'unref')
         from = 'now'
         for (const { news, wake } of this.#readers) {
           news.questions = news.isMore = true
@@ -216,10 +216,3 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) =>
     signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
   )
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const callOff = systemClock.timer(systemClock.now() + ms, resolve)
-    signal.addEventListener('abort', () => (callOff(), resolve()), { once: true })
-  })
-}

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../src/core/index.ts'
 import type { Principal } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
-import { answerOf, memberOf, until, type Answer, type Asked, type World } from '../world.ts'
+import { answered, memberOf, until, type Answer, type Asked, type World } from '../world.ts'
 
 /** Approves over each way, as this person. */
 const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, session: string) => Promise<Answer>>> = {
@@ -58,15 +58,8 @@ const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, se
 const agentOf = async (world: World, run: string): Promise<string> => (await world.runtime.handle(run).summary()).agent
 
 /** Posts the form of a link. */
-const byLink = async (url: string, form: string, headers: Record<string, string> = {}): Promise<Answer> =>
-  answerOf(
-    await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
-      body: form,
-    }),
-  )
+const byLink = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  answered(url, { body, headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers } })
 
 /** A link for an approval, and its approval. */
 async function linked(world: World, body: JsonObject = {}): Promise<{ readonly asked: Asked; readonly url: string }> {
@@ -159,13 +152,8 @@ export const approvals = area('Who may approve, and what', [
         request.headers.get('Authorization') === 'Bearer eve' ? { name, roles: ['operator', 'approver'] } : undefined
       const server = await world.serve({ auth })
       const asked = await world.asked('otto', 'treasurer', '{"usd":1}')
-      const answer = await answerOf(
-        await fetch(`${server.url}/api/approvals/${asked.id}/decision`, {
-          method: 'POST',
-          headers: { Authorization: 'Bearer eve', 'Content-Type': 'application/json' },
-          body: '{"decision":"approve"}',
-        }),
-      )
+      const body = { decision: 'approve' }
+      const answer = await answered(`${server.url}/api/approvals/${asked.id}/decision`, { token: 'eve', body })
       await world.rest(asked.run)
       notPaid(world, `let in: ${answer.status}`)
     },
@@ -366,9 +354,7 @@ export const approvals = area('Who may approve, and what', [
     async run(world) {
       const { url } = await linked(world)
       for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
-        await fetch(`${url}?decision=approve`, { method, headers: { 'X-HTTP-Method-Override': 'POST' } }).then((each) =>
-          each.text(),
-        )
+        await answered(`${url}?decision=approve`, { method, headers: { 'X-HTTP-Method-Override': 'POST' } })
       notPaid(world, 'it was approved')
     },
   },
@@ -391,11 +377,7 @@ export const approvals = area('Who may approve, and what', [
       await byLink(url, 'decision=approve', { Origin: 'null' })
       await byLink(`${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`, 'decision=approve')
       await byLink(url.replace('127.0.0.1', 'localhost'), 'decision=approve')
-      await fetch(url, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: '{"decision":"approve"}',
-      }).then((each) => each.text())
+      await answered(url, { body: { decision: 'approve' } })
       await world.rest(asked.run)
       notPaid(world, 'it was approved')
     },
@@ -433,18 +415,13 @@ export const approvals = area('Who may approve, and what', [
       }
       const server = await world.serve({ auth })
       const asked = await world.asked('alice', 'payer')
-      const issued = await answerOf(
-        await fetch(`${server.url}/api/approvals/${asked.id}/link`, {
-          method: 'POST',
-          headers: { Authorization: 'Bearer eve', 'Content-Type': 'application/json' },
-          body: '{"approver":"eve"}',
-        }),
-      )
+      const body = { approver: 'eve' }
+      const issued = await answered(`${server.url}/api/approvals/${asked.id}/link`, { token: 'eve', body })
       const url = memberOf(issued.json, 'url')
       if (typeof url !== 'string') throw new Error(`no link: ${issued.text}`)
       roles.eve = []
       // whether the issuer is known any more is seen at their next request, if not before
-      await fetch(`${server.url}/api/me`, { headers: { Authorization: 'Bearer eve' } }).then((each) => each.text())
+      await answered(`${server.url}/api/me`, { token: 'eve' })
       await byLink(url, 'decision=approve')
       await world.rest(asked.run)
       notPaid(world, 'the link of someone who is no approver any more')

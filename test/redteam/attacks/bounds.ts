@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf, type Person } from '../people.ts'
-import { until, type Answer, type World } from '../world.ts'
+import { send, statusOf, until, type Answer, type World } from '../world.ts'
 
 /** What this thread has worked so far, in milliseconds of the processor: a busy machine makes no difference. */
 function worked(): number {
@@ -394,11 +394,10 @@ export const bounds = area('Bounds for each caller and moment', [
     async run(world) {
       const server = await world.serve({ limits: { streams: 5 } })
       const controller = new AbortController()
+      const { signal } = controller
+      const token = tokenOf('alice')
       const open = (path: string): Promise<Response> =>
-        fetch(server.url + path, {
-          headers: { Authorization: `Bearer ${tokenOf('alice')}`, 'A2A-Version': '1.0' },
-          signal: controller.signal,
-        })
+        send(server.url + path, { token, headers: { 'A2A-Version': '1.0' }, signal })
       const run = await world.start('alice', 'asker', 'x', { session: 's1' })
       await world.rest(run)
       const subscribe = `/a2a/asker/tasks/${run}:subscribe`
@@ -409,13 +408,7 @@ export const bounds = area('Bounds for each caller and moment', [
       for (const path of ['/api/live', `/api/runs/${run}/feed`, subscribe])
         holds((await open(path)).status === 429, `a sixth was opened: ${path}`)
       controller.abort()
-      await until(async () => {
-        const { status, body } = await fetch(`${server.url}/api/live`, {
-          headers: { Authorization: `Bearer ${tokenOf('alice')}` },
-        })
-        await body?.cancel()
-        return status === 200
-      }, 'streams given back')
+      await until(async () => (await statusOf(`${server.url}/api/live`, { token })) === 200, 'streams given back')
     },
   },
   {
@@ -428,8 +421,8 @@ export const bounds = area('Bounds for each caller and moment', [
       const controller = new AbortController()
       const statuses: number[] = []
       const waiting = Array.from({ length: 30 }, async () => {
-        const { status } = await fetch(`${server.url}/api/runs/${run}/outcome?waitMs=60000`, {
-          headers: { Authorization: `Bearer ${tokenOf('alice')}` },
+        const { status } = await send(`${server.url}/api/runs/${run}/outcome?waitMs=60000`, {
+          token: tokenOf('alice'),
           signal: controller.signal,
         }).catch(() => ({ status: 0 }))
         statuses.push(status)
@@ -463,8 +456,9 @@ export const bounds = area('Bounds for each caller and moment', [
       ])
         for (const path of [`/api/runs/${run}/feed`, `/api/runs/${run}/live`, '/api/live']) {
           const controller = new AbortController()
-          const { status } = await fetch(world.server.url + path, {
-            headers: { Authorization: `Bearer ${tokenOf('alice')}`, 'Last-Event-ID': id },
+          const { status } = await send(world.server.url + path, {
+            token: tokenOf('alice'),
+            headers: { 'Last-Event-ID': id },
             signal: controller.signal,
           })
           controller.abort()

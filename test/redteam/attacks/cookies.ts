@@ -2,32 +2,21 @@
 import type { ListeningServer, Principal } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf } from '../people.ts'
-import { answerOf, memberOf, type Answer, type World } from '../world.ts'
+import { answered, memberOf, statusOf, type Answer, type World } from '../world.ts'
 
 const session = { secret: 'k'.repeat(40) } as const
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
 
 /** A cookie for a token. */
 async function signIn(server: ListeningServer, token: string): Promise<string> {
-  const response = await fetch(`${server.url}/api/session`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ token }),
-  })
-  await response.text()
-  const cookie = response.headers.get('Set-Cookie')?.split(';')[0]
-  if (cookie === undefined) throw new Error(`no cookie: ${response.status}`)
+  const { status, headers } = await answered(`${server.url}/api/session`, { body: { token } })
+  const cookie = headers.get('Set-Cookie')?.split(';')[0]
+  if (cookie === undefined) throw new Error(`no cookie: ${status}`)
   return cookie
 }
 
-const ask = async (
-  { url }: ListeningServer,
-  path: string,
-  headers: Record<string, string>,
-  init: RequestInit = {},
-): Promise<Answer> => answerOf(await fetch(`${url}/api${path}`, { ...init, headers }))
-
-const me = (server: ListeningServer, headers: Record<string, string>): Promise<Answer> => ask(server, '/me', headers)
+const me = ({ url }: ListeningServer, headers: Record<string, string>): Promise<Answer> =>
+  answered(`${url}/api/me`, { headers })
 
 /** The cookie of one server under the name that another one gives its own. */
 const moved = (cookie: string, to: ListeningServer): string =>
@@ -109,7 +98,7 @@ export const cookies = area('Cookies and credentials', [
     async run(world) {
       const [one, two] = [await world.serve({ session }), await world.serve({ session })]
       const cookie = await signIn(one, tokenOf('ada'))
-      await ask(one, '/session', { Cookie: cookie, 'X-Reeve': '1' }, { method: 'DELETE' })
+      await answered(`${one.url}/api/session`, { method: 'DELETE', headers: { Cookie: cookie, 'X-Reeve': '1' } })
       holds((await me(one, { Cookie: cookie })).status === 401, 'at the same server')
       const { status } = await me(two, { Cookie: moved(cookie, two) })
       holds(status === 401, `at the other one: ${status}`)
@@ -202,9 +191,7 @@ export const cookies = area('Cookies and credentials', [
         { 'Content-Type': 'application/json', 'X-Reeve': '1', 'Sec-Fetch-Site': 'same-site' },
       ] as readonly Record<string, string>[])
         for (const path of ['/api/runs', '/v1/responses', '/chat', '/mcp', '/a2a/echo', '/ag-ui/echo'])
-          await fetch(server.url + path, { method: 'POST', body, headers: { Cookie: cookie, ...headers } }).then(
-            (each) => each.text(),
-          )
+          await answered(server.url + path, { body, headers: { Cookie: cookie, ...headers } })
       holds((await world.runtime.runs()).length === 0, 'a run was started')
     },
   },
@@ -227,11 +214,10 @@ export const cookies = area('Cookies and credentials', [
       }
       for (const [path, body] of Object.entries(bodies))
         for (const type of ['application/json', 'text/plain'])
-          await fetch(server.url + path, {
-            method: 'POST',
+          await answered(server.url + path, {
+            body,
             headers: { Cookie: cookie, 'Content-Type': type, 'A2A-Version': '1.0' },
-            body: JSON.stringify(body),
-          }).then((each) => each.text())
+          })
       holds((await world.runtime.runs()).length === 0, 'a run was started')
     },
   },
@@ -241,12 +227,8 @@ export const cookies = area('Cookies and credentials', [
     async run(world) {
       const server = await world.serve({ session })
       const cookie = await signIn(server, tokenOf('ada'))
-      const again = await ask(
-        server,
-        '/session',
-        { Cookie: cookie, 'Content-Type': 'application/json', 'X-Reeve': '1' },
-        { method: 'POST', body: '{}' },
-      )
+      const headers = { Cookie: cookie, 'X-Reeve': '1' }
+      const again = await answered(`${server.url}/api/session`, { body: {}, headers })
       holds(again.status === 401, `${again.status}`)
       const other = await signIn(server, tokenOf('ada'))
       holds(other !== cookie, 'the same session twice')
@@ -257,11 +239,7 @@ export const cookies = area('Cookies and credentials', [
     holds: 'A cookie is HttpOnly and SameSite=Strict, and Secure over TLS.',
     async run(world) {
       const server = await world.serve({ session: { ...session, secure: true } })
-      const response = await fetch(`${server.url}/api/session`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ token: tokenOf('ada') }),
-      })
+      const response = await answered(`${server.url}/api/session`, { body: { token: tokenOf('ada') } })
       const cookie = response.headers.get('Set-Cookie') ?? ''
       for (const flag of ['HttpOnly', 'SameSite=Strict', 'Secure', '__Host-', 'Path=/'])
         holds(cookie.includes(flag), `${flag} is missing: ${short(cookie.replace(/=[^;]*/, ''))}`)
@@ -301,7 +279,10 @@ export const cookies = area('Cookies and credentials', [
         ['/me', { Authorization: `Bearer\t${token}` }],
         ['/me', { 'X-Forwarded-User': 'ada', 'X-Remote-User': 'ada', 'X-Forwarded-For': '127.0.0.1' }],
       ] as readonly (readonly [string, Record<string, string>])[])
-        holds((await ask(world.server, path, headers)).status === 401, `${path} ${short(headers)}`)
+        holds(
+          (await answered(`${world.server.url}/api${path}`, { headers })).status === 401,
+          `${path} ${short(headers)}`,
+        )
     },
   },
   {
@@ -340,17 +321,7 @@ export const cookies = area('Cookies and credentials', [
       const statuses = new Set<number>()
       for (let i = 0; i < 60; i++)
         statuses.add(
-          (
-            await ask(
-              world.server,
-              '/session',
-              { 'Content-Type': 'application/json' },
-              {
-                method: 'POST',
-                body: JSON.stringify({ token: `wrong-${i}`.padEnd(30, '-') }),
-              },
-            )
-          ).status,
+          (await answered(`${world.server.url}/api/session`, { body: { token: `wrong-${i}`.padEnd(30, '-') } })).status,
         )
       holds(statuses.has(429) && !statuses.has(200), `all were answered ${[...statuses].join(', ')}`)
     },
@@ -401,12 +372,11 @@ export const cookies = area('Cookies and credentials', [
           : everyone.tokens[request.headers.get('Authorization')?.replace('Bearer ', '') ?? '']
       const server = await world.serve({ auth })
       const post = (token: string): Promise<Answer> =>
-        ask(
-          server,
-          '/runs',
-          { ...bearer(token), 'Content-Type': 'application/json', 'Idempotency-Key': 'k1' },
-          { method: 'POST', body: '{"agent":"echo","input":"x"}' },
-        )
+        answered(`${server.url}/api/runs`, {
+          token,
+          headers: { 'Idempotency-Key': 'k1' },
+          body: { agent: 'echo', input: 'x' },
+        })
       const mine = await post(tokenOf('alice'))
       const theirs = await post('eve')
       holds(theirs.status < 500 || theirs.status === 503, `${theirs.status} ${short(theirs.text)}`)
@@ -421,9 +391,8 @@ export const cookies = area('Cookies and credentials', [
     async run(world) {
       const server = await world.serve({ auth: () => ({ name: 'nobody', roles: [] }) })
       for (const path of ['/api/runs', '/api/me', '/v1/models', '/chat/x', '/mcp', '/a2a/echo/tasks', '/api/live']) {
-        const response = await fetch(server.url + path, { headers: { ...bearer('x'), 'A2A-Version': '1.0' } })
-        await response.body?.cancel()
-        holds(response.status === 403, `${path}: ${response.status}`)
+        const status = await statusOf(server.url + path, { token: 'x', headers: { 'A2A-Version': '1.0' } })
+        holds(status === 403, `${path}: ${status}`)
       }
     },
   },

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import * as jose from 'jose'
 import { oidc, type ListeningServer } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
-import { answerOf, type Answer, type World } from '../world.ts'
+import { answered, type Answer, type World } from '../world.ts'
 
 interface Provider {
   readonly issuer: string
@@ -47,13 +47,7 @@ async function provided(
       new jose.SignJWT({ groups: ['admin'], sub: 'u1', iss: issuer, aud: 'reeve', iat: now, exp: now + 600, ...claims })
         .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', ...header })
         .sign(key),
-    get: async (token) =>
-      answerOf(
-        await fetch(`${server.url}/api/me`, {
-          headers: { Authorization: `Bearer ${token}` },
-          signal: AbortSignal.timeout(20_000),
-        }),
-      ),
+    get: (token) => answered(`${server.url}/api/me`, { token }),
   }
 }
 

@@ -2,7 +2,17 @@
 import { derivedId, runKey, type JsonObject } from '../../../src/core/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
-import { itemsOf, memberOf, protocolNames, runIn, until, type Answer, type ProtocolName, type World } from '../world.ts'
+import {
+  itemsOf,
+  memberOf,
+  protocolNames,
+  runIn,
+  send,
+  until,
+  type Answer,
+  type ProtocolName,
+  type World,
+} from '../world.ts'
 
 const secret = 'my secret is 42'
 const isAbsent = ({ status }: Answer): boolean => status === 404 || status === 403
@@ -725,10 +735,8 @@ export const ownership = area('What owns is what is checked', [
     holds: 'The stream of what changed tells a tenant nothing while another one works.',
     async run(world) {
       const controller = new AbortController()
-      const response = await fetch(`${world.server.url}/api/live`, {
-        headers: { Authorization: `Bearer ${tokenOf('alice')}` },
-        signal: controller.signal,
-      })
+      const { signal } = controller
+      const response = await send(`${world.server.url}/api/live`, { token: tokenOf('alice'), signal })
       let told = ''
       const reading = (async () => {
         for await (const bytes of response.body!) told += Buffer.from(bytes as Uint8Array).toString()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createServer } from '../../../src/server/index.ts'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf } from '../people.ts'
-import { memberOf, type World } from '../world.ts'
+import { memberOf, send, type World } from '../world.ts'
 
 /** Sends bytes as they are; what came back until the connection ended or was quiet. */
 const raw = (world: World, bytes: string | Buffer, quietMs = 250, port = world.server.port): Promise<string> =>
@@ -190,9 +190,7 @@ export const transport = area('The wire', [
         { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
       ] as readonly Record<string, string>[])
         for (const path of ['/api/me', '/api/live', '/v1/models', '/chat/x', '/mcp']) {
-          const response = await fetch(world.server.url + path, {
-            headers: { Authorization: `Bearer ${tokenOf('ada')}`, ...headers },
-          })
+          const response = await send(world.server.url + path, { token: tokenOf('ada'), headers })
           await response.body?.cancel()
           holds(response.status === 403, `${path} ${short(headers)}: ${response.status}`)
           holds(!response.headers.has('Access-Control-Allow-Origin'), 'CORS allows it')
