@@ -1,6 +1,6 @@
 /**
  * Runs the benches, each in a process of its own, and prints their figures beside what they are measured against and
- * their budgets (DESIGN §8). `npm run bench -- [name …] [--json file]`; the package must be built. Measurements only:
+ * their budgets. `npm run bench -- [name …] [--json file]`; the package must be built. Measurements only:
  * nothing here fails because a machine is slow.
  */
 import { execFileSync } from 'node:child_process'

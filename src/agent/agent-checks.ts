@@ -1,6 +1,6 @@
 /**
  * Agent checks: checks a whole set of agents before anything runs, and reports every problem of every agent in one
- * error (DESIGN §6, names).
+ * error (names: spec collaboration 24).
  *
  * Owns: checks that need more than one agent. Does not own: the checks of a single agent (`Agent.problems`).
  */

@@ -1,5 +1,5 @@
 /**
- * Agent: a name, a description and a run (DESIGN §1.1). Model agents, rules, functions, teams and remote services all
+ * Agent: a name, a description and a run. Model agents, rules, functions, teams and remote services all
  * implement this one interface.
  *
  * Owns: the interface, the rule for names, how a version is made of a declared part and a data part. Does not own: how

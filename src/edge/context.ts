@@ -1,5 +1,6 @@
 /**
- * Context policy: how much of the leader's conversation crosses to a worker besides the brief (DESIGN §6).
+ * Context policy: how much of the leader's conversation crosses to a worker besides the brief (spec delegation 13,
+ * collaboration 64, 65).
  *
  * Owns: the policies and what each lets through. Does not own: the leader's messages (it gives a view of them), how a
  * worker shows them to its model. The leader's system text, its tool calls and their results are not in the view, so no

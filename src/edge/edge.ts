@@ -1,5 +1,5 @@
 /**
- * Edge: everything that crosses from a leader to a worker (DESIGN §1.2).
+ * Edge: everything that crosses from a leader to a worker.
  *
  * Owns: the type, and of which groups the edges of a root, a worker, a member of a flow and a tool are made.
  * Does not own: how each group crosses (groups/), how an edge is recorded (record.ts), the functions that decide what

@@ -1,5 +1,5 @@
 /**
- * The context: everything that orchestration may do (DESIGN §3.2), as types. Every engine implements it; no code agent
+ * The context: everything that orchestration may do (K3), as types. Every engine implements it; no code agent
  * needs more.
  *
  * Owns: the verbs and the words they use. Does not own: how they are kept (replay/scope.ts and replay/activation.ts for

@@ -1,6 +1,6 @@
 /**
  * Governor: how many calls of one model may be under way in this process, once its provider has said that there are too
- * many (spec team 7.2, R-10).
+ * many (spec team R-10).
  *
  * Owns: the limit of each model and how it moves, whose turn it is, the gate that `Retry-After` closes. Does not own:
  * the calls themselves, their attempts and their waits between attempts (replay/effects.ts). All engines of a process

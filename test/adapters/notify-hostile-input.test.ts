@@ -1,6 +1,6 @@
 /**
  * Channels under fire: random hostile words in every field, receivers that answer every status there is, moments that a
- * clock cannot hold, secrets, replays. Spec team C84; DESIGN §7.
+ * clock cannot hold, secrets, replays. Spec team C84.
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import { createServer, type IncomingMessage, type Server } from 'node:http'

@@ -1,6 +1,6 @@
 /**
  * Parts of a run that write to each other: what is on its way between them keeps the run in memory, so it is not read
- * again for every message (K2, DESIGN §3.4).
+ * again for every message (K2).
  */
 import { expect, test } from 'vitest'
 import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'

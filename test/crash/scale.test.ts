@@ -1,5 +1,5 @@
 /**
- * What must not grow with the number of runs that wait: memory, wake-ups, timers, queries (DESIGN §3.4). Counts, not
+ * What must not grow with the number of runs that wait: memory, wake-ups, timers, queries (K2). Counts, not
  * times.
  */
 import { describe, expect, test, vi } from 'vitest'

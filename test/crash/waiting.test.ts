@@ -1,6 +1,6 @@
 /**
  * A store in which everything waits: nothing is looked at again and again in vain, nothing that is due is overlooked
- * (K2, DESIGN §3.4).
+ * (K2).
  */
 import { expect, test, vi } from 'vitest'
 import {

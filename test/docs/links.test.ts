@@ -6,7 +6,7 @@ import { pages as docPages } from '../../scripts/snippets.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-const pages = ['CHANGELOG.md', ...docPages]
+const pages = [...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'README.md'), ...docPages]
 
 /** The anchors of a page's headings, as GitHub makes them. */
 const anchors = (page: string): string[] =>

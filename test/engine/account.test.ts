@@ -1,4 +1,4 @@
-/** Accounts: what is set aside and settled, close to the arithmetic (DESIGN §3.3, K11). */
+/** Accounts: what is set aside and settled, close to the arithmetic (K11). */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type RunId } from '../../src/core/index.ts'
 import { Account, limitsApart, reserveAll, reserveFor, sliceOf } from '../../src/engine/replay/account.ts'

@@ -1,4 +1,4 @@
-/** The view of a planned team is a pure fold of its facts: K1; spec team 1.9, 3.6. */
+/** The view of a planned team is a pure fold of its facts: K1; spec team 1.9, 1.21. */
 import { describe, expect, test } from 'vitest'
 import { cancelled, failed, failure, type ActivationId, type MessageId } from '../../src/core/index.ts'
 import {

@@ -1,6 +1,6 @@
 /**
  * An audit that somebody tampers with, at random: whatever is changed is told, and nothing that was not. Also of runs
- * that go on, of forks, of takeovers. Spec team 1.16; DESIGN 3.1 K1, K10.
+ * that go on, of forks, of takeovers. Spec team 1.16; K1, K10.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, createRuntime, human, tool } from '../../src/index.ts'

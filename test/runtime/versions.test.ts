@@ -1,4 +1,4 @@
-/** Versions: a run ends with the code that it began with, or moves by rule (DESIGN §3.2, K4). */
+/** Versions: a run ends with the code that it began with, or moves by rule (K4). */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

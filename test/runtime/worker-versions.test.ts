@@ -1,4 +1,4 @@
-/** Worker versions: a worker begins in the version that belongs to the version of its leader (DESIGN §3.2, K4). */
+/** Worker versions: a worker begins in the version that belongs to the version of its leader (K4). */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

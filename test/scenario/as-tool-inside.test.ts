@@ -166,7 +166,7 @@ describe('what it may do', () => {
     expect(told(model.prompts[2])).toEqual([expect.stringMatching(/limit of turns/)])
   })
 
-  test('DESIGN §1.2: permissions of a call only narrow those of the caller', async () => {
+  test('permissions of a call only narrow those of the caller', async () => {
     const seen = scripted('inner answers')
     const tools = ['read', 'write', 'erase'].map((name) => tool({ name, execute: () => name }))
     const { outer } = outerOf(modelAgent('inner', seen, { tools }), { permissions: { tools: ['read', 'write'] } })
@@ -197,7 +197,7 @@ describe('what it may do', () => {
     expect(inner.prompts).toEqual([[{ role: 'user', content: 'edited' }]])
   })
 
-  test('DESIGN §6: agents as tools nest as deep as delegations; deeper is refused to the caller', async () => {
+  test('agents as tools nest as deep as delegations; deeper is refused to the caller', async () => {
     const deepest = scripted('never')
     const middle = scripted(asks('deepest'), 'from the middle')
     const inner = modelAgent('inner', middle, { tools: [asTool(modelAgent('deepest', deepest))] })
@@ -211,7 +211,7 @@ describe('what it may do', () => {
     expect(told(middle.prompts[1])).toEqual([expect.stringMatching(/nest 1 deep.*outer > inner > deepest/)])
   })
 
-  test('DESIGN §6: what makes no sense is refused when it is built', async () => {
+  test('what makes no sense is refused when it is built', async () => {
     const nameless = agent({ name: 'inner', model: scripted('x') })
     const invalid = (what: RegExp) =>
       expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(what) as string }) as Error

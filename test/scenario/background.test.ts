@@ -214,7 +214,7 @@ describe('ends of every kind', () => {
     expect(model.prompts[2]!.at(-1)!.content).toMatch(/d1 \("bad", failed\).*d2 \("short", limited\)/)
   })
 
-  test('delegation 74: ours: a cancel of the run always reaches them; there is no way out of it (DESIGN §6)', async () => {
+  test('delegation 74: ours: a cancel of the run always reaches them; there is no way out of it', async () => {
     const never = door()
     const heard: string[] = []
     const model = scripted(delegates(['w1', 'go']), 'waiting')

@@ -1,4 +1,4 @@
-/** Delegation, the basics: spec delegation part 2, 1 to 13, and what of L1 to L11 belongs to them. */
+/** Delegation, the basics: spec delegation 1 to 13, and what of L1 to L11 belongs to them. */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
@@ -148,7 +148,7 @@ describe('delegating', () => {
     await runtime.run(boss, 'go')
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['note', 'delegate', 'forward_message'])
   })
-  test('delegation 8: ours: a worker without a description is refused, by name (DESIGN §6)', () => {
+  test('delegation 8: ours: a worker without a description is refused, by name', () => {
     const nobody = agent({ name: 'w1', model: () => 'x' })
     expect(() => supervisor({ name: 'boss', model: () => '', workers: [nobody] })).toThrow(
       expect.objectContaining({

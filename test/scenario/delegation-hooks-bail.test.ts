@@ -1,6 +1,6 @@
 /**
  * A hook that ends its leader's work, wherever the others stand, and a leader that is cancelled: spec delegation 31,
- * 46; DESIGN §6 "bail".
+ * 46.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'

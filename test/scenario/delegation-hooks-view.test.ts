@@ -1,6 +1,6 @@
 /**
  * What applications see of delegations: one row each, at any depth, whatever the leaders' models were told: spec
- * delegation M7, 27; part 3 "Truthful outcomes".
+ * delegation M7, 27.
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -296,7 +296,7 @@ describe('words that are not believed', () => {
     expect(told(model.prompts[1])).toEqual(['lied', 'w1 result', 'w2 result'])
   })
 
-  test('delegation 65, 3.3: a background worker that asks holds up no other; its approval is the run’s', async () => {
+  test('delegation 65: a background worker that asks holds up no other; its approval is the run’s', async () => {
     const done: Json[] = []
     const payer = agent({
       name: 'payer',

@@ -1,6 +1,6 @@
 /**
  * What a human gives in somebody's place fits what those promise: of a whole run, of a worker at work, of a task that
- * nobody has begun. Spec team C73; DESIGN §5.
+ * nobody has begun. Spec team C73.
  */
 import { expect, test } from 'vitest'
 import { agent, supervisor, team } from '../../src/index.ts'

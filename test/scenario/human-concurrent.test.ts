@@ -1,6 +1,6 @@
 /**
  * People in every place at once, and code that asks people: answers in every order, over processes, over a new segment
- * of the journal, while the run is taken over. Issue 7 "human()", "Interrupt ergonomics"; spec team 1.16, C79, C81,
+ * of the journal, while the run is taken over. Spec team 1.16, C79, C81,
  * C89, C90.
  */
 import { describe, expect, test } from 'vitest'

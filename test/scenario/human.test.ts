@@ -1,5 +1,5 @@
 /**
- * A person as an agent, in every place where an agent may stand, and at the head of a team. Issue 7, "human()"; spec
+ * A person as an agent, in every place where an agent may stand, and at the head of a team. Spec
  * team 1.16 (one awaited call), 1.19 (a human's result is told by its provenance alone).
  */
 import { describe, expect, test } from 'vitest'

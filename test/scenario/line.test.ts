@@ -34,7 +34,7 @@ const waiter = code('waiter', async (ctx) => {
   return first?.id ?? null
 })
 
-test('S4: a lock that ended with its turn is removed by the next waiter', async () => {
+test('a lock that ended with its turn is removed by the next waiter', async () => {
   const root = agent({
     name: 'root',
     workers: [leaver, waiter],

@@ -1,4 +1,4 @@
-/** What is seen of a planned team while it works and afterwards: spec team 1.9, 3.6. */
+/** What is seen of a planned team while it works and afterwards: spec team 1.9, 1.21. */
 import { expect, test } from 'vitest'
 import { agent, sleep, teammate, type TeamEntry } from '../../src/agent/index.ts'
 import type { PlanResults } from '../../src/core/index.ts'

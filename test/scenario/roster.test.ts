@@ -141,7 +141,7 @@ test('collaboration 100: a rule that names a newer member changes no begun run',
   ])
 })
 
-test('delegation 88, DESIGN 3.2: a router leads in the version it began with, also in later turns', async () => {
+test('delegation 88: a router leads in the version it began with, also in later turns', async () => {
   const version = (number: string) =>
     router({
       name: 'Sup',

@@ -1,6 +1,5 @@
 /**
- * One brief for several workers: the first, so many, the majority, a quorum; and hedges (spec delegation parts 3 and 4:
- * no reference has these).
+ * One brief for several workers: the first, so many, the majority, a quorum; and hedges.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, type Agent } from '../../src/agent/index.ts'

@@ -1,6 +1,6 @@
 /**
  * Teams in teams, below supervisors, in flows and as tools; with people outside who mean one of them. Spec team 1.7 to
- * 1.9, DESIGN "any of them can be a worker of any other".
+ * 1.9, delegation L1.
  */
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, delegate, interrupt, sequential, supervisor } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** Clocks of working time stand while a run is paused, or a human has it (DESIGN §3.3; spec team R-13). */
+/** Clocks of working time stand while a run is paused, or a human has it (K11; spec team R-13). */
 import { expect, test } from 'vitest'
 import { agent, sleep } from '../../src/agent/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'

@@ -1,6 +1,6 @@
 /**
  * Time while a run is paused or a human has it, on the virtual clock: no minutes run out, no attempt is lost, whoever
- * is born then waits. Spec team C65, C66, X42, R-13; DESIGN 3.3, K8.
+ * is born then waits. Spec team C65, C66, X42, R-13; K8, K11.
  */
 import { describe, expect, test, vi } from 'vitest'
 import { agent, sleep, step } from '../../src/agent/index.ts'

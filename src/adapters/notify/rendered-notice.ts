@@ -4,7 +4,7 @@
  * Owns: which facts of a notice are shown and in which words, how much of the arguments is shown. Pure. Does not own:
  * which characters are visible (core), what the text is put into (terminal.ts, slack.ts, email.ts), each with an escape
  * of its own.
- * Holds: what a model wrote is data. A link shows, and never decides (DESIGN §7).
+ * Holds: what a model wrote is data. A link shows, and never decides.
  */
 import {
   beginning,

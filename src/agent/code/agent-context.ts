@@ -1,5 +1,5 @@
 /**
- * Agent context: the verbs of code agents and orchestration tools, as functions over the context (DESIGN §3.2) and as
+ * Agent context: the verbs of code agents and orchestration tools, as functions over the context and as
  * its methods.
  *
  * Owns: step, sleep, delegate, the context that code receives. Does not own: interrupt and approve (oversight,

@@ -3,8 +3,8 @@
  *
  * Owns: what the hook receives and may answer, and what follows from its reply. Does not own: the turns
  * (../loop/turn-loop.ts), the scorers that run before it (completion.ts).
- * Holds: DESIGN §6: turns are counted per activation, from 1. Feedback reaches the model in this run as a user's note,
- * never as its own words.
+ * Holds: spec delegation M10: turns are counted per activation, from 1. Feedback reaches the model in this run as a
+ * user's note, never as its own words.
  */
 import type { Context, StepIO } from '../../engine/index.ts'
 import { asText, flag, string, type Checks, type Json, type Outcome, type RunId } from '../../core/index.ts'

@@ -5,8 +5,8 @@
  * Owns: when another turn follows, how the work ends, when each moment of an extension comes. Does not own: a turn
  * (turn.ts), what is callable (../tool/binding.ts), the conversation (conversation-state.ts), what an option does at a
  * moment (../extensions/extension.ts), what runs around the loop (model-activation.ts).
- * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it continues if and only if the model
- * made calls).
+ * Holds: K3 (it waits only through its context), K7 (one outcome), spec collaboration 1.17 (it continues if and only if
+ * the model made calls).
  */
 import {
   asText,

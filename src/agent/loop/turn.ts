@@ -1,6 +1,6 @@
 /**
- * Turn: one model call and the calls of its answer (DESIGN §2). There is one loop for everything; streaming is only the
- * sink of the model step.
+ * Turn: one model call and the calls of its answer (spec collaboration 1.17). There is one loop for everything;
+ * streaming is only the sink of the model step.
  *
  * Owns: the model step (its reserve, record and charge) and the calls of a turn: started together, each in its own
  * scope, told in call order. Does not own: when another turn follows (turn-loop.ts), what a call does

@@ -1,6 +1,6 @@
 /**
  * Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the
- * limit (DESIGN §3.3).
+ * limit (K8, K11).
  */
 import assert from 'node:assert/strict'
 import { completed, type Json, type Outcome, type Usage } from '../../core/index.ts'

@@ -1,6 +1,6 @@
 /**
  * The contract of the Engine port, as a list of cases that any test runner can bind: the same scenario gives the same
- * outcome and the same facts on every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot
+ * outcome and the same facts on every engine. It is the definition of the port; where an engine cannot
  * hold a case it says why (`skip`).
  */
 import { apartCases } from './apart.ts'
@@ -27,7 +27,7 @@ import { versionCases } from './versions.ts'
 /** One case, bound to one engine. */
 export interface ContractCase {
   readonly name: string
-  /** The invariant of DESIGN §3.1 that it holds. */
+  /** The law of LAWS.md that it proves: `K1` to `K12`. */
   readonly invariant: string
   /** Why it is not run on this engine. */
   readonly skip: string | undefined

@@ -3,7 +3,7 @@
  *
  * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the
  * arithmetic (../replay/account.ts).
- * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
+ * Holds: K11 (a charge settles where it occurs; a clock stands while nothing below its account works).
  */
 import { addUsage, runOf, type ActivationId, type Failure, type Usage } from '../../core/index.ts'
 import { isNotice, type Charge } from '../../journal/index.ts'

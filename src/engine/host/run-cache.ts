@@ -3,7 +3,7 @@
  * memory held void.
  *
  * Owns: claiming, loading, dropping, adopting runs that no process drives. Does not own: the tick (driver.ts).
- * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
+ * Holds: K2 (only a claimed run is loaded; a parked one costs no heap).
  */
 import {
   andThen,

@@ -1,5 +1,5 @@
 /**
- * Accounts: hard limits of a tree (DESIGN §3.3). Reserve before an effect starts, settle when its end is known: spent +
+ * Accounts: hard limits of a tree (K8, K11). Reserve before an effect starts, settle when its end is known: spent +
  * reserved + x <= limit.
  *
  * Owns: the arithmetic, for turns, tokens and US dollars, and the working-time clock for minutes.

@@ -1,6 +1,6 @@
 /**
  * Earlier attempts: what an activation knows of those that tried the same work before it, and which of their effects
- * are its own (DESIGN §3.2; decision 0009). A round of work that an approver has sent back is an attempt, too.
+ * are its own (decision 0009). A round of work that an approver has sent back is an attempt, too.
  *
  * Owns: reading from the logs of an attempt what the next one must know, finding the counterparts of an effect and of a
  * worker. Pure. Does not own: what counts as an attempt (the code that starts it says so), asking about a doubt

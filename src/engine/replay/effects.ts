@@ -1,6 +1,5 @@
 /**
- * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (DESIGN §3.3; spec team
- * R-10).
+ * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (spec team R-10).
  *
  * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is
  * recorded (the host); how many calls of a model may be under way (../governor.ts).

@@ -1,6 +1,6 @@
 /**
  * Pauses: when a run has stood still, because an operator paused it or a human had it. What measures working time
- * leaves them out (DESIGN §3.3).
+ * leaves them out (K11).
  *
  * Owns: reading them from the log of the root, the arithmetic. Pure. Does not own: pausing (host/inbox.ts), what is
  * measured (supervisor/worker/watch.ts).

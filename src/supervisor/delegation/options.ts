@@ -1,5 +1,5 @@
 /**
- * Delegation options: what crosses from a leader to its workers. A brief goes in, one result comes out (DESIGN §2).
+ * Delegation options: what crosses from a leader to its workers. A brief goes in, one result comes out.
  *
  * Owns: the leader's edge policy as options, their checks, the names of its verbs. Does not own: the steps of one
  * delegation (delegations.ts), the tools by which a model delegates (../delegate-tools.ts), the edge (../../edge).

@@ -2,7 +2,7 @@
  * Plan: the subtasks of a question, their roles and their dependencies.
  *
  * Owns: the types and their defaults, a plan as it is recorded. Does not own: whether a plan makes sense (validate.ts), who makes one
- * (planner.ts), how it is carried out (../schedule). Spec team 1.2, 1.23.
+ * (planner.ts), how it is carried out (../schedule). Spec team 1.2.
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import type { OversightMode, RiskLevel } from '../../edge/index.ts'

@@ -1,6 +1,6 @@
 /**
  * Task oversight: what a task of a plan says of its own review: its action, its risk, whether an approver has to see it
- * (spec team 1.14 to 1.17, 1.23).
+ * (spec team 1.2, 1.14 to 1.17).
  *
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
  * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
