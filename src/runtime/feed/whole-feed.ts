@@ -1,13 +1,12 @@
 /**
  * The whole feed: the events of a run and its child runs.
  *
- * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages (journal-pages.ts),
- * folds that are kept (run-folds.ts), the order of a whole that is read at once (journal views).
+ * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages, the order of a
+ * whole that is read at once (journal), folds that are kept (run-folds.ts).
  */
 import { childActivation, rootActivation, runOf, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
-import { childRunsIn, woven, type Recorded } from '../../journal/index.ts'
-import { journalPages, type PageSize } from './journal-pages.ts'
+import { childRunsIn, journalPages, woven, type PageSize, type Recorded } from '../../journal/index.ts'
 
 /** The events of one run after a position, page by page. */
 export const runPages = (
