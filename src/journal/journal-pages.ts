@@ -20,11 +20,7 @@ export const foldPage: PageSize = { events: 500, length: 256 * 1024 }
 export const readerPage: PageSize = { events: 32, length: 16 * 1024 }
 
 /** What reads a page: `engine.read` of a run, or the feed of a store. */
-export type ReadPage = (
-  from: number,
-  limit: number,
-  length: number,
-) => readonly Recorded[] | Promise<readonly Recorded[]>
+type ReadPage = (from: number, limit: number, length: number) => readonly Recorded[] | Promise<readonly Recorded[]>
 
 /** The events after a position, page by page, as far as there are any now. */
 export async function* journalPages(

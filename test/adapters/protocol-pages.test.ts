@@ -5,6 +5,7 @@ import { a2a } from '../../src/adapters/a2a/index.ts'
 import { agUi } from '../../src/adapters/ag-ui/index.ts'
 import { uiMessages } from '../../src/adapters/ai-sdk/index.ts'
 import { openai } from '../../src/adapters/openai/index.ts'
+import { asText } from '../../src/core/index.ts'
 import { foldPage } from '../../src/journal/index.ts'
 import { journalReads } from '../journal-reads.ts'
 import { servingProtocols, streamed } from './protocol-serving.ts'
@@ -16,7 +17,7 @@ const walker = agent({
   description: 'Walks for long, then asks.',
   run: async (ctx) => {
     for (let i = 0; i < 260; i++) await step(ctx, 'walk', () => i)
-    return `To ${String(await interrupt(ctx, 'Which city?'))}.`
+    return `To ${asText(await interrupt(ctx, 'Which city?'))}.`
   },
 })
 
