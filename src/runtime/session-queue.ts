@@ -54,7 +54,7 @@ export async function withPlaceInQueue(engine: Engine, summary: RunSummary): Pro
 }
 
 /** So many runs are read in one turn of the event loop. Child runs are read at once: each page looks at all of them. */
-const pageSize = 100
+export const runsAtOnce = 100
 
 /**
  * Runs, newest first. For an engine, a queued run is a running one: where only one of the two is asked for, runs are
@@ -76,7 +76,7 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
   }
   const found: RunSummary[] = []
   const slices = new Slices()
-  const most = filter.childrenOf === undefined ? pageSize : Infinity
+  const most = filter.childrenOf === undefined ? runsAtOnce : Infinity
   const size = Math.min(isWhole ? limit : Math.max(limit, mostListed), most)
   for (let after = filter.after; ;) {
     await slices.giveWay()

@@ -63,13 +63,13 @@ async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<Fork
     throw new ReeveError('fork.invalid', `${run} is a child run of ${rootRun(run)}`, {
       hint: `Fork the run itself: reeve events ${rootRun(run)}. Its fork does all of its work in one run.`,
     })
-  const origin = await reader.origin(run, at, (caller) => streamOf(caller, run), await readSoFar(reader, run))
+  const origin = await storedOrigin(reader, run, at, (caller) => streamOf(caller, run))
   if (origin === undefined) throw unknownRun(run)
   const { agent, version, caller } = origin.run
   const children = new Map<RunId, Pick<ForkOrigin, 'feed' | 'limits'>>()
   for (const wanted = [...childRunsIn(origin.feed)]; wanted.length > 0;) {
     const id = wanted.pop()!
-    const child = await reader.origin(id, 0, () => runStream(id), await readSoFar(reader, id))
+    const child = await storedOrigin(reader, id, 0, () => runStream(id))
     if (child === undefined) continue
     children.set(id, { feed: child.feed, limits: limitsOf(child) })
     wanted.push(...childRunsIn(child.feed))
@@ -89,11 +89,17 @@ async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<Fork
 const pagesIn = (reader: StoreReader, run: RunId): AsyncGenerator<readonly Recorded[], undefined> =>
   journalPages((from, limit, length) => reader.feed(run, from, limit, length))
 
-/** The feed of a run up to now. */
-async function readSoFar(reader: StoreReader, run: RunId): Promise<readonly Recorded[]> {
-  const feed: Recorded[] = []
-  for await (const page of pagesIn(reader, run)) feed.push(...page)
-  return feed
+/** What a run is at one moment. What of its feed was there before is read by the page. */
+async function storedOrigin(
+  reader: StoreReader,
+  ...[run, at, stream]: Parameters<StoreReader['origin']>
+): Promise<StoredOrigin | undefined> {
+  const begun = await reader.run(run)
+  const read: Recorded[] = []
+  for await (const page of pagesIn(reader, run)) read.push(...page)
+  const origin = await reader.origin(run, at, stream, read)
+  // another run of its id may have begun meanwhile
+  return origin?.run.created === begun?.created ? origin : storedOrigin(reader, run, at, stream)
 }
 
 /** What a run was forked from. */

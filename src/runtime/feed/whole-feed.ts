@@ -19,7 +19,7 @@ export const runPages = (
   journalPages((after, limit, length) => engine.read(run, after, limit, length), from, size, signal)
 
 /** The feed of one run, all of it. Gives way to the rest of the process while it reads. */
-export async function runFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
+async function runFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
   const feed: Recorded[] = []
   for await (const page of runPages(engine, run)) feed.push(...page)
   return feed

@@ -30,6 +30,7 @@ import {
   type RunSummary,
 } from '../../engine/index.ts'
 import { runPages, wholeFeed } from '../feed/whole-feed.ts'
+import { listRuns } from '../session-queue.ts'
 import { forkAt } from './fork.ts'
 
 /** How a run is retried. */
@@ -158,7 +159,7 @@ export async function retryAll(engine: Engine, filter: RunFilter, options: Retry
     throw new ReeveError('input.invalid', `status ${others.join(', ')}: such runs cannot be retried`, {
       hint: `Choose among ${retryable.join(', ')}. Nothing was retried.`,
     })
-  const found = await engine.runs({ ...filter, status, limit: limit + 1 })
+  const found = await listRuns(engine, { ...filter, status, limit: limit + 1 })
   const results: RetryResult[] = []
   for (const summary of found.slice(0, limit)) {
     if (signal?.aborted === true) break
