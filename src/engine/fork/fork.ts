@@ -451,7 +451,10 @@ class Fork {
             })
         }
       }
-    return [...found].flatMap(([key, one]) => (has.has(key) || held.has(key) ? [] : [one]))
+    const done: RunForked['done'][number][] = []
+    for await (const piece of this.#slices.of([...found]))
+      for (const [key, one] of piece) if (!has.has(key) && !held.has(key)) done.push(one)
+    return done
   }
 
   async #unborn(entries: readonly ForkEntry[]): Promise<ForkPlan['unborn']> {
