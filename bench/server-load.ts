@@ -192,6 +192,8 @@ const hostilePaths = [
   '/runs/long-2/takeover-context',
   '/runs/heavy/events?limit=1000',
   '/runs/long-1/events?limit=1000',
+  '/sessions?limit=1000',
+  '/versions/uses?limit=1000',
 ]
 
 /** Opens what stands still, then asks for long runs again and again. */

@@ -62,8 +62,8 @@ export { isOwnWord, mustNotBeOwnWord } from './own-word.ts'
 export { isSamePerson, personName, underName } from './people.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
-export { nextSlice } from './time-slices.ts'
 export { type Clock, delay, jitter, pause, seededRandom, stopwatch, systemClock, timerMs } from './clock.ts'
+export { nextSlice, Slices } from './time-slices.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export {
   failure,

@@ -22,6 +22,30 @@ export function nextSlice(): Promise<void> {
   })
 }
 
+/** So many items of a list are worked through before the time is looked at. */
+const pieceLength = 100
+
+/** One piece of work that may be long. What is short is done in one turn. */
+export class Slices {
+  #end = performance.now() + sliceMs
+
+  /** Waits for the next slice, where this one has had its time. */
+  async giveWay(): Promise<void> {
+    if (performance.now() < this.#end) return
+    await nextSlice()
+    this.#end = performance.now() + sliceMs
+  }
+
+  /** A list in short pieces; gives way between them. */
+  async *of<T>(items: readonly T[]): AsyncGenerator<readonly T[], undefined> {
+    for (let at = 0; at < items.length; at += pieceLength) {
+      await this.giveWay()
+      yield items.slice(at, at + pieceLength)
+    }
+    return undefined
+  }
+}
+
 function begin(): void {
   const end = performance.now() + sliceMs
   const step = (): void => {

@@ -384,6 +384,7 @@ export interface StoredEntry {
 /** What a fork begins with, as it was at one moment. */
 export interface StoredOrigin {
   readonly run: StoredRun
+  /** All of it. */
   readonly feed: readonly Recorded[]
   /** Unread rows, in order. */
   readonly mail: readonly InboxRow[]
@@ -428,7 +429,16 @@ export interface StoreReader {
   below(id: ActivationId): Now<readonly StoredEntry[]>
   /** The log of one activation, in order. */
   log(id: ActivationId): Now<Iterable<StoredEntry>>
-  origin(run: RunId, at: number, stream: (caller: Caller) => string): Now<StoredOrigin | undefined>
+  /**
+   * What a fork of this run begins with. `read`: the beginning of its feed, as far as the caller has read it: only what
+   * follows is read here, so that a long run is not decoded at once.
+   */
+  origin(
+    run: RunId,
+    at: number,
+    stream: (caller: Caller) => string,
+    read?: readonly Recorded[],
+  ): Now<StoredOrigin | undefined>
 
   value(stream: string, key: string): Now<{ readonly version: number; readonly value: Json }>
   valueKeys(stream: string): Now<readonly string[]>

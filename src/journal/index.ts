@@ -24,6 +24,7 @@ export {
   type IndexedActivation,
   type IndexedOperation,
 } from './views/run-index.ts'
+export { foldPage, journalPages, pagesOf, readerPage, type PageSize } from './journal-pages.ts'
 export { childRunsIn, woven } from './views/woven.ts'
 export {
   activationViewOf,

@@ -110,9 +110,8 @@ export type {
   RunSummary,
   UnderWay,
 } from '../engine/index.ts'
-export { foldPage, journalPages, type PageSize } from './feed/journal-pages.ts'
 export { wholeFeed } from './feed/whole-feed.ts'
-export { delegationsOf, DiffFold, diffOf, isNotice, planGraph, runView } from '../journal/index.ts'
+export { delegationsOf, DiffFold, diffOf, isNotice, pagesOf, planGraph, runView } from '../journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,

@@ -4,7 +4,7 @@
  * Owns: reading that from the queue of the session. Does not own: the queue itself (session.ts). A run that is not
  * first is queued; only the queue says so, and the run records nothing of it. K2: any process may ask.
  */
-import type { RunId } from '../core/index.ts'
+import { Slices, type RunId } from '../core/index.ts'
 import { briefText, readEdge } from '../edge/index.ts'
 import { mostListed, mustBeRunFilter, streamOf, type Engine, type RunFilter, type RunSummary } from '../engine/index.ts'
 import { isEdge, type RunView } from '../journal/index.ts'
@@ -53,6 +53,9 @@ export async function withPlaceInQueue(engine: Engine, summary: RunSummary): Pro
   return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
 }
 
+/** So many runs are read in one turn of the event loop. Child runs are read at once: each page looks at all of them. */
+export const runsAtOnce = 100
+
 /**
  * Runs, newest first. For an engine, a queued run is a running one: where only one of the two is asked for, runs are
  * looked at until there are enough of it.
@@ -72,8 +75,11 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     return line
   }
   const found: RunSummary[] = []
-  const size = isWhole ? limit : Math.max(limit, mostListed)
+  const slices = new Slices()
+  const most = filter.childrenOf === undefined ? runsAtOnce : Infinity
+  const size = Math.min(isWhole ? limit : Math.max(limit, mostListed), most)
   for (let after = filter.after; ;) {
+    await slices.giveWay()
     const page = await engine.runs({
       ...filter,
       ...(known === undefined ? undefined : { status: known }),
@@ -82,7 +88,7 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     })
     const told = await Promise.all(page.map((each) => queuedSummary(engine, each, lineFor)))
     found.push(...told.filter(({ status: each }) => asked?.has(each) ?? true))
-    if (isWhole || found.length >= limit || page.length < size) return found.slice(0, limit)
+    if (found.length >= limit || page.length < size) return found.slice(0, limit)
     after = page.at(-1)!
   }
 }

@@ -22,6 +22,7 @@ import {
   recordOf,
   ReeveError,
   refuseProblems,
+  Slices,
   underName,
   type Check,
   type Clock,
@@ -104,9 +105,9 @@ export interface RuntimeVersions {
   published(): Promise<readonly KeptRevision[]>
   /**
    * The newest runs with the versions that they began with; a run keeps them to its end. By default 100 runs, at most
-   * 1,000: of each its beginning is read. Throws `input.invalid`.
+   * 1,000: of each its beginning is read. `after`: the last one of the page before. Throws `input.invalid`.
    */
-  uses(filter?: Pick<RunFilter, 'agent' | 'status' | 'limit'>): Promise<readonly VersionUse[]>
+  uses(filter?: Pick<RunFilter, 'agent' | 'status' | 'limit' | 'after'>): Promise<readonly VersionUse[]>
 }
 
 /** So many runs are looked at for the versions that they use, and at most. */
@@ -150,13 +151,15 @@ export function runtimeVersions({ versions, known, chosen, runs, birthOf }: Vers
       mustBeOptions(asked, 'versions.uses', 'input.invalid')
       const { limit = usesShown, ...filter } = asked
       const found = await runs({ ...filter, limit: Math.min(limit, mostUses) })
-      return Promise.all(
-        found.map(async ({ run, agent, version, status, createdAt }): Promise<VersionUse> => {
-          const { revisions = {} } = resolvedIn(await birthOf(run))
-          const named = Object.entries(revisions).map(([name, revision]) => [name, revision.version] as const)
-          return { run, agent, version, status, createdAt, revisions: Object.fromEntries(named) }
-        }),
-      )
+      const uses: VersionUse[] = []
+      const slices = new Slices()
+      for (const { run, agent, version, status, createdAt } of found) {
+        await slices.giveWay()
+        const { revisions = {} } = resolvedIn(await birthOf(run))
+        const named = Object.entries(revisions).map(([name, revision]) => [name, revision.version] as const)
+        uses.push({ run, agent, version, status, createdAt, revisions: Object.fromEntries(named) })
+      }
+      return uses
     },
     published: async () => (await versions().list()).filter(({ status, current }) => status === 'published' && current),
   }

@@ -10,17 +10,12 @@ import {
   AuditChain,
   ChainCheck,
   DiffFold,
-  foldPage,
-  journalPages,
+  pagesOf,
   type Recorded,
   type Run,
   type RunDiff,
   type RunDifference,
 } from '../runtime/index.ts'
-
-/** The events of a run, page by page. */
-const pagesOf = (run: Run, signal: AbortSignal): AsyncGenerator<readonly Recorded[], undefined> =>
-  journalPages((from, limit, length) => run.journal({ from, limit, length }), 0, foldPage, signal)
 
 /** An audit and what the check of its chain says, as pieces of JSON (`AuditAnswer`). */
 export async function* auditJson(run: Run, signal: AbortSignal): AsyncGenerator<string, undefined> {
@@ -28,7 +23,7 @@ export async function* auditJson(run: Run, signal: AbortSignal): AsyncGenerator<
   const check = new ChainCheck(run.id)
   yield '{"document":{"entries":['
   let separator = ''
-  for await (const page of pagesOf(run, signal)) {
+  for await (const page of pagesOf(run, 0, signal)) {
     let text = ''
     for (const recorded of page)
       for (const entry of chain.take(recorded)) {
@@ -55,8 +50,8 @@ const listedLength = 2_000_000
 export async function diffOfRuns(one: Run, other: Run, signal: AbortSignal): Promise<RunDiff> {
   const fold = new DiffFold<number>({ within, listed })
   const sides = [
-    { side: 'one', pages: pagesOf(one, signal) },
-    { side: 'other', pages: pagesOf(other, signal) },
+    { side: 'one', pages: pagesOf(one, 0, signal) },
+    { side: 'other', pages: pagesOf(other, 0, signal) },
   ] as const
   // in step: what is the same is soon forgotten
   for (let isOver = false; !isOver;) {

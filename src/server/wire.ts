@@ -476,8 +476,10 @@ export interface SystemServer {
 export interface VersionUses {
   /** What this installation chooses for runs whose start chooses nothing else. */
   readonly chosen: Chosen
-  /** The newest runs. */
+  /** The newest runs, or those after the cursor. */
   readonly runs: readonly VersionUse[]
+  /** The cursor of the next page. Absent: there are no more runs. */
+  readonly next?: string
 }
 
 // ---- views and options of the runtime, as they are

@@ -1,7 +1,7 @@
 /** Audits: who decided what, on what evidence; and that nothing of it can be changed unseen. */
 import { describe, expect, test } from 'vitest'
 import { tool, agent } from '../../src/agent/index.ts'
-import { asText, copy, seededRandom, type Json, type RunId } from '../../src/core/index.ts'
+import { asText, copy, rootActivation, seededRandom, type Json, type RunId } from '../../src/core/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
 import {
   approve,
@@ -19,6 +19,7 @@ import { createRuntime, type Run, type Runtime } from '../../src/runtime/index.t
 import { manualClock } from '../../src/testing/index.ts'
 import { asker, hand, payer } from '../runtime/hand.ts'
 import { calls, scripted } from '../scenario/team.ts'
+import { turnsDuring } from '../turns.ts'
 
 const send = tool({
   name: 'send',
@@ -450,3 +451,17 @@ function parse(text: string): unknown {
     return undefined
   }
 }
+
+test('a long audit is checked in slices: others have their turns', async () => {
+  const run = 'long' as RunId
+  const activation = rootActivation(run)
+  const feed = Array.from({ length: 5_000 }, (_, i): Recorded => {
+    const event = { type: 'message.received', id: `msg_${i}`, body: { type: '$note', comment: 'x'.repeat(200) } }
+    return { position: i + 1, run, activation, seq: i, at: i, event: event as unknown as Recorded['event'] }
+  })
+  const document = auditOf(run, feed)
+  expect(document.entries.length).toBe(feed.length)
+  const { result, turns } = await turnsDuring(() => verifyAudit(document))
+  expect(result).toMatchObject({ ok: true, entries: feed.length })
+  expect(turns).toBeGreaterThan(3)
+})

@@ -161,7 +161,7 @@ describe('a retry asks the person who said no again', () => {
     expect(paid).toBe(1)
   })
 
-  test('a question that timed out has at least half of its time again, whatever was recorded while it was open', () => {
+  test('a question that timed out has at least half of its time again, whatever was recorded while it was open', async () => {
     const run = 'run_x' as RunId
     const activation = rootActivation(run)
     const recorded = (at: number, event: object, i: number): Recorded =>
@@ -186,7 +186,7 @@ describe('a retry asks the person who said no again', () => {
       [1_000, { type: 'ask.settled', address: 'approve/ask', outcome }],
       [1_000, { type: 'activation.settled', outcome: { status: 'failed', failure } }],
     ] as const
-    const point = retryPoint(feed.map(([at, event], i) => recorded(at, event, i)))
+    const point = await retryPoint(feed.map(([at, event], i) => recorded(at, event, i)))
     expect(point).toMatchObject({
       at: 4,
       from: { position: 5, redoes: 'question' },

@@ -153,3 +153,38 @@ test('an audit that is long is sent in pieces, and passes its check', async () =
   expect(report).toEqual(JSON.parse(JSON.stringify(await verifyAudit(document))))
   expect(report).toMatchObject({ ok: true })
 })
+
+test('sessions, the runs of one and versions in use come by the page', async () => {
+  const { runtime, get } = await serving({ agents: [agent({ name: 'brief', run: () => Promise.resolve('done') })] })
+  for (let i = 0; i < 6; i++)
+    await (await runtime.start('brief', i, { runId: `r${i}`, session: `s${i % 2}`, user: 'ann' })).outcome()
+  interface Row {
+    readonly run?: string
+    readonly session?: string
+  }
+  const paged = async (path: string, member: string): Promise<readonly (readonly Row[])[]> => {
+    const pages: (readonly Row[])[] = []
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const cursor: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`
+      const { body } = await get(`${path}?limit=2${cursor}`)
+      pages.push((body as Record<string, readonly Row[]>)[member]!)
+      after = (body as { readonly next?: string }).next
+    }
+    return pages
+  }
+  const sessions = await paged('/sessions', 'items')
+  // each page of two runs has a run of each session
+  expect(sessions.map((page) => page.map(({ session }) => session))).toEqual([
+    ['s1', 's0'],
+    ['s1', 's0'],
+    ['s1', 's0'],
+  ])
+  const runsIn = (pages: readonly (readonly Row[])[]) => pages.map((page) => page.map(({ run }) => run))
+  expect(runsIn(await paged('/sessions/s1', 'items'))).toEqual([['r5', 'r3'], ['r1']])
+  expect(runsIn(await paged('/versions/uses', 'runs'))).toEqual([
+    ['r5', 'r4'],
+    ['r3', 'r2'],
+    ['r1', 'r0'],
+  ])
+  expect(await get('/sessions?after=nowhere')).toMatchObject({ status: 400 })
+})

@@ -17,7 +17,7 @@ import {
 } from '../../core/index.ts'
 import { briefValue, readEdge } from '../../edge/index.ts'
 import { isEdge, newTranscriptFold, transcribe, type Recorded, type Spoken } from '../../journal/index.ts'
-import { hasEnded, type Run, type RunSummary, type Runtime } from '../../runtime/index.ts'
+import { hasEnded, pagesOf, type Run, type RunSummary, type Runtime } from '../../runtime/index.ts'
 import { askedQuestions, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
 import { questionParts } from './message.ts'
 import type { A2aArtifact, A2aMessage, A2aPart, A2aTask, StreamResponse, TaskState, TaskStatus } from './wire.ts'
@@ -202,7 +202,7 @@ export async function taskNow(
 ): Promise<{ readonly fold: TaskProjection; readonly status: TaskStatus; readonly isOver: boolean }> {
   const summary = await run.summary()
   const fold = new TaskProjection(summary)
-  for (const recorded of await run.journal()) fold.take(recorded)
+  for await (const page of pagesOf(run)) for (const recorded of page) fold.take(recorded)
   if (hasEnded(summary.status)) return { fold, status: fold.ended(await run.outcome()), isOver: true }
   const questions = askedQuestions(await runtime.questions({ run: run.id }), runtime)
   if (questions.length > 0 && summary.status !== 'queued' && summary.status !== 'running')

@@ -23,7 +23,7 @@ import {
   type Json,
   type RunKey,
 } from '../../core/index.ts'
-import type { Run, StartOptions } from '../../runtime/index.ts'
+import { pagesOf, type Run, type StartOptions } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext } from '../../server/index.ts'
 import {
   agentName,
@@ -162,7 +162,7 @@ async function waitingRun(
       hint: 'At the path of its agent its interrupts are shown. Nothing was started.',
     })
   const run = await context.run(waiting.run)
-  const shown = hasMessages ? ((await run.journal({ from: 0 })).at(-1)?.position ?? 0) : 0
+  const shown = hasMessages ? (await run.view()).position : 0
   return { run, from: shown, answered: [] }
 }
 
@@ -178,7 +178,7 @@ async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRe
       return { known, said: replyIn(entry, known) }
     }),
   )
-  const before = (await run.journal({ from: 0 })).at(-1)?.position ?? 0
+  const before = (await run.view()).position
   for (const { known, said } of replies) await reply(context, run, known, said)
   const answered = replies.map(({ known }) => known)
   return { run, from: await firstAnswered(run, answered, before), answered }
@@ -212,15 +212,18 @@ async function runOfThread(context: ProtocolContext, agent: string, { threadId, 
 
 /** The position before which the answers were not read: there the stream of a resumed run begins. */
 async function firstAnswered(run: Run, answered: readonly KnownQuestion[], before: number): Promise<number> {
-  let first = before
-  const events = await run.journal()
-  for (const { activation, address, resolvedAt } of answered) {
-    const at = events.findIndex(({ activation: of, event }) => of === activation && isSettlement(event, address))
-    // a question of a child run was settled there: what was recorded later than that comes after it
-    const found = at === -1 ? events.findIndex(({ at: time }) => resolvedAt !== undefined && time >= resolvedAt) : at
-    if (found !== -1) first = Math.min(first, (events[found]?.position ?? 1) - 1)
-  }
-  return first
+  const settled = new Map<KnownQuestion, number>()
+  // a question of a child run was settled there: what was recorded later than that comes after it
+  const later = new Map<KnownQuestion, number>()
+  for await (const page of pagesOf(run))
+    for (const { activation: of, event, at, position } of page)
+      for (const question of answered) {
+        const { activation, address, resolvedAt } = question
+        if (of === activation && isSettlement(event, address) && !settled.has(question)) settled.set(question, position)
+        if (resolvedAt !== undefined && at >= resolvedAt && !later.has(question)) later.set(question, position)
+      }
+  const found = answered.flatMap((question) => settled.get(question) ?? later.get(question) ?? [])
+  return Math.min(before, ...found.map((position) => position - 1))
 }
 
 async function* streamed(

@@ -21,7 +21,7 @@ import {
   type Checks,
   type RunKey,
 } from '../../core/index.ts'
-import { hasEnded, mayContinue, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
+import { hasEnded, mayContinue, pagesOf, type Question, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import { ChatFeeds } from '../chat-feed/index.ts'
 import { requestPath, usableAmong } from '../protocol-run/index.ts'
@@ -252,8 +252,10 @@ function mustBeFree(runs: readonly RunSummary[]): void {
 /** Where the run asked last of what is answered: whoever answers it has seen the run up to there. */
 async function askedAt(run: Run, { approvals, answers }: ChatAnswers): Promise<number> {
   const ids = new Set([...approvals, ...answers].map(({ id }) => id))
-  const asked = (await run.journal()).filter(
-    ({ event }) => (event.type === 'approval.requested' || event.type === 'interrupt.raised') && ids.has(event.id),
-  )
-  return asked.at(-1)?.position ?? 0
+  let last = 0
+  for await (const page of pagesOf(run))
+    for (const { event, position } of page)
+      if ((event.type === 'approval.requested' || event.type === 'interrupt.raised') && ids.has(event.id))
+        last = position
+  return last
 }

@@ -7,7 +7,7 @@
  * before, also text that is not recorded yet. What waits for a slow reader is joined.
  */
 import { childActivation, detached, ReeveError, runOf, systemClock, type RunId } from '../../core/index.ts'
-import type { Question, Run, StreamItem } from '../../runtime/index.ts'
+import { pagesOf, type Question, type Run, type StreamItem } from '../../runtime/index.ts'
 import { followRun, type StreamEnd } from '../protocol-run/index.ts'
 import { ChatFold } from './chat-fold.ts'
 import { applyChange, joinedChange, type ChatChange } from './chat-item.ts'
@@ -119,8 +119,12 @@ export class ChatFeed {
     const child = this.#children.get(id)
     if (child === undefined || child.left.signal.aborted) return
     child.left.abort()
-    const events = await child.run.journal({ from: child.position }).catch(() => [])
-    for (const event of events) await this.#nextOfChild(child, { type: 'event', event })
+    try {
+      for await (const page of pagesOf(child.run, child.position))
+        for (const event of page) await this.#nextOfChild(child, { type: 'event', event })
+    } catch {
+      // what is missed of a child run is only not shown
+    }
   }
 
   async #nextOfChild(child: ReadChild, item: StreamItem): Promise<void> {

@@ -508,10 +508,11 @@ export class ChatFold {
 }
 
 /** What is shown of the events of a run, without live parts. */
-export function recordedChanges(events: readonly Recorded[]): readonly ChatChange[] {
+export async function recordedChanges(pages: AsyncIterable<readonly Recorded[]>): Promise<readonly ChatChange[]> {
   const fold = new ChatFold()
   const all: ChatChange[] = []
-  for (const event of events) for (const change of fold.take({ type: 'event', event })) applyChange(all, change)
+  for await (const page of pages)
+    for (const event of page) for (const change of fold.take({ type: 'event', event })) applyChange(all, change)
   return all
 }
 

@@ -24,7 +24,7 @@ import {
   type RunId,
   type RunKey,
 } from '../../core/index.ts'
-import { hasEnded, type RegisteredAgent, type Run, type RunSummary } from '../../runtime/index.ts'
+import { hasEnded, pagesOf, type RegisteredAgent, type Run, type RunSummary } from '../../runtime/index.ts'
 import type { Protocol, ProtocolContext, ShownError } from '../../server/index.ts'
 import {
   applyChange,
@@ -243,7 +243,7 @@ class OpenAiApi {
   /** The response as it is now: nothing is waited for. */
   async #now(context: ProtocolContext, run: Run): Promise<Json> {
     const summary = await run.summary()
-    const changes = recordedChanges(await run.journal())
+    const changes = await recordedChanges(pagesOf(run))
     return responseOf(summary, changes, await stateOf(context, run, summary))
   }
 

@@ -5,7 +5,14 @@
  * Does not own: the feed, and what a run waits for (../../runtime).
  * Holds: K9: leaving changes nothing.
  */
-import type { Question, Run, RunOutcome, RunWaiting, StreamItem } from '../../runtime/index.ts'
+import {
+  pagesOf,
+  type Question,
+  type Run,
+  type RunOutcome,
+  type RunWaiting,
+  type StreamItem,
+} from '../../runtime/index.ts'
 
 /** Why a stream of a run shows nothing more. `position`: of the last event that it has shown. */
 export type StreamEnd =
@@ -66,10 +73,11 @@ export async function* followRun(
         const waiting = next.value
         if (waiting === undefined || !endsWith(waiting)) continue
         // what the feed has not passed on yet
-        for (const event of await run.journal({ from: position })) {
-          position = event.position
-          yield { type: 'event', event }
-        }
+        for await (const page of pagesOf(run, position))
+          for (const event of page) {
+            position = event.position
+            yield { type: 'event', event }
+          }
         yield { type: 'end', end: { type: 'waiting', position, waiting } }
         return undefined
       }

@@ -375,6 +375,11 @@ export const readCases: readonly StorePlay[] = [
         [origin?.mail.map(({ key }) => key), origin?.accounts.get(root(one))?.limits],
         [['m2'], { turns: 9 }],
       )
+      // what was read before is not read again
+      const begun = await reader.feed(one, 0, 1)
+      const rest = await reader.origin(one, 1, () => 'reg_x', begun)
+      assert.deepEqual(rest, origin)
+      assert.equal(rest?.feed[0], begun[0])
       assert.equal(await reader.origin(run('none'), 1, () => 'reg_x'), undefined)
     },
   },

@@ -378,15 +378,25 @@ export class SqliteReader implements StoreReader, Past {
       : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
-  origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
-    return this.#atOneMoment(() => this.#origin(run, at, streamOf))
+  origin(
+    run: RunId,
+    at: number,
+    streamOf: (caller: Caller) => string,
+    read: readonly Recorded[] = [],
+  ): StoredOrigin | undefined {
+    return this.#atOneMoment(() => this.#origin(run, at, streamOf, read))
   }
 
-  #origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
+  #origin(
+    run: RunId,
+    at: number,
+    streamOf: (caller: Caller) => string,
+    read: readonly Recorded[],
+  ): StoredOrigin | undefined {
     const row = this.run(run)
     if (row === undefined) return undefined
     const stream = streamOf(row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    const feed = this.feed(run, 0)
+    const feed = read.concat(this.feed(run, read.at(-1)?.position ?? 0))
     const written = (this.#sql.stream.all(stream) as unknown as LogRow[]).map((entry) => ({
       at: entry.at,
       event: this.#event(entry),

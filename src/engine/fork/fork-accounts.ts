@@ -25,6 +25,7 @@ export function accountsIn(
   entries: readonly ForkEntry[],
   limits: ReadonlyMap<ActivationId, AccountLimits>,
 ): { readonly activation: ActivationId; readonly state: AccountState }[] {
+  if (limits.size === 0) return []
   const there = new Set(entries.map(({ activation }) => activation))
   const accounts = [...limits].flatMap(([id, each]) => (there.has(id) ? [new Account(id, each)] : []))
   const open = new Map<ActivationId, Map<string, Charge>>()

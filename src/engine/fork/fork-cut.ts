@@ -16,7 +16,7 @@
  * - Commands of operators are not copied: no pause of the origin holds in the fork. Doubts and divergences are found
  *   anew.
  */
-import type { Outcome } from '../../core/index.ts'
+import type { Outcome, Slices } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import { isAct, isBeside, isUneditedYes, permits, scopeOf, LogIndex, type OriginEntry } from './permitted-work.ts'
 
@@ -50,36 +50,40 @@ class Log {
   readonly #carried = new Set<string>()
   readonly #begun = new Set<string>()
 
-  constructor(entries: readonly OriginEntry[], outcomeOf: (address: string) => Outcome | undefined) {
-    this.#index = new LogIndex(entries, outcomeOf)
+  constructor(index: LogIndex) {
+    this.#index = index
   }
 
-  cut(): Cut {
-    const { entries, begin } = this.#index
+  async cut(slices: Slices): Promise<Cut> {
+    const { entries } = this.#index
     this.#carry()
-    for (const [i, { event }] of entries.entries()) {
-      const isFormer = i < begin
-      if (this.#out.has(i)) continue
-      if ('op' in event && event.op === 'ask') {
-        // what a former segment asked is past, but for whether the worker may work at all
-        const isLeave = event.type === 'approval.requested' && event.kind === 'work'
-        if (!isFormer || (isLeave && this.#index.endOf(event.address) !== undefined)) this.#question(i, event.address)
-      } else if (isFormer) continue
-      else if (controls.has(event.type)) this.#out.add(i)
-      else if (event.type === 'approval.granted') this.#grant(i, scopeOf(event.address))
-      else if (
-        (event.type === 'effect.in-doubt' || event.type === 'effect.cleared') &&
-        this.#index.endOf(event.address) === undefined
-      )
-        this.#out.add(i)
-    }
-    const left = entries.filter((_, i) => this.#out.has(i))
-    return {
-      kept: entries.filter((_, i) => !this.#out.has(i)),
-      carried: this.#carried,
-      begun: this.#begun,
-      without: left.flatMap(({ event }) => (event.type === 'worker.started' ? [event.address] : [])),
-    }
+    let i = 0
+    for await (const piece of slices.of(entries)) for (const { event } of piece) this.#look(i++, event)
+    const kept: OriginEntry[] = []
+    const without: string[] = []
+    i = 0
+    for await (const piece of slices.of(entries))
+      for (const entry of piece)
+        if (!this.#out.has(i++)) kept.push(entry)
+        else if (entry.event.type === 'worker.started') without.push(entry.event.address)
+    return { kept, carried: this.#carried, begun: this.#begun, without }
+  }
+
+  #look(i: number, event: JournalEvent): void {
+    const isFormer = i < this.#index.begin
+    if (this.#out.has(i)) return
+    if ('op' in event && event.op === 'ask') {
+      // what a former segment asked is past, but for whether the worker may work at all
+      const isLeave = event.type === 'approval.requested' && event.kind === 'work'
+      if (!isFormer || (isLeave && this.#index.endOf(event.address) !== undefined)) this.#question(i, event.address)
+    } else if (isFormer) return
+    else if (controls.has(event.type)) this.#out.add(i)
+    else if (event.type === 'approval.granted') this.#grant(i, scopeOf(event.address))
+    else if (
+      (event.type === 'effect.in-doubt' || event.type === 'effect.cleared') &&
+      this.#index.endOf(event.address) === undefined
+    )
+      this.#out.add(i)
   }
 
   /** Questions of former segments that are open. */
@@ -147,7 +151,8 @@ class Log {
  * What of the log of an activation that has not ended is copied. `outcomeOf`: how the worker at an address has ended,
  * whether its leader has heard of it or not.
  */
-export const cutLog = (
+export const cutLog = async (
   entries: readonly OriginEntry[],
-  outcomeOf: (address: string) => Outcome | undefined = () => undefined,
-): Cut => new Log(entries, outcomeOf).cut()
+  outcomeOf: (address: string) => Outcome | undefined,
+  slices: Slices,
+): Promise<Cut> => new Log(await LogIndex.of(entries, outcomeOf, slices)).cut(slices)

@@ -26,9 +26,11 @@ export function valuesHeard(
   feed: readonly Recorded[],
   stream: readonly StreamEntry[],
 ): Map<string, Json> {
+  // a run that has none is the rule, and its feed may be long
+  if (stream.every(({ event }) => event.type !== 'value.updated')) return new Map()
   const prefix = feed.filter(({ position }) => position <= at)
   const forked = feed.findLast(({ event }) => event.type === 'run.forked')
-  const until = Math.max(forked?.at ?? 0, ...prefix.map((each) => each.at))
+  const until = prefix.reduce((latest, each) => Math.max(latest, each.at), forked?.at ?? 0)
   // what a fork has copied it has not written itself
   const begin = forked?.position ?? 0
   const written = new Map<string, number>()

@@ -19,6 +19,7 @@ import {
   present,
   ReeveError,
   rootActivation,
+  Slices,
   withoutHandoff,
   type ActivationId,
   type Json,
@@ -116,12 +117,11 @@ const invalid = (message: string, hint: string): ReeveError => new ReeveError('f
  * The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). What was recorded
  * may be of before these rules of redaction.
  */
-export function mustBeSameFork(feed: readonly Recorded[], request: ForkRun, redact: RedactText): void {
+export function mustBeSameFork(forked: RunForked | undefined, request: ForkRun, redact: RedactText): void {
   const { run, at, to, edit } = request
   const told = (one: { run: RunId; at: number; edit?: ForkEdit | undefined }): string =>
     canonical([one.run, one.at, (asGiven(redactedEdit(one.edit, redact)) ?? null) as unknown as Json])
-  const forked = feed.find(({ event }) => event.type === 'run.forked')?.event
-  if (forked?.type === 'run.forked' && told(forked) === told({ run, at, edit })) return
+  if (forked !== undefined && told(forked) === told({ run, at, edit })) return
   throw new ReeveError('run.conflict', `run ${to} exists already, and is not this fork`, {
     hint: 'Use a new run id, or the handle of the existing run.',
   })
@@ -131,15 +131,29 @@ export function mustBeSameFork(feed: readonly Recorded[], request: ForkRun, reda
 const asGiven = (edit: ForkEdit | undefined): ForkEdit | undefined =>
   edit?.type === 'outcome' ? { ...edit, outcome: withoutHandoff(edit.outcome) } : edit
 
-/** Everything that a fork begins with. Throws `fork.invalid`. `now`: milliseconds since 1970. */
-export function planFork(request: ForkRun, origin: ForkOrigin, now: number): ForkPlan {
-  return new Fork(request, origin, now).plan()
+/**
+ * Everything that a fork begins with. Gives way to the rest of the process while it works. Rejects with `fork.invalid`.
+ * `now`: milliseconds since 1970.
+ */
+export async function planFork(request: ForkRun, origin: ForkOrigin, now: number): Promise<ForkPlan> {
+  const slices = new Slices()
+  const prefix: Recorded[] = []
+  const attempts = new Map<ActivationId, readonly EarlierAttempt[]>()
+  for await (const piece of slices.of(origin.feed))
+    for (const recorded of piece) {
+      const { activation, event, position } = recorded
+      if (position <= request.at) prefix.push(recorded)
+      if (event.type === 'activation.started' && event.earlier !== undefined)
+        attempts.set(activation, event.earlier.attempts)
+    }
+  return new Fork(request, origin, { now, slices, prefix, attempts }).plan()
 }
 
 class Fork {
   readonly #request: ForkRun
   readonly #origin: ForkOrigin
   readonly #now: number
+  readonly #slices: Slices
   readonly #from: ActivationId
   readonly #root: ActivationId
   /** How long the origin had stood still. */
@@ -150,52 +164,69 @@ class Fork {
   /** The attempts before each activation of the origin. */
   readonly #attempts: ReadonlyMap<ActivationId, readonly EarlierAttempt[]>
 
-  constructor(request: ForkRun, origin: ForkOrigin, now: number) {
+  constructor(
+    request: ForkRun,
+    origin: ForkOrigin,
+    {
+      now,
+      slices,
+      prefix,
+      attempts,
+    }: {
+      readonly now: number
+      readonly slices: Slices
+      /** The feed up to the fork point. */
+      readonly prefix: readonly Recorded[]
+      readonly attempts: ReadonlyMap<ActivationId, readonly EarlierAttempt[]>
+    },
+  ) {
     this.#request = request
     this.#origin = origin
     this.#now = now
+    this.#slices = slices
+    this.#attempts = attempts
     this.#from = rootActivation(request.run)
     this.#root = rootActivation(request.to)
-    this.#prefix = this.#edited(origin.feed.filter(({ position }) => position <= request.at))
-    this.#attempts = new Map(
-      origin.feed.flatMap(({ activation, event }) =>
-        event.type === 'activation.started' && event.earlier !== undefined
-          ? [[activation, event.earlier.attempts] as const]
-          : [],
-      ),
-    )
-    this.#shiftMs = Math.max(0, now - Math.max(...this.#prefix.map(({ at }) => at)))
+    this.#prefix = this.#edited(prefix)
+    this.#shiftMs = Math.max(0, now - this.#prefix.reduce((latest, { at }) => Math.max(latest, at), -Infinity))
   }
 
-  plan(): ForkPlan {
+  async plan(): Promise<ForkPlan> {
     const { to: run } = this.#request
     const { agent, version, caller } = this.#origin
-    const kept = this.#kept()
-    const done = this.#done(kept)
+    const kept = await this.#kept()
+    const done = await this.#done(kept)
     const deeds = new OriginDeeds({ done })
     const entries: ForkEntry[] = []
     const lengths = new Map<ActivationId, number>()
     const counts = new Map<string, number>()
     for (const { activation } of kept) counts.set(activation, (counts.get(activation) ?? 0) + 1)
-    for (const { activation: old, at, event } of kept) {
-      const activation = this.#moved(old) as ActivationId
-      const seq = lengths.get(activation) ?? 0
-      lengths.set(activation, seq + 1)
-      const told = this.#moved(event as unknown as Json) as unknown as JournalEvent
-      entries.push({
-        activation,
-        seq,
-        at,
-        event:
-          event.type === 'activation.started'
-            ? this.#started(event, told, old, counts.get(old)!)
-            : told.type === 'approval.requested' && told.begun === true
-              ? this.#telling(told, old, deeds)
-              : told,
-      })
-    }
+    for await (const piece of this.#slices.of(kept))
+      for (const { activation: old, at, event } of piece) {
+        const activation = this.#moved(old) as ActivationId
+        const seq = lengths.get(activation) ?? 0
+        lengths.set(activation, seq + 1)
+        const told = this.#moved(event as unknown as Json) as unknown as JournalEvent
+        entries.push({
+          activation,
+          seq,
+          at,
+          event:
+            event.type === 'activation.started'
+              ? this.#started(event, told, old, counts.get(old)!)
+              : told.type === 'approval.requested' && told.begun === true
+                ? this.#telling(told, old, deeds)
+                : told,
+        })
+      }
     entries.push({ activation: this.#root, seq: lengths.get(this.#root)!, at: this.#now, event: this.#forked(done) })
     const own = this.#callerOf(caller)
+    const limits = new Map([...this.#origin.limits].map(([id, each]) => [this.#moved(id) as ActivationId, each]))
+    await this.#slices.giveWay()
+    const unborn = await this.#unborn(entries)
+    const accounts = accountsIn(entries, limits)
+    const questions = await this.#questions(entries)
+    const mail = await this.#mail(entries)
     return {
       run,
       from: this.#request.run,
@@ -204,13 +235,10 @@ class Fork {
       version,
       caller: own,
       entries,
-      unborn: this.#unborn(entries),
-      accounts: accountsIn(
-        entries,
-        new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits])),
-      ),
-      questions: this.#questions(entries),
-      mail: [...this.#mail(entries), ...this.#turn(entries)],
+      unborn,
+      accounts,
+      questions,
+      mail: [...mail, ...this.#turn(entries)],
       stream: streamOf(own ?? {}, run),
       values: this.#values(),
     }
@@ -222,7 +250,7 @@ class Fork {
     const last = prefix.at(-1)
     if (last?.position !== at)
       throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run} --json`)
-    if (prefix.some(({ activation, event }) => activation === this.#from && event.type === 'activation.settled'))
+    if (prefix.some(({ activation, event }) => event.type === 'activation.settled' && activation === this.#from))
       throw invalid(
         `run ${run} has ended at position ${at}: nothing would go on there`,
         `Name an earlier position: reeve events ${run}`,
@@ -251,39 +279,43 @@ class Fork {
   }
 
   /** What is copied, in order. */
-  #kept(): readonly Recorded[] {
+  async #kept(): Promise<readonly Recorded[]> {
     const logs = new Map<ActivationId, (OriginEntry & { readonly recorded: Recorded })[]>()
-    for (const recorded of this.#prefix) {
-      const log = logs.get(recorded.activation)
-      const entry = { position: recorded.position, at: recorded.at, event: recorded.event, recorded }
-      if (log === undefined) logs.set(recorded.activation, [entry])
-      else log.push(entry)
-    }
+    for await (const piece of this.#slices.of(this.#prefix))
+      for (const recorded of piece) {
+        const log = logs.get(recorded.activation)
+        const entry = { position: recorded.position, at: recorded.at, event: recorded.event, recorded }
+        if (log === undefined) logs.set(recorded.activation, [entry])
+        else log.push(entry)
+      }
     const outcomeOf = (id: ActivationId): Outcome | undefined => {
       const last = logs.get(id)?.at(-1)?.event
       return last?.type === 'activation.settled' ? last.outcome : undefined
     }
-    const kept = new Map<number, Recorded>()
+    const kept: Recorded[] = []
     const without: string[] = []
     for (const [activation, log] of logs) {
+      await this.#slices.giveWay()
       const ended = log.at(-1)!.event.type === 'activation.settled'
       const cut = ended
         ? { kept: log, carried: none, begun: none, without: [] }
-        : cutLog(log, (address) => outcomeOf(childActivation(activation, address)))
+        : await cutLog(log, (address) => outcomeOf(childActivation(activation, address)), this.#slices)
       for (const address of cut.without) without.push(`${activation}>${address}`)
-      for (const { position, at, event } of cut.kept) {
-        const isCarried = 'op' in event && event.op === 'ask' && cut.carried.has(event.address)
-        const isBegun = event.type === 'approval.requested' && cut.begun.has(event.address)
-        const still = isBegun
-          ? this.#askedAgain(activation, event, at)
-          : isCarried
-            ? this.#reopened(activation, event)
-            : event
-        kept.set(position, { position, run: this.#request.run, activation, seq: 0, at, event: still })
-      }
+      for await (const piece of this.#slices.of(cut.kept))
+        for (const { position, at, event } of piece) {
+          const isCarried = 'op' in event && event.op === 'ask' && cut.carried.has(event.address)
+          const isBegun = event.type === 'approval.requested' && cut.begun.has(event.address)
+          const still = isBegun
+            ? this.#askedAgain(activation, event, at)
+            : isCarried
+              ? this.#reopened(activation, event)
+              : event
+          kept.push({ position, run: this.#request.run, activation, seq: 0, at, event: still })
+        }
     }
+    await this.#slices.giveWay()
     const isOut = (id: string): boolean => without.some((gone) => isWithin(id, gone as ActivationId))
-    return [...kept.values()].filter(({ activation }) => !isOut(activation)).sort((a, b) => a.position - b.position)
+    return kept.filter(({ activation }) => !isOut(activation)).sort((a, b) => a.position - b.position)
   }
 
   /** A question that stays open: under an id of its own, with the time that was left. */
@@ -364,73 +396,77 @@ class Fork {
   }
 
   /** Effects of the origin that the fork does not have as ended, and that may have happened. */
-  #done(kept: readonly Recorded[]): RunForked['done'] {
-    const has = new Set(
-      kept.flatMap(({ activation, event }) =>
-        event.type === 'step.settled' ? [`${activation} ${event.address}`] : [],
-      ),
-    )
+  async #done(kept: readonly Recorded[]): Promise<RunForked['done']> {
+    const has = new Set<string>()
+    for await (const piece of this.#slices.of(kept))
+      for (const { activation, event } of piece)
+        if (event.type === 'step.settled') has.add(`${activation} ${event.address}`)
     const found = new Map<string, RunForked['done'][number]>()
     const held = new Set<string>()
-    for (const { activation, at, event } of this.#origin.feed) {
-      if (event.type === 'run.forked')
-        for (const one of event.done) {
-          const key = `${one.activation} ${one.address}`
-          // that it was held is of the copied part; its origin let it out
-          held.delete(key)
-          found.set(key, {
-            ...one,
-            activation: this.#moved(one.activation) as ActivationId,
-            ...(one.work === undefined ? {} : { work: this.#moved(one.work) as ActivationId }),
-          })
+    for await (const piece of this.#slices.of(this.#origin.feed))
+      for (const { activation, at, event } of piece) {
+        if (event.type === 'run.forked')
+          for (const one of event.done) {
+            const key = `${one.activation} ${one.address}`
+            // that it was held is of the copied part; its origin let it out
+            held.delete(key)
+            found.set(key, {
+              ...one,
+              activation: this.#moved(one.activation) as ActivationId,
+              ...(one.work === undefined ? {} : { work: this.#moved(one.work) as ActivationId }),
+            })
+          }
+        if (!('address' in event) || isNotice(nameOf(activation))) continue
+        const key = `${activation} ${event.address}`
+        const work = this.#workOf(activation)
+        const own = {
+          activation: this.#moved(activation) as ActivationId,
+          ...(work === activation ? {} : { work: this.#moved(work) as ActivationId }),
+          address: event.address,
+          run: this.#request.run,
+          at,
         }
-      if (!('address' in event) || isNotice(nameOf(activation))) continue
-      const key = `${activation} ${event.address}`
-      const work = this.#workOf(activation)
-      const own = {
-        activation: this.#moved(activation) as ActivationId,
-        ...(work === activation ? {} : { work: this.#moved(work) as ActivationId }),
-        address: event.address,
-        run: this.#request.run,
-        at,
+        if (event.type === 'effect.held') held.add(key)
+        else if (event.type === 'effect.released') held.delete(key)
+        else if (event.type === 'effect.cleared') found.set(key, own)
+        else if (
+          'op' in event &&
+          event.op === 'step' &&
+          outside(event.effect) &&
+          event.refused === undefined &&
+          !isValueStep(event.address) &&
+          !found.has(key) // what a run before has made is not made here without a word, which clears it
+        )
+          found.set(key, own)
+        else if (event.type === 'step.settled') {
+          // what was held and has completed was done: a person said so
+          if (event.outcome.status === 'completed') held.delete(key)
+          if (found.get(key)?.run !== this.#request.run) continue
+          if (event.outcome.status === 'failed') found.delete(key)
+          else if (event.outcome.status === 'completed')
+            found.set(key, {
+              ...found.get(key)!,
+              at,
+              outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome,
+            })
+        }
       }
-      if (event.type === 'effect.held') held.add(key)
-      else if (event.type === 'effect.released') held.delete(key)
-      else if (event.type === 'effect.cleared') found.set(key, own)
-      else if (
-        'op' in event &&
-        event.op === 'step' &&
-        outside(event.effect) &&
-        event.refused === undefined &&
-        !isValueStep(event.address) &&
-        !found.has(key) // what a run before has made is not made here without a word, which clears it
-      )
-        found.set(key, own)
-      else if (event.type === 'step.settled') {
-        // what was held and has completed was done: a person said so
-        if (event.outcome.status === 'completed') held.delete(key)
-        if (found.get(key)?.run !== this.#request.run) continue
-        if (event.outcome.status === 'failed') found.delete(key)
-        else if (event.outcome.status === 'completed')
-          found.set(key, {
-            ...found.get(key)!,
-            at,
-            outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome,
-          })
-      }
-    }
-    return [...found].flatMap(([key, one]) => (has.has(key) || held.has(key) ? [] : [one]))
+    const done: RunForked['done'][number][] = []
+    for await (const piece of this.#slices.of([...found]))
+      for (const [key, one] of piece) if (!has.has(key) && !held.has(key)) done.push(one)
+    return done
   }
 
-  #unborn(entries: readonly ForkEntry[]): ForkPlan['unborn'] {
+  async #unborn(entries: readonly ForkEntry[]): Promise<ForkPlan['unborn']> {
     const begun = new Map<ActivationId, string>()
-    for (const { activation, event } of entries) {
-      if (event.type === 'worker.started') begun.set(childActivation(activation, event.address), event.agent)
-      else if (event.type === 'worker.settled') begun.delete(childActivation(activation, event.address))
-      else if (event.type === 'activation.started') begun.delete(activation)
-      else if (event.type === 'activation.settled')
-        for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
-    }
+    for await (const piece of this.#slices.of(entries))
+      for (const { activation, event } of piece) {
+        if (event.type === 'worker.started') begun.set(childActivation(activation, event.address), event.agent)
+        else if (event.type === 'worker.settled') begun.delete(childActivation(activation, event.address))
+        else if (event.type === 'activation.started') begun.delete(activation)
+        else if (event.type === 'activation.settled')
+          for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
+      }
     return [...begun].map(([activation, agent]) => {
       const old = (this.#from + activation.slice(this.#root.length)) as ActivationId
       const event = this.#origin.feed.find((each) => each.activation === old)?.event
@@ -442,28 +478,32 @@ class Fork {
   }
 
   /** Those that are copied and open: the code does not put them again. */
-  #questions(entries: readonly ForkEntry[]): ForkPlan['questions'] {
+  async #questions(entries: readonly ForkEntry[]): Promise<ForkPlan['questions']> {
     const open = new Map<ActivationId, Map<string, ForkPlan['questions'][number]>>()
-    for (const { activation, at, event } of entries) {
-      const asked = open.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
-      open.set(activation, asked)
-      if ('op' in event && event.op === 'ask')
-        asked.set(event.address, {
-          activation,
-          at,
-          record: askedQuestion({ owner: { id: activation }, address: event.address }, event),
-        })
-      else if (event.type === 'ask.settled') asked.delete(event.address)
-      else if (event.type === 'activation.restarted') {
-        const still = new Set(event.open.map(({ address }) => address))
-        for (const address of asked.keys()) if (!still.has(address)) asked.delete(address)
-      } else if (event.type === 'activation.settled') asked.clear()
-    }
+    for await (const piece of this.#slices.of(entries))
+      for (const { activation, at, event } of piece) {
+        const asked = open.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
+        open.set(activation, asked)
+        if ('op' in event && event.op === 'ask')
+          asked.set(event.address, {
+            activation,
+            at,
+            record: askedQuestion({ owner: { id: activation }, address: event.address }, event),
+          })
+        else if (event.type === 'ask.settled') asked.delete(event.address)
+        else if (event.type === 'activation.restarted') {
+          const still = new Set(event.open.map(({ address }) => address))
+          for (const address of asked.keys()) if (!still.has(address)) asked.delete(address)
+        } else if (event.type === 'activation.settled') asked.clear()
+      }
     return [...open.values()].flatMap((asked) => [...asked.values()])
   }
 
   /** Messages that were sent and not received, refusals that were not heard, and the message of the edit. */
-  #mail(entries: readonly ForkEntry[]): ForkPlan['mail'] {
+  async #mail(all: readonly ForkEntry[]): Promise<ForkPlan['mail']> {
+    const entries: ForkEntry[] = []
+    for await (const piece of this.#slices.of(all))
+      for (const entry of piece) if (aboutMail.has(entry.event.type)) entries.push(entry)
     const over = new Set(
       entries.flatMap(({ activation, event }) => (event.type === 'activation.settled' ? [activation] : [])),
     )
@@ -472,7 +512,7 @@ class Fork {
         event.type === 'message.received' || event.type === 'message.refused' ? [event.id as string] : [],
       ),
     )
-    const later = this.#later()
+    const later = await this.#later()
     const mail = entries.flatMap(({ activation, event }): ForkPlan['mail'][number][] => {
       if (event.type !== 'message.sent' || heard.has(event.id) || over.has(activation)) return []
       const body = later.get(event.id)
@@ -484,7 +524,7 @@ class Fork {
     const { edit, to, by } = this.#request
     if (edit?.type !== 'message') return mail
     const target = this.#moved(edit.to) as ActivationId
-    if (over.has(target) || !entries.some(({ activation }) => activation === target))
+    if (over.has(target) || !all.some(({ activation }) => activation === target))
       throw invalid(
         `no activation ${edit.to} is open at position ${this.#request.at}`,
         'A message is for an activation that has begun and has not ended.',
@@ -526,15 +566,16 @@ class Fork {
   }
 
   /** What became of messages, by their ids: of those that were received it counts that they are to be received again. */
-  #later(): ReadonlyMap<string, Extract<InboxMail, { type: 'message' | 'refused' }>> {
+  async #later(): Promise<ReadonlyMap<string, Extract<InboxMail, { type: 'message' | 'refused' }>>> {
     const later = new Map<string, Extract<InboxMail, { type: 'message' | 'refused' }>>()
     for (const mail of this.#origin.mail)
       if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
-    for (const { event } of this.#origin.feed)
-      if (event.type === 'message.received')
-        later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
-      else if (event.type === 'message.refused')
-        later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
+    for await (const piece of this.#slices.of(this.#origin.feed))
+      for (const { event } of piece)
+        if (event.type === 'message.received')
+          later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
+        else if (event.type === 'message.refused')
+          later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
     return later
   }
 
@@ -596,6 +637,14 @@ const isEnd = (event: JournalEvent) =>
   event.type === 'worker.settled' ||
   event.type === 'ask.settled' ||
   event.type === 'activation.settled'
+
+/** The events by which it is known what became of messages. */
+const aboutMail: ReadonlySet<JournalEvent['type']> = new Set([
+  'activation.settled',
+  'message.sent',
+  'message.received',
+  'message.refused',
+])
 
 const outside = (effect: string): boolean => effect === 'once' || effect === 'idempotent'
 

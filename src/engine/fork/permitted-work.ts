@@ -14,7 +14,7 @@
  * - a retirement, a letter, a result: what is recorded of it right after the yes.
  * A message is no end: a worker tells its leader that it waits no more, and nothing is done by that.
  */
-import { isObject, type Outcome } from '../../core/index.ts'
+import { isObject, type Outcome, type Slices } from '../../core/index.ts'
 import {
   isArrival,
   type ApprovalRequested,
@@ -103,19 +103,31 @@ export class LogIndex {
   readonly #ends = new Map<string, number>()
   readonly #about = new Map<string, number[]>()
 
-  /** `outcomeOf`: how the worker at an address has ended, whether its leader has heard of it or not. */
-  constructor(entries: readonly OriginEntry[], outcomeOf: (address: string) => Outcome | undefined) {
+  private constructor(entries: readonly OriginEntry[], outcomeOf: (address: string) => Outcome | undefined) {
     this.entries = entries
     this.#outcomeOf = outcomeOf
     this.begin = entries.findLastIndex(({ event }) => event.type === 'activation.restarted') + 1
-    for (const [i, { event }] of entries.entries()) {
-      if (!('address' in event)) continue
-      const about = this.#about.get(event.address)
-      if (about === undefined) this.#about.set(event.address, [i])
-      else about.push(i)
-      if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled')
-        this.#ends.set(event.address, i)
-    }
+  }
+
+  /** `outcomeOf`: how the worker at an address has ended, whether its leader has heard of it or not. */
+  static async of(
+    entries: readonly OriginEntry[],
+    outcomeOf: (address: string) => Outcome | undefined,
+    slices: Slices,
+  ): Promise<LogIndex> {
+    const index = new LogIndex(entries, outcomeOf)
+    let i = 0
+    for await (const piece of slices.of(entries)) for (const { event } of piece) index.#take(event, i++)
+    return index
+  }
+
+  #take(event: JournalEvent, i: number): void {
+    if (!('address' in event)) return
+    const about = this.#about.get(event.address)
+    if (about === undefined) this.#about.set(event.address, [i])
+    else about.push(i)
+    if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled')
+      this.#ends.set(event.address, i)
   }
 
   /** Where an operation ends. */

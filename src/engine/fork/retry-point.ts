@@ -21,6 +21,7 @@ import {
   childActivation,
   isObject,
   rootActivation,
+  Slices,
   type ActivationId,
   type Json,
   type Outcome,
@@ -90,27 +91,35 @@ const isBad = ({ status }: Outcome): boolean => status === 'failed' || status ==
 
 /**
  * The point before what made a run end: undefined while it has not ended. `feed`: all of it, with its child runs, in
- * order.
+ * order. Gives way to the rest of the process while it works.
  */
-export function retryPoint(feed: readonly Recorded[]): RetryPoint | undefined {
+export async function retryPoint(feed: readonly Recorded[]): Promise<RetryPoint | undefined> {
+  const slices = new Slices()
   const logs = new Map<ActivationId, IndexedEvent[]>()
-  for (const [index, { activation, event }] of feed.entries()) {
-    const log = logs.get(activation)
-    if (log === undefined) logs.set(activation, [{ index, event }])
-    else log.push({ index, event })
-  }
+  let index = 0
+  for await (const piece of slices.of(feed))
+    for (const { activation, event } of piece) {
+      const log = logs.get(activation)
+      const entry = { index: index++, event }
+      if (log === undefined) logs.set(activation, [entry])
+      else log.push(entry)
+    }
   const root = feed[0] === undefined ? undefined : rootActivation(feed[0].run)
   const end = root === undefined ? undefined : outcomeOf(logs.get(root) ?? [])
   if (root === undefined || end === undefined) return undefined
-  const pointAt = (index: number, log: readonly IndexedEvent[], redoes: RetryFrom['redoes']): RetryPoint => {
+  const pointAt = async (
+    index: number,
+    log: readonly IndexedEvent[],
+    redoes: RetryFrom['redoes'],
+  ): Promise<RetryPoint> => {
     const first = log[0]!.event
     const agent = first.type === 'activation.started' ? first.agent : ''
     const from = { position: feed[index]!.position, agent, redoes }
-    return { end, at: feed[index - 1]!.position, from, discarded: discardedFrom(feed, index) }
+    return { end, at: feed[index - 1]!.position, from, discarded: await discardedFrom(feed, index, slices) }
   }
   for (let activation = root; ;) {
     const log = logs.get(activation)!
-    const cause = causeIn(activation, log, outcomeOf(log)!)
+    const cause = await causeIn(activation, log, outcomeOf(log)!, slices)
     if (cause === undefined) return pointAt(stopIn(log) ?? codeEndOf(log), log, 'code')
     if (cause.type === 'answer') return pointAt(cause.begun.index, log, 'model-call')
     const child = cause.end.event.type === 'worker.settled' ? workerOf(activation, cause.end.event, logs) : undefined
@@ -168,11 +177,18 @@ function indexOf({ index, event, begun }: End, feed: readonly Recorded[]): numbe
 // ---- what an end follows from
 
 /** What an activation's end follows from. Undefined: it was stopped, or its own code failed. */
-function causeIn(activation: ActivationId, log: readonly IndexedEvent[], outcome: Outcome): Cause | undefined {
+async function causeIn(
+  activation: ActivationId,
+  log: readonly IndexedEvent[],
+  outcome: Outcome,
+  slices: Slices,
+): Promise<Cause | undefined> {
   const stop = stopIn(log)
   if (stop !== undefined && outcome.status !== 'failed') return undefined
   const rules = new EndRules(activation, log, outcome)
-  const ends = endsIn(log).filter((end) => (stop === undefined || end.index < stop) && !rules.isAside(end))
+  await slices.giveWay()
+  const counts = (end: End): boolean => (stop === undefined || end.index < stop) && !rules.isAside(end)
+  const ends = await endsIn(log, counts, slices)
   const same = ends.findLast((end) => isFailed(end) && isSameEnd(end.event.outcome, outcome))
   if (same !== undefined) return { type: 'end', end: same }
   let answered: End | undefined
@@ -218,19 +234,25 @@ function isLook(command: CommandEvent): boolean {
 const isFailed = ({ event: { outcome }, begun: { event: begun } }: End): boolean =>
   isBad(outcome) && begun.type !== 'approval.requested'
 
-/** The ends of operations since the log last began anew. */
-function endsIn(log: readonly IndexedEvent[]): readonly End[] {
+/** The ends of operations that count, since the log last began anew. */
+async function endsIn(
+  log: readonly IndexedEvent[],
+  counts: (end: End) => boolean,
+  slices: Slices,
+): Promise<readonly End[]> {
   const begun = new Map<string, IndexedEvent<CommandEvent>>()
   let ends: End[] = []
-  for (const entry of log) {
-    const { index, event } = entry
-    if (event.type === 'activation.restarted') ends = []
-    else if (isCommand(event)) begun.set(event.address, entry as IndexedEvent<CommandEvent>)
-    else if (isEnd(event)) {
-      const command = begun.get(event.address)
-      if (command !== undefined) ends.push({ index, event, begun: command })
+  for await (const piece of slices.of(log))
+    for (const entry of piece) {
+      const { index, event } = entry
+      if (event.type === 'activation.restarted') ends = []
+      else if (isCommand(event)) begun.set(event.address, entry as IndexedEvent<CommandEvent>)
+      else if (isEnd(event)) {
+        const command = begun.get(event.address)
+        const end = command === undefined ? undefined : { index, event, begun: command }
+        if (end !== undefined && counts(end)) ends.push(end)
+      }
     }
-  }
   return ends
 }
 
@@ -324,25 +346,28 @@ function isSameEnd(one: Outcome, other: Outcome): boolean {
 
 // ---- what is not kept
 
-function discardedFrom(feed: readonly Recorded[], index: number): DiscardedWork {
+async function discardedFrom(feed: readonly Recorded[], index: number, slices: Slices): Promise<DiscardedWork> {
   const open = new Map<string, 'model' | 'effect'>()
   let [modelCalls, effects] = [0, 0]
   const count = (work: 'model' | 'effect' | undefined): void => {
     if (work === 'model') modelCalls++
     else if (work === 'effect') effects++
   }
-  for (const [i, { activation, event }] of feed.entries()) {
-    if (!('address' in event)) continue
-    const key = `${activation} ${event.address}`
-    if (event.type === 'step.settled') {
-      if (i < index) open.delete(key)
-    } else if ('op' in event && event.op === 'step' && event.refused === undefined && !isValueStep(event.address)) {
-      const work = event.effect === 'model' ? 'model' : event.effect === 'read' ? undefined : 'effect'
-      if (work === undefined) continue
-      if (i < index) open.set(key, work)
-      else count(work)
+  let next = 0
+  for await (const piece of slices.of(feed))
+    for (const { activation, event } of piece) {
+      const isKept = next++ < index
+      if (!('address' in event)) continue
+      const key = `${activation} ${event.address}`
+      if (event.type === 'step.settled') {
+        if (isKept) open.delete(key)
+      } else if ('op' in event && event.op === 'step' && event.refused === undefined && !isValueStep(event.address)) {
+        const work = event.effect === 'model' ? 'model' : event.effect === 'read' ? undefined : 'effect'
+        if (work === undefined) continue
+        if (isKept) open.set(key, work)
+        else count(work)
+      }
     }
-  }
   for (const work of open.values()) count(work)
   return { modelCalls, effects }
 }

@@ -10,6 +10,7 @@ import {
   rootActivation,
   isChildRun,
   rootRun,
+  Slices,
   type ActivationId,
   type RunId,
 } from '../../core/index.ts'
@@ -18,17 +19,20 @@ import {
   childRunsIn,
   copiedResultShape,
   encode,
+  journalPages,
   questionShape,
   valueShape,
   withoutPlainDigests,
   type Caller,
   type JournalEvent,
+  type Recorded,
+  type RunForked,
 } from '../../journal/index.ts'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
 import type { InboxMail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
-import type { StoredOrigin, StoreReader } from '../store.ts'
+import type { Batch, StoredOrigin, StoreReader } from '../store.ts'
 import { runStream, streamOf } from '../streams.ts'
 import type { Driver } from './driver.ts'
 
@@ -37,12 +41,16 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   const { to } = request
   const { reader } = driver.store
   const again = async (): Promise<{ created: boolean }> => {
-    mustBeSameFork(await reader.feed(to, 0), request, driver.options.redact)
+    mustBeSameFork(await forkedIn(reader, to), request, driver.options.redact)
     return { created: false }
   }
   const origin = await originOf(reader, request)
   if (driver.runs.has(to) || (await reader.run(to)) !== undefined) return await again()
-  write(driver, planFork(redactedFork(request, driver.options.redact), origin, driver.clock.now()))
+  const plan = await planFork(redactedFork(request, driver.options.redact), origin, driver.clock.now())
+  const log = await logRows(driver, plan)
+  // another call may have begun it meanwhile
+  if (driver.runs.has(to) || (await reader.run(to)) !== undefined) return await again()
+  write(driver, plan, log)
   const durable = driver.durable(to)
   driver.schedule()
   if (await durable) return await again()
@@ -55,13 +63,13 @@ async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<Fork
     throw new ReeveError('fork.invalid', `${run} is a child run of ${rootRun(run)}`, {
       hint: `Fork the run itself: reeve events ${rootRun(run)}. Its fork does all of its work in one run.`,
     })
-  const origin = await reader.origin(run, at, (caller) => streamOf(caller, run))
+  const origin = await storedOrigin(reader, run, at, (caller) => streamOf(caller, run))
   if (origin === undefined) throw unknownRun(run)
   const { agent, version, caller } = origin.run
   const children = new Map<RunId, Pick<ForkOrigin, 'feed' | 'limits'>>()
   for (const wanted = [...childRunsIn(origin.feed)]; wanted.length > 0;) {
     const id = wanted.pop()!
-    const child = await reader.origin(id, 0, () => runStream(id))
+    const child = await storedOrigin(reader, id, 0, () => runStream(id))
     if (child === undefined) continue
     children.set(id, { feed: child.feed, limits: limitsOf(child) })
     wanted.push(...childRunsIn(child.feed))
@@ -78,11 +86,34 @@ async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<Fork
   return asOneRun(run, own, children)
 }
 
+const pagesIn = (reader: StoreReader, run: RunId): AsyncGenerator<readonly Recorded[], undefined> =>
+  journalPages((from, limit, length) => reader.feed(run, from, limit, length))
+
+/** What a run is at one moment. What of its feed was there before is read by the page. */
+async function storedOrigin(
+  reader: StoreReader,
+  ...[run, at, stream]: Parameters<StoreReader['origin']>
+): Promise<StoredOrigin | undefined> {
+  const begun = await reader.run(run)
+  const read: Recorded[] = []
+  for await (const page of pagesIn(reader, run)) read.push(...page)
+  const origin = await reader.origin(run, at, stream, read)
+  // another run of its id may have begun meanwhile
+  return origin?.run.created === begun?.created ? origin : storedOrigin(reader, run, at, stream)
+}
+
+/** What a run was forked from. */
+async function forkedIn(reader: StoreReader, run: RunId): Promise<RunForked | undefined> {
+  for await (const page of pagesIn(reader, run))
+    for (const { event } of page) if (event.type === 'run.forked') return event
+  return undefined
+}
+
 const limitsOf = ({ accounts }: StoredOrigin): ForkOrigin['limits'] =>
   new Map([...accounts].map(([activation, { limits }]) => [activation, limits]))
 
 /** Puts the plan into the batch: rows that compete with others count only if the run is new, as everything of it. */
-function write(driver: Driver, plan: ForkPlan): void {
+function write(driver: Driver, plan: ForkPlan, log: Batch['log']): void {
   const { batch, clock, options } = driver
   const { run, agent, version, caller } = plan
   const at = clock.now()
@@ -99,19 +130,7 @@ function write(driver: Driver, plan: ForkPlan): void {
   const acts = new Set<ActivationId>([rootActivation(run)])
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
-  const { redactEntry } = options
-  const opened = new Map<string, JournalEvent['type']>()
-  for (const { activation, seq, at: then, event } of plan.entries) {
-    if ('op' in event) opened.set(`${activation} ${event.address}`, event.type)
-    let body = encode(event)
-    if (redactEntry !== undefined) {
-      // the origin may be of before these rules
-      const result =
-        event.type === 'step.settled' ? copiedResultShape(opened.get(`${activation} ${event.address}`)) : undefined
-      body = redactEntry(encode(withoutPlainDigests(event)), event, result)
-    }
-    batch.log.push({ act: activation, run, seq, at: then, body })
-  }
+  for (const row of log) batch.log.push(row)
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, state })
   for (const { activation, at: asked, record } of plan.questions)
     batch.questions.push({
@@ -127,6 +146,25 @@ function write(driver: Driver, plan: ForkPlan): void {
       .post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) })
       .catch(unheard)
   for (const [key, value] of plan.values) writeValue(driver, plan, key, JSON.stringify(value))
+}
+
+/** The entries of the plan as they are stored. */
+async function logRows({ options: { redactEntry } }: Driver, { run, entries }: ForkPlan): Promise<Batch['log']> {
+  const rows: Batch['log'] = []
+  const opened = new Map<string, JournalEvent['type']>()
+  for await (const piece of new Slices().of(entries))
+    for (const { activation, seq, at, event } of piece) {
+      if ('op' in event) opened.set(`${activation} ${event.address}`, event.type)
+      let body = encode(event)
+      if (redactEntry !== undefined) {
+        // the origin may be of before these rules
+        const result =
+          event.type === 'step.settled' ? copiedResultShape(opened.get(`${activation} ${event.address}`)) : undefined
+        body = redactEntry(encode(withoutPlainDigests(event)), event, result)
+      }
+      rows.push({ act: activation, run, seq, at, body })
+    }
+  return rows
 }
 
 /** What the fork begins with its origin has written, at the moment of the fork (fork-values.ts). */

@@ -146,10 +146,15 @@ export class MemoryReader implements StoreReader, Past {
       .toSorted((a, b) => a.position - b.position)
       .map(storedEntry)
   }
-  origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
+  origin(
+    run: RunId,
+    at: number,
+    streamOf: (caller: Caller) => string,
+    read: readonly Recorded[] = [],
+  ): StoredOrigin | undefined {
     const found = this.#tables.runs.get(run)
     if (found === undefined) return undefined
-    const feed = this.feed(run, 0)
+    const feed = read.concat(this.feed(run, read.at(-1)?.position ?? 0))
     const written = (this.#tables.streams.get(streamOf(callerIn(found)))?.log.log ?? []).map(storedEntry)
     return {
       run: found.row(),

@@ -228,14 +228,19 @@ export class PostgresReader implements StoreReader {
     return rows.map((row) => ({ activation: row.act, seq: row.seq, at: row.at, event: eventOf(row, blobs) }))
   }
 
-  async origin(run: RunId, at: number, stream: (caller: Caller) => string): Promise<StoredOrigin | undefined> {
+  async origin(
+    run: RunId,
+    at: number,
+    stream: (caller: Caller) => string,
+    read: readonly Recorded[] = [],
+  ): Promise<StoredOrigin | undefined> {
     const pool = await this.#pool()
     if (pool === undefined) return undefined
     const client = await pool.connect()
     let broken = true
     try {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const origin = await this.#origin(client, run, at, stream)
+      const origin = await this.#origin(client, run, at, stream, read)
       await client.query('COMMIT')
       broken = false
       return origin
@@ -249,11 +254,12 @@ export class PostgresReader implements StoreReader {
     run: RunId,
     at: number,
     stream: (caller: Caller) => string,
+    read: readonly Recorded[],
   ): Promise<StoredOrigin | undefined> {
     const [row] = await this.#rows<StoredRun>(this.#sql.run, [run], client)
     if (row === undefined) return undefined
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
-    const feed = await this.#feed(run, 0, undefined, client)
+    const feed = read.concat(await this.#feed(run, read.at(-1)?.position ?? 0, undefined, client))
     const mail = await this.#rows<InboxRow>(this.#sql.unreadOfRun, [run], client)
     const accounts = await this.#rows<{ act: ActivationId; body: string }>(this.#sql.accounts, [run], client)
     const written = await this.#rows<ValueRow>(this.#sql.stream, [stream(caller)], client)

@@ -5,7 +5,16 @@
  * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
  * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
-import { canonical, isObject, isOwnWord, jsonProblem, own, type Json, type JsonObject } from '../../core/index.ts'
+import {
+  canonical,
+  isObject,
+  isOwnWord,
+  jsonProblem,
+  own,
+  Slices,
+  type Json,
+  type JsonObject,
+} from '../../core/index.ts'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 
@@ -58,13 +67,17 @@ export interface AuditCheck {
   readonly against?: AuditHead | Pick<AuditDocument, 'head' | 'signature'>
 }
 
-/** Verifies an audit. Never throws, whatever the document is. */
+/**
+ * Verifies an audit. Never throws, whatever the document is. A long one is checked in slices: the event loop goes on
+ * meanwhile, so the document may not be changed before the report is there.
+ */
 export async function verifyAudit(document: unknown, { keys, against }: AuditCheck = {}): Promise<AuditReport> {
-  const shape = shapeProblem(document)
+  const slices = new Slices()
+  const shape = await shapeProblem(document, slices)
   if (shape !== undefined) return { ok: false, problems: [problem('malformed', shape)], entries: 0, complete: false }
   const { head, signature, entries } = document as AuditDocument
   const check = new ChainCheck(head.run)
-  for (const entry of entries) check.take(entry as unknown as JsonObject)
+  for await (const piece of slices.of(entries)) for (const entry of piece) check.take(entry as unknown as JsonObject)
   const problems = [...check.problems(head)]
   const signed = keys === undefined ? undefined : await signatureOf(head, signature, keys)
   problems.push(...(signed?.problems ?? []))
@@ -97,16 +110,29 @@ const headForm = {
 }
 
 /** Refuses unknown fields: a reader would take them for verified. */
-function shapeProblem(document: unknown): string | undefined {
+async function shapeProblem(document: unknown, slices: Slices): Promise<string | undefined> {
   if (!isObject(document)) return 'not an audit: expected an object'
-  const problem = jsonProblem(document, 'the audit')
+  const { entries, ...said } = document
+  const problem = jsonProblem(said, 'the audit')
   if (problem !== undefined) return problem
-  const { head, entries, signature, ...more } = document
+  const { head, signature, ...more } = said
   const [other] = Object.keys(more)
   if (other !== undefined) return `not an audit: unknown field "${other}"`
-  if (!Array.isArray(entries) || !entries.every(isObject)) return 'it has no array of entries'
+  const wrong = await entriesProblem(entries, slices)
+  if (wrong !== undefined) return wrong
   if (signature !== undefined && typeof signature !== 'string') return 'its signature is not a string'
   return headProblem(head)
+}
+
+async function entriesProblem(entries: unknown, slices: Slices): Promise<string | undefined> {
+  if (!Array.isArray(entries)) return 'it has no array of entries'
+  let n = 0
+  for await (const piece of slices.of(entries as readonly unknown[]))
+    for (const entry of piece) {
+      const problem = isObject(entry) ? jsonProblem(entry, `the audit.entries[${n++}]`) : 'it has no array of entries'
+      if (problem !== undefined) return problem
+    }
+  return undefined
 }
 
 function headProblem(head: unknown): string | undefined {

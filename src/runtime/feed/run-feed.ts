@@ -16,8 +16,16 @@ import {
   type PartAuthor,
   type RunStatus,
 } from '../../engine/index.ts'
-import { newTranscriptFold, transcribe, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
-import { journalPages, readerPage, sharedPages } from './journal-pages.ts'
+import {
+  journalPages,
+  newTranscriptFold,
+  readerPage,
+  transcribe,
+  type JournalEvent,
+  type Recorded,
+  type Spoken,
+} from '../../journal/index.ts'
+import { sharedPages } from './shared-pages.ts'
 import { droppedPart, LiveQueue } from './live-parts.ts'
 import { partOf, PartOrigins, type RunPart } from './part-origin.ts'
 

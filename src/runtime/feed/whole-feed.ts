@@ -1,13 +1,12 @@
 /**
  * The whole feed: the events of a run and its child runs.
  *
- * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages (journal-pages.ts),
- * folds that are kept (run-folds.ts), the order of a whole that is read at once (journal views).
+ * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages, the order of a
+ * whole that is read at once (journal), folds that are kept (run-folds.ts).
  */
 import { childActivation, rootActivation, runOf, type RunId } from '../../core/index.ts'
 import type { Engine } from '../../engine/index.ts'
-import { childRunsIn, woven, type Recorded } from '../../journal/index.ts'
-import { journalPages, type PageSize } from './journal-pages.ts'
+import { childRunsIn, journalPages, woven, type PageSize, type Recorded } from '../../journal/index.ts'
 
 /** The events of one run after a position, page by page. */
 export const runPages = (
@@ -20,7 +19,7 @@ export const runPages = (
   journalPages((after, limit, length) => engine.read(run, after, limit, length), from, size, signal)
 
 /** The feed of one run, all of it. Gives way to the rest of the process while it reads. */
-export async function runFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
+async function runFeed(engine: Pick<Engine, 'read'>, run: RunId): Promise<readonly Recorded[]> {
   const feed: Recorded[] = []
   for await (const page of runPages(engine, run)) feed.push(...page)
   return feed

@@ -10,13 +10,11 @@
 import { delegationOf, ReeveError, rootActivation, type ActivationId } from '../../core/index.ts'
 import {
   delegationsIn,
-  foldDelegations,
   isPauseAfter,
-  newDelegationsFold,
   viewOf,
+  type DelegationsFold,
   type DelegationView,
   type IndexedActivation,
-  type Recorded,
   type RunIndex,
   type TaskView,
 } from '../../journal/index.ts'
@@ -51,9 +49,7 @@ interface NamedWork {
 }
 
 /** Everything that goes by this name. */
-function find(events: readonly Recorded[], name: string): NamedWork {
-  const fold = newDelegationsFold()
-  for (const recorded of events) foldDelegations(fold, recorded)
+function find(fold: DelegationsFold, name: string): NamedWork {
   const view = viewOf(fold.run)
   const delegations = delegationsIn(fold, view)
   const activation = fold.index.activations.get(name as ActivationId)
@@ -108,8 +104,8 @@ export interface StoppableWork {
  * The work of this name that a leader can stop: a call or an activation, else a label, else a task or its member.
  * Throws `delegation.unknown`, `delegation.ended` and, where several are called so, `input.invalid`.
  */
-export function workToStop(events: readonly Recorded[], name: string): StoppableWork {
-  const found = find(events, name)
+export function workToStop(fold: DelegationsFold, name: string): StoppableWork {
+  const found = find(fold, name)
   const { index, activation } = found
   const isOpen = (row: DelegationView): boolean =>
     index.works(row.leader) && (row.status === 'pending' || index.works(row.activation) || isTriedAgain(index, row))
@@ -169,8 +165,8 @@ export type OpenWork =
  * The open work of this name that a human can complete. `as`: what the name is meant to be of. Throws
  * `delegation.unknown`, `delegation.ended` and, where several are called so, `input.invalid`.
  */
-export function workToComplete(events: readonly Recorded[], name: string, as: 'task' | 'delegation'): OpenWork {
-  const found = find(events, name)
+export function workToComplete(fold: DelegationsFold, name: string, as: 'task' | 'delegation'): OpenWork {
+  const found = find(fold, name)
   const { index } = found
   const tasks = as === 'task' ? found.tasks('task') : found.tasks('task', 'member')
   const rows = as === 'task' ? [] : found.delegations('call', 'label')

@@ -31,9 +31,9 @@ import {
 import type { Agent } from '../../agent/index.ts'
 import { briefOf } from '../../edge/index.ts'
 import { unknownRun, type Engine, type ForkRun } from '../../engine/index.ts'
-import type { ActivationStarted, ForkEdit, Recorded } from '../../journal/index.ts'
+import type { ActivationStarted, ForkEdit } from '../../journal/index.ts'
 import { grantsKey } from '../../oversight/index.ts'
-import { runFeed } from '../feed/whole-feed.ts'
+import { foldsOf, viewFold } from '../feed/run-folds.ts'
 import { sessionQueue } from '../session.ts'
 import { checkedInput } from '../start.ts'
 import { beginForkedSession, ownerKey } from './sessions.ts'
@@ -120,12 +120,12 @@ export async function forkRun(
   if (options.edit?.type === 'message') mustNotBeOwnWord(options.edit.body, 'edit.body')
   const to = runId(options.runId ?? newId('run'))
   const run = options.run as RunId
-  const events = await runFeed(engine, run)
-  const [first] = events
+  const [first] = await engine.read(run, 0, 1)
   if (first?.event.type !== 'activation.started') throw unknownRun(run)
-  const last = options.edit?.type === 'input' ? first.position : events.at(-1)!.position
-  const position = at === 'last' ? last : at
-  const edit = editOf(options.edit, events, position, first.event, find)
+  const last = async (): Promise<number> =>
+    options.edit?.type === 'input' ? first.position : (await foldsOf(engine).of(viewFold, run)).position
+  const position = at === 'last' ? await last() : at
+  const edit = await editOf(engine, { run, at: position, edit: options.edit }, first.event, find)
   const request: ForkRun = {
     run,
     at: position,
@@ -147,15 +147,14 @@ export async function forkAt(engine: Engine, request: ForkRun): Promise<{ readon
 }
 
 /** The edit as the engine makes it. */
-function editOf(
-  edit: ForkEdit | undefined,
-  events: readonly Recorded[],
-  at: number,
+async function editOf(
+  engine: Engine,
+  { run, at, edit }: Pick<ForkRun, 'run' | 'at'> & { readonly edit: ForkEdit | undefined },
   root: ActivationStarted,
   find: (name: string) => Agent | undefined,
-): ForkEdit | undefined {
+): Promise<ForkEdit | undefined> {
   if (edit?.type === 'input') return inputEdit(edit.input, root.input, find(root.agent))
-  return edit?.type === 'outcome' ? { ...edit, outcome: asEndAt(events, at, edit.outcome) } : edit
+  return edit?.type === 'outcome' ? { ...edit, outcome: await asEndAt(engine, run, at, edit.outcome) } : edit
 }
 
 /** The same edge with another brief. */

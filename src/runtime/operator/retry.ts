@@ -29,7 +29,8 @@ import {
   type RunStatus,
   type RunSummary,
 } from '../../engine/index.ts'
-import { wholeFeed } from '../feed/whole-feed.ts'
+import { runPages, wholeFeed } from '../feed/whole-feed.ts'
+import { listRuns } from '../session-queue.ts'
 import { forkAt } from './fork.ts'
 
 /** How a run is retried. */
@@ -102,7 +103,7 @@ export async function retryRun(
   const { again = false, reason, by } = options
   const to = options.runId === undefined && !again ? await retryOf(engine, run) : runId(options.runId ?? newId('run'))
   const feed = await wholeFeed(engine, run)
-  const point = retryPoint(feed)
+  const point = await retryPoint(feed)
   const summary = await engine.summary(run)
   if (summary === undefined) throw unknownRun(run)
   if (point === undefined)
@@ -142,8 +143,10 @@ async function retryOf(engine: Engine, run: RunId): Promise<RunId> {
 
 /** The run that a run was forked from; undefined if it is no fork. */
 async function originOf(engine: Engine, run: RunId): Promise<RunId | undefined> {
-  const forked = (await engine.read(run)).findLast(({ event }) => event.type === 'run.forked')?.event
-  return forked?.type === 'run.forked' ? forked.run : undefined
+  let origin: RunId | undefined
+  for await (const page of runPages(engine, run))
+    for (const { event } of page) if (event.type === 'run.forked') origin = event.run
+  return origin
 }
 
 /** Retries the runs that match, one after the other. One that is refused stops none of the others. */
@@ -156,7 +159,7 @@ export async function retryAll(engine: Engine, filter: RunFilter, options: Retry
     throw new ReeveError('input.invalid', `status ${others.join(', ')}: such runs cannot be retried`, {
       hint: `Choose among ${retryable.join(', ')}. Nothing was retried.`,
     })
-  const found = await engine.runs({ ...filter, status, limit: limit + 1 })
+  const found = await listRuns(engine, { ...filter, status, limit: limit + 1 })
   const results: RetryResult[] = []
   for (const summary of found.slice(0, limit)) {
     if (signal?.aborted === true) break

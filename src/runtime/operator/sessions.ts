@@ -18,6 +18,7 @@ import {
   ReeveError,
   refuseProblems,
   required,
+  Slices,
   string,
   underName,
   type Checks,
@@ -27,7 +28,6 @@ import {
   type SessionId,
 } from '../../core/index.ts'
 import {
-  mostListed,
   streamOf,
   type Engine,
   type ForkRun,
@@ -35,6 +35,7 @@ import {
   type StartRun,
   type StreamValues,
 } from '../../engine/index.ts'
+import { runsAtOnce } from '../session-queue.ts'
 import { sessionQueue } from '../session.ts'
 import { mustBeSession } from '../start.ts'
 import { tenantCheck } from '../tenants.ts'
@@ -221,11 +222,13 @@ async function firstOwner(engine: Engine, of: SessionName): Promise<StoredOwner 
   // every run of a session has stood in its queue
   if ((await valuesOf(engine, of).get(sessionQueue.key)) === null) return undefined
   let first: RunSummary | undefined
+  const slices = new Slices()
   for (let after: RunSummary | undefined; ;) {
-    const page = await engine.runs({ ...of, limit: mostListed, ...present({ after }) })
+    await slices.giveWay()
+    const page = await engine.runs({ ...of, limit: runsAtOnce, ...present({ after }) })
     first = page.findLast(({ caller }) => caller.tenant === of.tenant) ?? first
     after = page.at(-1)
-    if (page.length < mostListed) break
+    if (page.length < runsAtOnce) break
   }
   return first && { user: first.caller.user ?? null, sharedWith: [] }
 }

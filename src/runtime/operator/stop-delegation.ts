@@ -19,7 +19,7 @@ import {
 import type { Engine } from '../../engine/index.ts'
 import { workEnded, workToStop } from './find.ts'
 import { stoppedBy, stopMessage } from '../../oversight/index.ts'
-import { wholeFeed } from '../feed/whole-feed.ts'
+import { delegationsFold, foldsOf } from '../feed/run-folds.ts'
 
 /** Which delegation is to be stopped, and what its leader is told. */
 export interface StopDelegation {
@@ -54,7 +54,8 @@ export async function stopDelegation(
   given: StopDelegation,
 ): Promise<void> {
   refuseProblems('input.invalid', optionProblems(checks, given, 'a stop'))
-  const { leader, delegation } = workToStop(await wholeFeed(engine, run), given.delegation)
+  const { fold } = await foldsOf(engine).of(delegationsFold, run)
+  const { leader, delegation } = workToStop(fold, given.delegation)
   const body = stopMessage({ delegation, reason: stoppedBy(given.reason, given.by) })
   // one key for one delegation: a second stop changes nothing
   const result = await engine.post({

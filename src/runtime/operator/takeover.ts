@@ -28,6 +28,7 @@ import {
   type ActivationId,
   type Checks,
   type Json,
+  type Outcome,
   type Rule,
   type RunId,
 } from '../../core/index.ts'
@@ -60,7 +61,7 @@ import { asItsEnd } from '../substitute.ts'
 import { teamOf } from './find-team.ts'
 import { workToComplete } from './find.ts'
 import { delegationsFold, foldsOf, viewFold, type FoldKind } from '../feed/run-folds.ts'
-import { runPages, wholeFeed } from '../feed/whole-feed.ts'
+import { runPages } from '../feed/whole-feed.ts'
 
 /** What commands need. */
 export interface ControlAccess {
@@ -284,22 +285,22 @@ export async function complete(access: ControlAccess, given: CompleteByHand): Pr
       `${where}: expected one of "task" and "delegation"`,
   ])
   const { task, delegation, output, by, reason, signal } = given
-  const events = await readAll(access.engine, access.run)
-  const found = workToComplete(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
+  const { fold } = await foldsOf(access.engine).of(delegationsFold, access.run)
+  const found = workToComplete(fold, task ?? delegation!, task === undefined ? 'delegation' : 'task')
   if (found.type === 'pending') {
     const edited = { results: { [found.task]: output } }
     return edit(access, edited, { team: found.team, by, reason, id: newId('msg'), signal })
   }
-  const said = { reason: doneBy(by, reason), by: by ?? unnamed }
-  const { index } = (await foldsOf(access.engine).of(viewFold, access.run)).fold
-  const fits = fittingOutput(access, index.activations.get(found.activation), output)
-  const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
+  const fits = fittingOutput(access, fold.index.activations.get(found.activation), output)
+  const said: Outcome = { status: 'completed', output: fits, by: by ?? unnamed }
+  const outcome = await asItsEnd(access.engine, found.activation, said)
   const result = await access.engine.post({
     type: 'cancel',
     run: access.run,
     activation: found.activation,
     outcome,
-    ...said,
+    reason: doneBy(by, reason),
+    by: by ?? unnamed,
   })
   if (result === 'unknown') throw unknownRun(access.run)
   if (result !== 'accepted')
@@ -449,12 +450,6 @@ async function told(
     if (is(recorded)) return recorded.event
   signal?.throwIfAborted()
   return undefined
-}
-
-async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
-  const events = await wholeFeed(engine, run)
-  if (events.length === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
-  return events
 }
 
 async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['post']>[0]): Promise<void> {

@@ -93,12 +93,26 @@ interface OutcomeQuery {
 
 const recorded = view<Recorded>('Recorded', { position: whole(), at: whole() })
 
-function placeOf(cursor: string | undefined): RunFilter['after'] {
+/** The place that a cursor names. Throws `input.invalid`. */
+export function placeOf(cursor: string | undefined): RunFilter['after'] {
   const place = cursor === undefined ? undefined : cursorIn(cursor)
   if (cursor === undefined || place !== undefined) return place
   throw new ReeveError('input.invalid', `the query: after ${JSON.stringify(cursor)} is not a cursor`, {
     hint: 'Give back `next` of the page before.',
   })
+}
+
+/** A page of runs, newest first. */
+export async function runsPage(
+  runtime: RequestContext['runtime'],
+  filter: RunFilter,
+  limit: number,
+  after: string | undefined,
+): Promise<Page<RunSummary>> {
+  // one more than is asked for says whether there is another page
+  const found = await runtime.runs({ ...filter, ...present({ after: placeOf(after) }), limit: limit + 1 })
+  const items = found.slice(0, limit)
+  return { items, ...(found.length > limit ? { next: cursorOf(items.at(-1)!) } : undefined) }
 }
 
 /** Metadata as a filter has it: values of a query are texts. */
@@ -115,16 +129,8 @@ export const runRoutes: readonly Route[] = [
       after: optional(name({ description: '`next` of the page before.' })),
     }),
     answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
-    async handle({ runtime }, { query: { limit = 100, after, metadata, ...filter } }) {
-      // one more than is asked for says whether there is another page
-      const found = await runtime.runs({
-        ...filter,
-        ...present({ after: placeOf(after), metadata: equalTo(metadata) }),
-        limit: limit + 1,
-      })
-      const items = found.slice(0, limit)
-      return { items, ...(found.length > limit ? { next: cursorOf(items.at(-1)!) } : undefined) }
-    },
+    handle: ({ runtime }, { query: { limit = 100, after, metadata, ...filter } }) =>
+      runsPage(runtime, { ...filter, ...present({ metadata: equalTo(metadata) }) }, limit, after),
   }),
   route({
     method: 'POST',

@@ -1,21 +1,30 @@
 /**
- * Routes of sessions: conversations of several runs, as the newest 1,000 runs show them.
+ * Routes of sessions: conversations of several runs, as a page of runs shows them.
  *
  * A session belongs to the user of its first run; two tenants may have a session of one name: they are two sessions.
  */
 import type { RunId } from '../../core/index.ts'
 import { present, ReeveError } from '../../core/index.ts'
 import { runStatuses, type RunSummary, type SessionAccess, type SharedSession } from '../../runtime/index.ts'
-import { route, type RequestContext, type Route } from '../route.ts'
+import { route, type Route } from '../route.ts'
 import { choice, list, name, object, optional, whole } from '../wire-schema.ts'
 import type { Page, RunRow, SessionRow, ShareBody } from '../wire.ts'
-import { runRow } from './runs.ts'
+import { runRow, runsPage } from './runs.ts'
 
 interface SessionsQuery {
   readonly user?: string
+  readonly limit?: number
+  readonly after?: string
 }
 
-const query = object<SessionsQuery>('SessionsQuery', { user: optional(name()) })
+/** Runs of a page, if the query does not say. */
+const runsShown = 1_000
+
+const query = object<SessionsQuery>('SessionsQuery', {
+  user: optional(name()),
+  limit: optional(whole({ minimum: 1, maximum: runsShown, description: 'Runs of the page. Default 1,000.' })),
+  after: optional(name({ description: '`next` of the page before.' })),
+})
 
 const sessionRow = object<SessionRow>('SessionRow', {
   session: name(),
@@ -43,12 +52,6 @@ const sessionAccess = object<SessionAccess>('SessionAccess', {
   sharedWith: list(object<SharedSession>('SharedSession', { user: name(), by: optional(name()), at: whole() })),
 })
 
-/** The newest runs with a session that the caller may see. */
-async function runsOfSessions({ runtime }: RequestContext, { user }: SessionsQuery): Promise<readonly RunSummary[]> {
-  const runs = await runtime.runs()
-  return runs.filter(({ caller }) => caller.session !== undefined && (user === undefined || caller.user === user))
-}
-
 function rowsOf(runs: readonly RunSummary[]): readonly SessionRow[] {
   const rows = new Map<string, SessionRow>()
   for (const { run, caller, createdAt, status } of runs) {
@@ -72,10 +75,14 @@ export const sessionRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/sessions',
-    summary: 'Sessions of the newest 1,000 runs, the one that was used last first.',
+    summary:
+      'Sessions of the newest 1,000 runs, or of limit, the one that was used last first. A session with older runs is on the pages of those, too.',
     query,
     answer: object<Page<SessionRow>>('SessionPage', { items: list(sessionRow), next: optional(name()) }),
-    handle: async (context, { query: asked }) => ({ items: rowsOf(await runsOfSessions(context, asked)) }),
+    async handle({ runtime }, { query: { limit = runsShown, after, ...filter } }) {
+      const { items, ...page } = await runsPage(runtime, filter, limit, after)
+      return { items: rowsOf(items), ...page }
+    },
   }),
   route({
     method: 'GET',
@@ -83,10 +90,8 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'The runs of a session, newest first.',
     query,
     answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
-    async handle(context, { path, query: asked }) {
-      const runs = await runsOfSessions(context, asked)
-      return { items: runs.filter(({ caller }) => caller.session === path.session) }
-    },
+    handle: ({ runtime }, { path: { session }, query: { limit = runsShown, after, ...filter } }) =>
+      runsPage(runtime, { ...filter, session }, limit, after),
   }),
   route({
     method: 'GET',

@@ -1,7 +1,8 @@
 /** Routes of versions: revisions of agents that are published over unchanged code. */
-import { ReeveError, type RunId } from '../../core/index.ts'
-import { runStatuses, type KeptRevision } from '../../runtime/index.ts'
+import { present, ReeveError, type RunId } from '../../core/index.ts'
+import { cursorOf, runStatuses, type KeptRevision } from '../../runtime/index.ts'
 import { answered, route, type Route } from '../route.ts'
+import { placeOf } from './runs.ts'
 import type { VersionUse, VersionUses } from '../wire.ts'
 import { choice, flag, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 
@@ -20,6 +21,7 @@ interface VersionsQuery {
 
 interface UsesQuery {
   readonly limit?: number
+  readonly after?: string
 }
 
 export const versionRoutes: readonly Route[] = [
@@ -42,7 +44,10 @@ export const versionRoutes: readonly Route[] = [
     method: 'GET',
     path: '/versions/uses',
     summary: 'Which versions the newest runs began with, and which this installation chooses by default.',
-    query: object<UsesQuery>('VersionUsesQuery', { limit: optional(whole({ minimum: 1, maximum: 1_000 })) }),
+    query: object<UsesQuery>('VersionUsesQuery', {
+      limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+      after: optional(name({ description: '`next` of the page before.' })),
+    }),
     answer: object<VersionUses>('VersionUses', {
       chosen: object<VersionUses['chosen']>('ChosenVersions', {
         versions: optional(jsonObject()),
@@ -58,11 +63,14 @@ export const versionRoutes: readonly Route[] = [
           revisions: jsonObject(),
         }),
       ),
+      next: optional(name()),
     }),
-    handle: async ({ runtime }, { query }) => ({
-      chosen: runtime.versions.chosen,
-      runs: await runtime.versions.uses(query),
-    }),
+    async handle({ runtime }, { query: { limit = 100, after } }) {
+      const runs = await runtime.versions.uses({ limit, ...present({ after: placeOf(after) }) })
+      const last = runs.length < limit ? undefined : runs.at(-1)
+      const isMore = last !== undefined && (await runtime.runs({ after: last, limit: 1 })).length > 0
+      return { chosen: runtime.versions.chosen, runs, ...present({ next: isMore ? cursorOf(last) : undefined }) }
+    },
   }),
   route({
     method: 'POST',

@@ -36,7 +36,7 @@ export function RunDiffView({ other }: { readonly other: string }) {
         </span>
         {data !== undefined && (
           <span className="muted">
-            {countText(data.same)} entries the same, {countText(data.differences.length)} different
+            {countText(data.same)} entries the same, {countText(data.differences.length + (data.more ?? 0))} different
           </span>
         )}
         <Button small onClick={reload}>
@@ -86,6 +86,13 @@ export function RunDiffView({ other }: { readonly other: string }) {
           </ol>
           {data.differences.length > shown && (
             <Button onClick={() => setShown(shown + 500)}>Show more ({data.differences.length - shown} left)</Button>
+          )}
+          {data.more !== undefined && (
+            <p className="muted">
+              The first {countText(data.differences.length)} differences are listed; {countText(data.more)} more are
+              not.
+              <code>reeve diff</code> lists all of them.
+            </p>
           )}
         </div>
       )}

@@ -52,7 +52,7 @@ export function SessionPage({ session }: { readonly session: string }) {
         )
       ) : runs.length === 0 ? (
         <Empty icon="sessions" title="There is no run of this session">
-          The newest 1,000 runs were looked at. <Link to="/sessions">All sessions</Link>
+          <Link to="/sessions">All sessions</Link>
         </Empty>
       ) : (
         <>
