@@ -177,6 +177,8 @@ class Follower implements LiveTelemetry {
   readonly #options: LiveOptions
   readonly #onError: (error: unknown) => void
   readonly #closing = new AbortController()
+  /** Closing has taken too long: what is under way is given up. */
+  readonly #over = new AbortController()
   /** By run; the one that was used last is last. */
   readonly #traces = new Map<RunId, RunTrace>()
   readonly #done: Promise<void>
@@ -203,7 +205,9 @@ class Follower implements LiveTelemetry {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    const late = setTimeout(() => this.#over.abort(), closeWithinMs)
     await this.#done
+    clearTimeout(late)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -225,7 +229,7 @@ class Follower implements LiveTelemetry {
         await pause(Math.min(firstWait * 2 ** tried, longestWait), signal)
       }
     }
-    const last = AbortSignal.timeout(closeWithinMs)
+    const last = AbortSignal.any([this.#over.signal, AbortSignal.timeout(closeWithinMs)])
     try {
       await this.#readOut(last)
       await this.#letOut(last, 'once')
@@ -272,19 +276,19 @@ class Follower implements LiveTelemetry {
         if (given === 'look') {
           look = undefined
           this.#takeOpen(unfinishedAfterMs)
-          await this.#letOut(signal)
+          await this.#letOut(this.#over.signal)
           continue
         }
         if (given === 'due') {
           due = undefined
           if (systemClock.now() - this.#lastLook >= lookMs) this.#takeOpen(unfinishedAfterMs)
-          await this.#letOut(signal)
+          await this.#letOut(this.#over.signal)
           continue
         }
         if (given.done === true) return
         await this.#fold(given.value)
         due ??= pause(intervalMs, signal).then(() => 'due')
-        if (this.#spans.length >= batchSize) await this.#letOut(signal)
+        if (this.#spans.length >= batchSize) await this.#letOut(this.#over.signal)
         next = feed.next()
       }
     } finally {
@@ -353,7 +357,10 @@ class Follower implements LiveTelemetry {
     }
   }
 
-  /** Gives what has ended to the outlet, for as long as that may help, and then the position. */
+  /**
+   * Gives what has ended to the outlet, for as long as that may help, and then the position. What is under way when it
+   * is closed is not cut short: a receiver that has it, and whose answer nobody heard, would get it again.
+   */
   async #letOut(signal: AbortSignal, tries: 'once' | 'again' = 'again'): Promise<void> {
     const { flush, onPosition } = this.#options
     const upTo = this.#folded
@@ -368,7 +375,8 @@ class Follower implements LiveTelemetry {
         const isLost = ReeveError.is(thrown) && !thrown.retryable
         if (isLost) break
         if (tries === 'once') return
-        await pause(Math.min(firstWait * 2 ** tried, longestWait), signal)
+        await pause(Math.min(firstWait * 2 ** tried, longestWait), this.#closing.signal)
+        if (this.#closing.signal.aborted) return
       }
     }
     this.#spans = []
