@@ -7,7 +7,7 @@ const source = (path: string): string => new URL(path, import.meta.url).pathname
 process.env['NODE_COMPILE_CACHE'] ??= source('./node_modules/.cache/compiled')
 
 /** Needs PostgreSQL and minutes: `npm run test:postgres`. */
-export const onPostgres = ['test/postgres/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
+export const onPostgres = ['packages/postgres/test/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
 
 /** Little text and much work: whole contracts on one engine, random trees. */
 const long = /\/(contract|fuzz|redteam)\/[^/]+$|contract[^/]*$/
@@ -26,38 +26,38 @@ export default defineConfig({
   resolve: {
     // tests may write what a user writes; they get the source, not the last build
     alias: {
-      'reeve/team': source('./src/public/team.ts'),
-      'reeve/oversight': source('./src/public/oversight.ts'),
-      'reeve/views': source('./src/public/views.ts'),
-      'reeve/engine': source('./src/public/engine.ts'),
-      'reeve/client': source('./src/client/index.ts'),
-      'reeve/testing/contract': source('./src/contract/index.ts'),
-      'reeve/testing': source('./src/testing/index.ts'),
-      'reeve/postgres': source('./src/engine/postgres/postgres.ts'),
-      'reeve/restate': source('./src/adapters/restate/index.ts'),
-      'reeve/temporal': source('./src/adapters/temporal/index.ts'),
+      'reeve/team': source('./packages/public/src/team.ts'),
+      'reeve/oversight': source('./packages/public/src/oversight.ts'),
+      'reeve/views': source('./packages/public/src/views.ts'),
+      'reeve/engine': source('./packages/public/src/engine.ts'),
+      'reeve/client': source('./packages/client/src/index.ts'),
+      'reeve/testing/contract': source('./packages/contract/src/index.ts'),
+      'reeve/testing': source('./packages/testing/src/index.ts'),
+      'reeve/postgres': source('./packages/postgres/src/postgres.ts'),
+      'reeve/restate': source('./packages/restate/src/index.ts'),
+      'reeve/temporal': source('./packages/temporal/src/index.ts'),
       // the longer path first: an alias is the beginning of what it replaces
-      'reeve/ai-sdk/agent': source('./src/adapters/ai-sdk/agent.ts'),
-      'reeve/a2a/worker': source('./src/adapters/a2a/worker.ts'),
-      'reeve/ag-ui': source('./src/adapters/ag-ui/index.ts'),
-      'reeve/a2a': source('./src/adapters/a2a/index.ts'),
-      'reeve/mcp': source('./src/adapters/mcp/index.ts'),
-      'reeve/notify': source('./src/adapters/notify/index.ts'),
-      'reeve/otel': source('./src/adapters/otel/index.ts'),
-      'reeve/langgraph': source('./src/adapters/langgraph/index.ts'),
-      'reeve/openai-agents': source('./src/adapters/openai-agents/index.ts'),
-      'reeve/mastra': source('./src/adapters/mastra/index.ts'),
-      'reeve/acp': source('./src/adapters/acp/index.ts'),
-      'reeve/server': source('./src/server/index.ts'),
-      'reeve/ai-sdk': source('./src/adapters/ai-sdk/index.ts'),
-      'reeve/openai': source('./src/adapters/openai/index.ts'),
-      reeve: source('./src/index.ts'),
+      'reeve/ai-sdk/agent': source('./packages/protocols/src/ai-sdk/agent.ts'),
+      'reeve/a2a/worker': source('./packages/protocols/src/a2a/worker.ts'),
+      'reeve/ag-ui': source('./packages/protocols/src/ag-ui/index.ts'),
+      'reeve/a2a': source('./packages/protocols/src/a2a/index.ts'),
+      'reeve/mcp': source('./packages/mcp/src/index.ts'),
+      'reeve/notify': source('./packages/notify/src/index.ts'),
+      'reeve/otel': source('./packages/otel/src/index.ts'),
+      'reeve/langgraph': source('./packages/workers/src/langgraph/index.ts'),
+      'reeve/openai-agents': source('./packages/workers/src/openai-agents/index.ts'),
+      'reeve/mastra': source('./packages/workers/src/mastra/index.ts'),
+      'reeve/acp': source('./packages/workers/src/acp/index.ts'),
+      'reeve/server': source('./packages/server/src/index.ts'),
+      'reeve/ai-sdk': source('./packages/protocols/src/ai-sdk/index.ts'),
+      'reeve/openai': source('./packages/protocols/src/openai/index.ts'),
+      reeve: source('./packages/public/src/index.ts'),
     },
   },
   test: {
     include: ['test/**/*.test.ts'],
     // they need servers, or a browser, and minutes: npm run test:restate, npm run test:temporal, npm run test:studio
-    exclude: [...configDefaults.exclude, 'test/restate/**', 'test/temporal/**', 'test/studio/**', ...onPostgres],
+    exclude: [...configDefaults.exclude, 'packages/restate/test/**', 'packages/temporal/test/server/**', 'packages/studio/test/**', ...onPostgres],
     environment: 'node',
     pool: 'forks',
     // vitest's default leaves a processor idle: on two that is half of the machine

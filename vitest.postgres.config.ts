@@ -2,11 +2,11 @@
  * Everything that needs PostgreSQL: `npm run test:postgres`. Not part of `npm test`, which stays short and needs no
  * server.
  *
- * Owns: test/postgres, the two contracts on PostgreSQL, and the suites of test/scenario and test/runtime once more with
+ * Owns: packages/postgres/test, the two contracts on PostgreSQL, and the suites of test/scenario and packages/runtime/test once more with
  * PostgreSQL as the engine.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
-import { filesOn } from './test/postgres/suites.ts'
+import { filesOn } from './packages/postgres/test/suites.ts'
 import common, { onPostgres, sequence } from './vitest.config.ts'
 
 const shared = { ...common.test, exclude: configDefaults.exclude, testTimeout: 30_000, hookTimeout: 30_000 }

@@ -2,10 +2,10 @@
  * Everything that needs a Restate server: `npm run test:restate`. Not part of `npm test`, which stays short and needs
  * no server.
  *
- * Owns: test/restate, and a sample of the suites of test/scenario and test/runtime with Restate as the engine.
+ * Owns: packages/restate/test, and a sample of the suites of test/scenario and packages/runtime/test with Restate as the engine.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
-import { filesOn } from './test/restate/suites.ts'
+import { filesOn } from './packages/restate/test/suites.ts'
 import common, { sequence } from './vitest.config.ts'
 
 const shared = {
@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     sequence,
     projects: [
-      { resolve: common.resolve ?? {}, test: { ...shared, name: 'restate', include: ['test/restate/**/*.test.ts'] } },
+      { resolve: common.resolve ?? {}, test: { ...shared, name: 'restate', include: ['packages/restate/test/**/*.test.ts'] } },
       {
         resolve: common.resolve ?? {},
         test: {

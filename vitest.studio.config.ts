@@ -2,7 +2,7 @@
  * Everything that needs a browser: `npm run test:studio`. Not part of `npm test`. The page is built once before; the
  * browser is Debian's Chromium, or the one that `REEVE_CHROMIUM` names.
  *
- * Owns: test/studio.
+ * Owns: packages/studio/test.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
 import common from './vitest.config.ts'
@@ -11,9 +11,9 @@ export default defineConfig({
   resolve: common.resolve ?? {},
   test: {
     ...common.test,
-    include: ['test/studio/**/*.test.ts'],
+    include: ['packages/studio/test/**/*.test.ts'],
     exclude: configDefaults.exclude,
-    globalSetup: ['test/studio/setup.ts'],
+    globalSetup: ['packages/studio/test/setup.ts'],
     // each file has a server and a browser of its own
     maxWorkers: 2,
     testTimeout: 60_000,

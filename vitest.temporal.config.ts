@@ -3,7 +3,7 @@
  * no server; what the mover does without one, and the replay of its histories, is there
  * (test/adapters/temporal*.test.ts).
  *
- * Owns: test/temporal. The server is Temporal's own dev server, found or built by test/servers/temporal.ts. Where there
+ * Owns: packages/temporal/test/server. The server is Temporal's own dev server, found or built by test/servers/temporal.ts. Where there
  * is none and no Go to build it, everything here is skipped, and that is said.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
@@ -13,9 +13,9 @@ export default defineConfig({
   resolve: common.resolve ?? {},
   test: {
     ...common.test,
-    include: ['test/temporal/**/*.test.ts'],
+    include: ['packages/temporal/test/server/**/*.test.ts'],
     exclude: configDefaults.exclude,
-    globalSetup: ['test/temporal/setup.ts'],
+    globalSetup: ['packages/temporal/test/server/setup.ts'],
     // each file has a server of its own
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { rootActivation, type RunId } from '../src/core/index.ts'
-import { emptyBatch, type Batch } from '../src/engine/store.ts'
-import { SqliteStore, type Durability } from '../src/engine/embedded/store.ts'
+import { rootActivation, type RunId } from '@reeve/core'
+import { emptyBatch, type Batch } from '@reeve/engine/store'
+import { SqliteStore, type Durability } from '@reeve/sqlite/store'
 import { inFolder, type Row } from './measure.ts'
 
 const run0 = 'run_bench' as RunId

@@ -18,9 +18,9 @@ import {
   type EdgeOptions,
   type ModelAnswerInput,
   type ModelFunction,
-} from '../src/index.ts'
-import type { TransferEdge } from '../src/public/team.ts'
-import { estimateTokens } from '../src/model/index.ts'
+} from '@reeve/public'
+import type { TransferEdge } from '@reeve/public/team'
+import { estimateTokens } from '@reeve/model'
 import { inFolder } from './measure.ts'
 
 const pieces = [1, 2, 5, 10]

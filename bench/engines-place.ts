@@ -7,7 +7,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { freshRestateServer, freePort, type TestServer } from '../test/restate/harness.ts'
+import { freshRestateServer, freePort, type TestServer } from '../packages/restate/test/harness.ts'
 import { stoppablePostgres, type StoppablePostgres } from '../test/servers/postgres.ts'
 import { buildTemporal, temporalServer, type TemporalTestServer } from '../test/servers/temporal.ts'
 import type { Order } from './engines-team.ts'

@@ -1,7 +1,7 @@
 /**
  * What engines are measured with, and what one process does for it: rule agents, so that what takes time is the engine.
  */
-import { agent, approve, delegate, step, type Agent, type Runtime } from '../src/index.ts'
+import { agent, approve, delegate, step, type Agent, type Runtime } from '@reeve/public'
 import { timed } from './measure.ts'
 
 /** What a process is to do. */

@@ -1,10 +1,10 @@
 /** One engine in a process of its own; takes orders from the process that started it. Argument: `Place` as JSON. */
-import { createRuntime } from '../src/index.ts'
-import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
-import type { HostEngine } from '../src/engine/host/index.ts'
-import type { Engine } from '../src/engine/index.ts'
-import type { Mover } from '../src/engine/mover.ts'
-import { engineOn } from '../src/engine/open-store.ts'
+import { createRuntime } from '@reeve/public'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import type { HostEngine } from '@reeve/engine/host'
+import type { Engine } from '@reeve/engine'
+import type { Mover } from '@reeve/engine/mover'
+import { engineOn } from '@reeve/stores/open-store'
 import { engineAt, type Place as SharedPlace } from '../test/servers/engines.ts'
 import { carryOut, team, type Order } from './engines-team.ts'
 

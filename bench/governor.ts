@@ -3,10 +3,10 @@
  * refused, and how long it takes, with and without the governor.
  */
 import { agent, createRuntime } from 'reeve'
-import { failure, FailureError } from '../src/core/index.ts'
-import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
-import { Governor } from '../src/engine/index.ts'
-import type { Model } from '../src/model/index.ts'
+import { failure, FailureError } from '@reeve/core'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import { Governor } from '@reeve/engine'
+import type { Model } from '@reeve/model'
 import { median, sleep, timed, type Row } from './measure.ts'
 
 const runs = 200

@@ -1,7 +1,7 @@
 /** Many at once: fan-outs beside bare timers, 500 runs with commits per run and memory, in memory and durable. */
 import { join } from 'node:path'
 import { createRuntime, type RuntimeOptions, type Supervisor } from 'reeve'
-import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
+import { createEmbeddedEngine } from '@reeve/sqlite'
 import { inFolder, inTurns, median, peakMegabytes, sleep, timed, type Row } from './measure.ts'
 import { runOnce, team } from './team.ts'
 

@@ -4,9 +4,9 @@
  *
  * Arguments: the store, how many messages.
  */
-import { createRuntime } from '../src/index.ts'
-import type { RunId } from '../src/core/index.ts'
-import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
+import { createRuntime } from '@reeve/public'
+import type { RunId } from '@reeve/core'
+import { createEmbeddedEngine } from '@reeve/sqlite'
 import { crew } from './mailbox-team.ts'
 import { peakMegabytes } from './measure.ts'
 

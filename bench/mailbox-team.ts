@@ -2,8 +2,8 @@
  * The team of the mailbox bench: one writes numbered mail, with a bound on what is not acknowledged yet; one reads it,
  * and keeps a digest of what it has read and where it stands, nothing else.
  */
-import { agent, team, type Agent, type Json } from '../src/index.ts'
-import { teammate } from '../src/public/team.ts'
+import { agent, team, type Agent, type Json } from '@reeve/public'
+import { teammate } from '@reeve/public/team'
 
 /** How much may be under way without having been acknowledged: below what an inbox holds. */
 const window = 150

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRuntime } from 'reeve'
 import { liveTelemetry } from 'reeve/otel'
-import { RunTrace } from '../src/adapters/otel/run-trace.ts'
+import { RunTrace } from '../packages/otel/src/run-trace.ts'
 import { inTurns, ownSeconds, type Row } from './measure.ts'
 import { longTeam, timedRun } from './team.ts'
 

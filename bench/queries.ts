@@ -6,12 +6,12 @@
  */
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { rootActivation, runId, systemClock, type RunId } from '../src/core/index.ts'
-import { encode } from '../src/journal/index.ts'
-import { SqliteStore } from '../src/engine/embedded/store.ts'
-import { PostgresStore } from '../src/engine/postgres/index.ts'
-import { emptyBatch, type Batch, type Store } from '../src/engine/store.ts'
-import type { RunFilter, RunSummary } from '../src/engine/index.ts'
+import { rootActivation, runId, systemClock, type RunId } from '@reeve/core'
+import { encode } from '@reeve/journal'
+import { SqliteStore } from '@reeve/sqlite/store'
+import { PostgresStore } from '@reeve/postgres'
+import { emptyBatch, type Batch, type Store } from '@reeve/engine/store'
+import type { RunFilter, RunSummary } from '@reeve/engine'
 import { inFolder, quantile, timed } from './measure.ts'
 
 const count = Number(process.env['RUNS'] ?? 100_000)

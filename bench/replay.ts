@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { agent, approve, createRuntime, delegate, step, type Agent, type Runtime } from 'reeve'
-import { type RunId } from '../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine } from '../src/engine/embedded/index.ts'
+import { type RunId } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedEngine } from '@reeve/sqlite'
 import { inFolder, median, sleep, turnOfLoop, type Row } from './measure.ts'
 
 const steps = 20_000

@@ -15,9 +15,9 @@ import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { agent, createRuntime, interrupt, step, tool, type Json } from '../src/index.ts'
-import { decode, encode, type JournalEvent } from '../src/journal/index.ts'
-import { createServer, listen } from '../src/server/index.ts'
+import { agent, createRuntime, interrupt, step, tool, type Json } from '@reeve/public'
+import { decode, encode, type JournalEvent } from '@reeve/journal'
+import { createServer, listen } from '@reeve/server'
 import { inFolder, megabytes, quantile, sleep } from './measure.ts'
 
 const { values: options } = parseArgs({

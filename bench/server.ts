@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
-import { agent, createRuntime, step, tool, type Json } from '../src/index.ts'
-import { createServer, listen } from '../src/server/index.ts'
+import { agent, createRuntime, step, tool, type Json } from '@reeve/public'
+import { createServer, listen } from '@reeve/server'
 import { inFolder, megabytes, quantile } from './measure.ts'
 
 /** Where the two servers are, and a run that has ended, as Reeve answers it. */

@@ -1,8 +1,8 @@
 /** What it costs to look: a run of 100,000 events is opened, shown and followed, beside reading its journal alone. */
 import { join } from 'node:path'
 import { agent, createRuntime, supervisor, tool, type Runtime } from 'reeve'
-import { runId } from '../src/core/index.ts'
-import { LiveRuns } from '../src/server/live/live-runs.ts'
+import { runId } from '@reeve/core'
+import { LiveRuns } from '../packages/server/src/live/live-runs.ts'
 import { inFolder, megabytes, timed, turnOfLoop, type Row } from './measure.ts'
 
 const events = 100_000

@@ -5,8 +5,8 @@
 import { fileURLToPath } from 'node:url'
 import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
-import { temporal, type TemporalOptions } from '../src/adapters/temporal/index.ts'
-import { createRuntime } from '../src/index.ts'
+import { temporal, type TemporalOptions } from '../packages/temporal/src/index.ts'
+import { createRuntime } from '@reeve/public'
 import { carryOut, team, type Order } from './engines-team.ts'
 import { timed } from './measure.ts'
 

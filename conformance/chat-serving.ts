@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createRuntime, type Agent, type Runtime } from '../src/index.ts'
-import { createServer, listen, type BearerTokens, type Protocol } from '../src/server/index.ts'
+import { createRuntime, type Agent, type Runtime } from '@reeve/public'
+import { createServer, listen, type BearerTokens, type Protocol } from '@reeve/server'
 
 export const tokenOf = (name: string): string => `token-of-${name}`.padEnd(24, '-')
 

@@ -1,5 +1,5 @@
 /** A team that is reached through protocols in these tests: an office with a postman, an asker, and a slow author. */
-import { agent, supervisor, tool, type Agent } from '../src/index.ts'
+import { agent, supervisor, tool, type Agent } from '@reeve/public'
 import { z } from 'zod'
 
 /** What the postman has sent. */

@@ -2,8 +2,8 @@
  * Reeve as an MCP client for `conformance client`: an agent calls every tool of the server at the address in the last
  * argument, and answers what the server asks with the defaults of its form.
  */
-import { mcp } from '../src/adapters/mcp/index.ts'
-import { agent, createRuntime, type Json, type JsonObject } from '../src/index.ts'
+import { mcp } from '@reeve/mcp'
+import { agent, createRuntime, type Json, type JsonObject } from '@reeve/public'
 
 /** A value for a schema: the simplest that fits. */
 function sample(schema: JsonObject): Json {

@@ -1,7 +1,7 @@
 /** The official client of OpenAI talks to `openai()`: chat completions and responses, streaming and not. */
 import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
-import { openai } from '../src/adapters/openai/index.ts'
+import { openai } from '../packages/protocols/src/openai/index.ts'
 import { closeAll, servedApart, serving, storeFile, tokenOf } from './chat-serving.ts'
 import { book, office } from './chat-team.ts'
 

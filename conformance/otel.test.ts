@@ -20,7 +20,7 @@ import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, createRuntime, supervisor, tool, type ModelRef, type Runtime, type RuntimeOptions } from 'reeve'
 import { exportRun, liveTelemetry, spanIds, type LiveTelemetry } from 'reeve/otel'
-import { receiver } from '../test/adapters/otlp-receiver.ts'
+import { receiver } from '../packages/otel/test/otlp-receiver.ts'
 
 const open: (() => unknown)[] = []
 afterEach(async () => {

@@ -6,10 +6,10 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { join } from 'node:path'
-import { a2a } from '../src/adapters/a2a/index.ts'
-import { agUi } from '../src/adapters/ag-ui/index.ts'
-import { agent, createRuntime, supervisor, tool } from '../src/index.ts'
-import { createServer, listen } from '../src/server/index.ts'
+import { a2a } from '../packages/protocols/src/a2a/index.ts'
+import { agUi } from '../packages/protocols/src/ag-ui/index.ts'
+import { agent, createRuntime, supervisor, tool } from '@reeve/public'
+import { createServer, listen } from '@reeve/server'
 
 const [folder = '', port = '0', token = ''] = process.argv.slice(2)
 const log = (line: string): void => appendFileSync(join(folder, 'log'), `${line}\n`)

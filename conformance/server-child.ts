@@ -1,8 +1,8 @@
 /** A server in a process of its own, to be killed: `server-child.ts <store> <port>`. Its author takes a moment for each word. */
-import { createRuntime } from '../src/index.ts'
-import { uiMessages } from '../src/adapters/ai-sdk/index.ts'
-import { openai } from '../src/adapters/openai/index.ts'
-import { createServer, listen } from '../src/server/index.ts'
+import { createRuntime } from '@reeve/public'
+import { uiMessages } from '../packages/protocols/src/ai-sdk/index.ts'
+import { openai } from '../packages/protocols/src/openai/index.ts'
+import { createServer, listen } from '@reeve/server'
 import { office } from './chat-team.ts'
 import { auth } from './chat-serving.ts'
 

@@ -8,7 +8,7 @@ import {
   uiMessageStreamResponse,
   type RunMessageData,
   type RunMessageMetadata,
-} from '../src/adapters/ai-sdk/index.ts'
+} from '../packages/protocols/src/ai-sdk/index.ts'
 import { as, closeAll, servedApart, serving, storeFile } from './chat-serving.ts'
 import { book, office } from './chat-team.ts'
 

@@ -32,7 +32,7 @@ const alone = [
   'cli/loaded-files',
 ]
 
-for (const needed of [join(root, 'src', 'index.ts'), compiler]) {
+for (const needed of [join(root, 'packages', 'public', 'src', 'index.ts'), compiler]) {
   if (existsSync(needed)) continue
   console.error(`build: nothing built, there is no ${needed}`)
   process.exit(lenient ? 0 : 1)
@@ -52,7 +52,7 @@ const statuses = [
   run(compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', next),
   await bundle(),
   // the published package has the page, and those who install it have neither Vite nor React
-  run(vite, 'build', '--config', join(root, 'studio', 'vite.config.ts'), '--outDir', join(next, 'studio'), ...quietly),
+  run(vite, 'build', '--config', join(root, 'packages', 'studio', 'vite.config.ts'), '--outDir', join(next, 'studio'), ...quietly),
 ]
 if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })

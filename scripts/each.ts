@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { templates } from '../src/cli/project.ts'
+import { templates } from '../packages/cli/src/project.ts'
 import { freePort } from '../test/servers/place.ts'
 import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
 

@@ -3,12 +3,12 @@
  * All of it is played against the strict providers; nothing is written by hand but the titles. `node scripts/ends.ts`
  * writes the page, a test compares.
  *
- * Owns: the page. Does not own: the ends and how they are played (test/model/providers/ends.ts).
+ * Owns: the page. Does not own: the ends and how they are played (packages/model/test/providers/ends.ts).
  */
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { strictProviderNames } from '../src/testing/index.ts'
-import { modelEnds, seeAllEnds, type ModelEnd, type SeenEnd } from '../test/model/providers/ends.ts'
+import { strictProviderNames } from '@reeve/testing'
+import { modelEnds, seeAllEnds, type ModelEnd, type SeenEnd } from '../packages/model/test/providers/ends.ts'
 
 const page = join(dirname(import.meta.dirname), 'docs', 'reference', 'model-ends.md')
 

@@ -1,8 +1,8 @@
 /**
  * Writes `docs/reference/events.md`: every journal event, with its version, its fields and when it is recorded, as its
- * declaration in `src/journal/events/` says. `node scripts/events.ts` writes the page, a test compares.
+ * declaration in `packages/journal/src/events/` says. `node scripts/events.ts` writes the page, a test compares.
  *
- * Owns: the page. Does not own: the events (src/journal/events), their versions (src/journal/codec.ts).
+ * Owns: the page. Does not own: the events (packages/journal/src/events), their versions (packages/journal/src/codec.ts).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,10 +14,10 @@ import {
   type TSType,
   type TSTypeAliasDeclaration,
 } from 'oxc-parser'
-import { versions } from '../src/journal/codec.ts'
+import { versions } from '../packages/journal/src/codec.ts'
 
 const root = dirname(import.meta.dirname)
-const folder = join(root, 'src', 'journal', 'events')
+const folder = join(root, 'packages', 'journal', 'src', 'events')
 const page = join(root, 'docs', 'reference', 'events.md')
 
 interface Source {

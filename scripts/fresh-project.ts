@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { isTemplate } from '../src/cli/project.ts'
+import { isTemplate } from '../packages/cli/src/project.ts'
 import { freePort } from '../test/servers/place.ts'
 
 const [template = ''] = process.argv.slice(2)

@@ -16,8 +16,8 @@ import {
   type ModelAnswerInput,
   type ModelFunction,
   type ModelRequest,
-} from '../src/index.ts'
-import { judge, ledger, roundtable } from '../src/public/team.ts'
+} from '@reeve/public'
+import { judge, ledger, roundtable } from '@reeve/public/team'
 
 const page = join(dirname(import.meta.dirname), 'docs', 'reference', 'prompts.md')
 

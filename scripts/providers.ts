@@ -5,14 +5,14 @@
  * call that it cannot be sent), or if a run failed by a defect.
  */
 import { parseArgs } from 'node:util'
-import { providerRules, strictProviderNames, type ProviderName } from '../src/testing/providers/index.ts'
+import { providerRules, strictProviderNames, type ProviderName } from '../packages/testing/src/providers/index.ts'
 import {
   playConversation,
   stageFor,
   type PlayedConversation,
   type Stage,
-} from '../test/model/providers/conversations.ts'
-import { playTeam } from '../test/model/providers/teams.ts'
+} from '../packages/model/test/providers/conversations.ts'
+import { playTeam } from '../packages/model/test/providers/teams.ts'
 
 const { values } = parseArgs({
   options: {

@@ -5,8 +5,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errorStatuses } from '../src/server/error-status.ts'
-import { routes } from '../src/server/routes/index.ts'
+import { errorStatuses } from '../packages/server/src/error-status.ts'
+import { routes } from '../packages/server/src/routes/index.ts'
 
 const docs = join(dirname(import.meta.dirname), 'docs')
 

@@ -1,5 +1,5 @@
 /** Runs the official JSON Schema Test Suite against Reeve's validator and prints what came of it. `npm run check:schemas`. */
-import { runSuite } from '../test/edge/json-schema-suite/suite.ts'
+import { runSuite } from '../packages/edge/test/json-schema-suite/suite.ts'
 
 for (const { name, cases, right, wrong, refused } of runSuite()) {
   const asked = right + wrong.length

@@ -4,9 +4,9 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { launchBrowser, StudioServer, visit, type View } from '../test/studio/browser.ts'
-import { furnish } from '../test/studio/installation.ts'
-import { setup } from '../test/studio/setup.ts'
+import { launchBrowser, StudioServer, visit, type View } from '../packages/studio/test/browser.ts'
+import { furnish } from '../packages/studio/test/installation.ts'
+import { setup } from '../packages/studio/test/setup.ts'
 
 const [folder = 'studio-shots', which] = process.argv.slice(2)
 const out = resolve(folder)

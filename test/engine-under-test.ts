@@ -1,5 +1,5 @@
 /**
- * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate`,
+ * Which engine the suites of test/scenario and packages/runtime/test run on: `REEVE_TEST_ENGINE=embedded | postgres | restate`,
  * default `embedded`.
  *
  * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a
@@ -7,8 +7,8 @@
  * another engine (postgres/suites.ts, restate/suites.ts).
  */
 import { afterAll } from 'vitest'
-import type { RestateOptions } from '../src/adapters/restate/index.ts'
-import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime/index.ts'
+import type { RestateOptions } from '../packages/restate/src/index.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from '@reeve/runtime'
 
 const engineNames = ['embedded', 'postgres', 'restate'] as const
 export type EngineName = (typeof engineNames)[number]
@@ -92,7 +92,7 @@ async function onRestate(options: RuntimeOptions): Promise<Runtime> {
     ...engine
   } = others
   const { onUnknownVersion = engine.strict === true ? 'refuse' : undefined, ...host } = engine
-  const { restate } = await import('../src/adapters/restate/index.ts')
+  const { restate } = await import('../packages/restate/src/index.ts')
   const asked = {
     agents,
     earlier,
@@ -134,7 +134,7 @@ function placeOf(store: string): Promise<Place> {
 
 /** A namespace, a port and a store of its own. */
 async function newPlace(store: Promise<string>): Promise<Place> {
-  const { freePort, restateServer } = await import('./restate/harness.ts')
+  const { freePort, restateServer } = await import('../packages/restate/test/harness.ts')
   const { ingress, admin } = await restateServer()
   return {
     store: await store,
@@ -148,7 +148,7 @@ async function newPlace(store: Promise<string>): Promise<Place> {
 if (engineUnderTest() !== 'embedded') {
   afterAll(async () => {
     if (engineUnderTest() === 'restate') {
-      const { restateServer } = await import('./restate/harness.ts')
+      const { restateServer } = await import('../packages/restate/test/harness.ts')
       await (await restateServer()).dispose()
     }
     for (const one of undo.splice(0)) await one()

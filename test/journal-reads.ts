@@ -1,8 +1,8 @@
 /** Reads of journals under test: how much each of them has decoded, whatever the store. */
 import { vi } from 'vitest'
-import { SqliteReader } from '../src/engine/embedded/reader.ts'
-import { MemoryReader } from '../src/engine/memory/reader.ts'
-import { PostgresReader } from '../src/engine/postgres/reader.ts'
+import { SqliteReader } from '../packages/sqlite/src/reader.ts'
+import { MemoryReader } from '../packages/engine/src/memory/reader.ts'
+import { PostgresReader } from '../packages/postgres/src/reader.ts'
 
 interface FeedReader {
   feed: (this: unknown, ...place: readonly unknown[]) => Promise<readonly unknown[]> | readonly unknown[]

@@ -1,12 +1,12 @@
 /**
- * The suites of test/scenario and test/runtime make their runtimes so that they can run on other engines, and what
+ * The suites of test/scenario and packages/runtime/test make their runtimes so that they can run on other engines, and what
  * cannot is named with a reason.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { exceptions as onPostgres } from './postgres/suites.ts'
-import { exceptions as onRestate } from './restate/suites.ts'
+import { exceptions as onPostgres } from '../packages/postgres/test/suites.ts'
+import { exceptions as onRestate } from '../packages/restate/test/suites.ts'
 import { suiteFiles } from './suites.ts'
 
 const textOf = (file: string): string => readFileSync(join(import.meta.dirname, file), 'utf8')

@@ -1,5 +1,5 @@
 /**
- * The suites of test/scenario and test/runtime on another engine than the embedded one: which titles cannot run there,
+ * The suites of test/scenario and packages/runtime/test on another engine than the embedded one: which titles cannot run there,
  * and why. Everything that is not named runs.
  *
  * Owns: what such a list is, and which files there are. Does not own: the lists (restate/suites.ts,

@@ -5,13 +5,13 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Json } from '../../src/core/index.ts'
+import type { Json } from '@reeve/core'
 import {
   strictProvider,
   type ProviderAnswer,
   type ProviderRequest,
   type RefusedRequest,
-} from '../../src/testing/providers/index.ts'
+} from '../../packages/testing/src/providers/index.ts'
 
 interface Offered {
   readonly name: string

@@ -40,9 +40,9 @@ describe('the house', () => {
         module.imports.some(({ file }) => file !== undefined && roomOf(file) === 'demo'),
     )
     expect(importers.map(({ path }) => path)).toEqual([
-      'src/cli/command/demo.ts',
-      'src/cli/command/resume.ts',
-      'src/cli/next-command.ts',
+      'packages/cli/src/command/demo.ts',
+      'packages/cli/src/command/resume.ts',
+      'packages/cli/src/next-command.ts',
     ])
   })
   test('the front doors are in package.json, under the paths that users import', () => {
@@ -79,7 +79,7 @@ describe('the house', () => {
             return /^react(?:-dom)?(?:\/|$)/.test(specifier) ? [] : [`${path}: imports ${specifier}`]
           if (mayImport.test(file) || file.endsWith('.css')) return []
           const typesAlone = new RegExp(`^import type [^;]*? from '${specifier.replaceAll('.', String.raw`\.`)}'$`, 'm')
-          return file === 'src/server/wire.ts' && typesAlone.test(types(path)) ? [] : [`${path}: imports ${file}`]
+          return file === 'packages/server/src/wire.ts' && typesAlone.test(types(path)) ? [] : [`${path}: imports ${file}`]
         }),
         ...(opening === undefined ? [`${path}: opens without a doc comment`] : []),
       ]),
@@ -104,10 +104,10 @@ describe('the house', () => {
       'run-accounts',
       'split',
       'delivery-turn',
-    ].map((name) => `src/engine/host/${name}.ts`)
+    ].map((name) => `packages/engine/src/host/${name}.ts`)
     expect(inTick.filter((path) => !source.has(path))).toEqual([])
     const kernel = [...source.keys()].filter(
-      (path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts',
+      (path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'packages/engine/src/store.ts',
     )
     const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
     expect(reads).toEqual([])

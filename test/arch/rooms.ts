@@ -180,11 +180,11 @@ export const frontDoor: Room = {
 
 /** The files of the front doors, by the path that a user imports. */
 export const frontDoors: Readonly<Record<string, string>> = {
-  reeve: 'src/index.ts',
-  'reeve/team': 'src/public/team.ts',
-  'reeve/oversight': 'src/public/oversight.ts',
-  'reeve/views': 'src/public/views.ts',
-  'reeve/engine': 'src/public/engine.ts',
+  reeve: 'packages/public/src/index.ts',
+  'reeve/team': 'packages/public/src/team.ts',
+  'reeve/oversight': 'packages/public/src/oversight.ts',
+  'reeve/views': 'packages/public/src/views.ts',
+  'reeve/engine': 'packages/public/src/engine.ts',
 }
 
 /** An adapter: `src/adapters/<name>/` may import its own folder and, besides what its room says, only what is here. */

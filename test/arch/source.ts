@@ -13,7 +13,7 @@ import {
 } from 'oxc-parser'
 
 export interface Module {
-  /** from the root of the repository: `src/core/ids.ts` */
+  /** from the root of the repository: `packages/core/src/ids.ts` */
   path: string
   lines: number
   /** the doc comment it opens with */
@@ -55,8 +55,8 @@ export function readSource(): Map<string, Module> {
 
 /** Every module of the studio, by path. */
 export function readStudio(): Map<string, Module> {
-  const names = readdirSync(join(root, 'studio/src'), { recursive: true, encoding: 'utf8' })
-    .map((name) => posix.join('studio/src', name.replaceAll('\\', '/')))
+  const names = readdirSync(join(root, 'packages/studio/src'), { recursive: true, encoding: 'utf8' })
+    .map((name) => posix.join('packages/studio/src', name.replaceAll('\\', '/')))
     .filter((path) => /\.tsx?$/.test(path))
   return new Map(names.sort().map((path) => [path, readModule(path, readFileSync(join(root, path), 'utf8'))]))
 }

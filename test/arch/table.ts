@@ -47,7 +47,7 @@ function table(): string {
     ...more,
     '',
     'Type imports count. Rooms and adapters are entered through their doors (`index.ts` unless named otherwise); no import cycle anywhere.',
-    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, the studio may import \`src/client/\`, the types of \`src/server/wire.ts\`, and \`src/core/visible.ts\`.`,
+    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, the studio may import \`packages/client/src/\`, the types of \`packages/server/src/wire.ts\`, and \`packages/core/src/visible.ts\`.`,
   ].join('\n')
 }
 

@@ -66,8 +66,8 @@ test('the main door is few files, and loads no engine before a runtime is made',
 test('what runs agents, and a run of a planned team, is not among what defines them', () => {
   const parts = [...loads(join(dist, 'index.js'))].filter((file) => file.startsWith(dist) && file.endsWith('.js'))
   const text = parts.map((file) => readFileSync(file, 'utf8')).join('\n')
-  expect(text).toContain('// src/agent/agent.ts')
-  expect(text).toContain('// src/team/team.ts')
+  expect(text).toContain('// packages/agent/src/agent.ts')
+  expect(text).toContain('// packages/team/src/team.ts')
   for (const module of ['engine/host/driver', 'engine/replay/activation', 'runtime/runtime', 'team/run', 'team/schedule/scheduler'])
     expect(text).not.toContain(`// src/${module}.ts`)
 })

@@ -3,7 +3,7 @@
  * and says everything that is wrong after all runs have ended. It shares no other code with the engine, so that a
  * mistake is not made twice.
  */
-import { decode } from '../../src/journal/index.ts'
+import { decode } from '@reeve/journal'
 import { Journal, type Row } from '../crash/kill/journal.ts'
 import { partsOfKey, plain, runOfKey, type Done, type World } from '../crash/kill/world.ts'
 import type { Reference } from '../crash/kill/reference.ts'

@@ -5,7 +5,7 @@
  * Arguments: the socket, options of the engine as JSON, its name.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ReeveError } from '../../src/core/index.ts'
+import { ReeveError } from '@reeve/core'
 import { engineAt, type Place } from '../servers/engines.ts'
 import { outsideAt } from '../crash/kill/outside.ts'
 import { chaosRegistry } from './scenario.ts'

@@ -10,7 +10,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Principal } from '../../src/server/index.ts'
+import type { Principal } from '@reeve/server'
 import type { Dice } from '../crash/kill/random.ts'
 
 const childFile = fileURLToPath(new URL('./server-child.ts', import.meta.url))

@@ -4,9 +4,9 @@
  * says truthfully whether a `once` in doubt has happened.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { completed, ReeveError, type Json, type RunId } from '../../src/core/index.ts'
-import type { Engine, Post, PostResult, Question } from '../../src/engine/index.ts'
-import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
+import { completed, ReeveError, type Json, type RunId } from '@reeve/core'
+import type { Engine, Post, PostResult, Question } from '@reeve/engine'
+import { createRuntime, type Runtime } from '@reeve/runtime'
 import type { Dice } from '../crash/kill/random.ts'
 import { team } from '../crash/kill/team.ts'
 import { runOfKey, valueOf, type World } from '../crash/kill/world.ts'

@@ -1,5 +1,5 @@
 /** How runs end where nothing goes wrong, by the questions that were answered in time. Worked out once for each. */
-import { completed } from '../../src/core/index.ts'
+import { completed } from '@reeve/core'
 import { referenceOf, type Reference } from '../crash/kill/reference.ts'
 import { chaosRegistry } from './scenario.ts'
 

@@ -3,8 +3,8 @@
  * questions with deadlines, an agent that goes on in segments with its worker and its mail. Deterministic but for which
  * questions are answered in time, and that is asked for in the audit.
  */
-import type { ActivationId, Json, JsonObject } from '../../src/core/index.ts'
-import type { Context, Registry } from '../../src/engine/index.ts'
+import type { ActivationId, Json, JsonObject } from '@reeve/core'
+import type { Context, Registry } from '@reeve/engine'
 import { parallel, step, type Reach, type Rule } from '../crash/kill/scenario.ts'
 import { everything } from '../crash/kill/team.ts'
 

@@ -4,8 +4,8 @@
  *
  * Arguments: options of the engine as JSON.
  */
-import { createRuntime } from '../../src/runtime/index.ts'
-import { createServer, listen } from '../../src/server/index.ts'
+import { createRuntime } from '@reeve/runtime'
+import { createServer, listen } from '@reeve/server'
 import { engineAt, type Place } from '../servers/engines.ts'
 import { hostileTokens } from './hostile.ts'
 

@@ -1,6 +1,6 @@
 /** Small agents, for tests and for the processes that they start. */
-import { completed, type Json, type Outcome } from '../../src/core/index.ts'
-import type { Context, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
+import { completed, type Json, type Outcome } from '@reeve/core'
+import type { Context, Registry, StepIO, StepOptions } from '@reeve/engine'
 
 export type Agent = (ctx: Context, input: Json) => Promise<Json>
 

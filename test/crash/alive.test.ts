@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Json, RunId } from '../../src/core/index.ts'
-import { hungMs } from '../../src/engine/embedded/heartbeat.ts'
+import type { Json, RunId } from '@reeve/core'
+import { hungMs } from '../../packages/sqlite/src/heartbeat.ts'
 import { begin, behind, inFolder, launch, open, outcome, registry, step, until } from './hand.ts'
 
 /** An agent that counts how often its effect begins here. */

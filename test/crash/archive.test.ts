@@ -4,11 +4,11 @@
  */
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
-import { manualClock } from '../../src/testing/manual-clock.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
+import type { RunId } from '@reeve/core'
+import type { Recorded } from '@reeve/journal'
+import { createRuntime } from '@reeve/runtime'
+import { manualClock } from '../../packages/testing/src/manual-clock.ts'
+import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
 import {
   answer,
   ask,

@@ -3,7 +3,7 @@
  * failed when. Only what would never pass is told (K5, K9).
  */
 import { describe, expect, test } from 'vitest'
-import { ReeveError, type RunId } from '../../src/core/index.ts'
+import { ReeveError, type RunId } from '@reeve/core'
 import {
   answer,
   ask,

@@ -4,7 +4,7 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
+import type { RunId } from '@reeve/core'
 import { answer, ask, begin, behind, inFolder, open, outcome, registry, step, until, type Agent } from './hand.ts'
 
 const worker: Agent = async (ctx) => [await step(ctx, 'one', () => 'x'.repeat(20_000)), await ask(ctx)]

@@ -1,7 +1,7 @@
 /** A run that kills every process that takes it up is set aside after some deaths, and takes no other run with it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import { steadyMs, CrashLoopGuard } from '../../src/engine/host/crash-loop-guard.ts'
+import type { RunId } from '@reeve/core'
+import { steadyMs, CrashLoopGuard } from '../../packages/engine/src/host/crash-loop-guard.ts'
 import { dice } from '../dice.ts'
 import { behind, inFolder, launch, open, outcome, registry, until } from './hand.ts'
 

@@ -3,9 +3,9 @@
  * lives is believed to (K2).
  */
 import { describe, expect, test } from 'vitest'
-import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { manualClock } from '../../src/testing/manual-clock.ts'
+import { rootActivation, type ActivationId, type Json, type RunId } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { manualClock } from '../../packages/testing/src/manual-clock.ts'
 import { begin, behind, inFolder, open, outcome, registry, step, until } from './hand.ts'
 
 const act = (run: string) => rootActivation(run as RunId)

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Json } from '../../src/core/index.ts'
+import type { Json } from '@reeve/core'
 import {
   behind,
   begin,
@@ -21,7 +21,7 @@ import {
   type Agent,
   type Opened,
 } from './hand.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
+import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
 
 /** Effects that end when the test says so, and are counted. */
 class Effects {

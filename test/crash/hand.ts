@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
-import { completed, ReeveError, rootActivation, type Json, type Outcome, type RunId } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { decode } from '../../src/journal/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
+import { completed, ReeveError, rootActivation, type Json, type Outcome, type RunId } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { decode } from '@reeve/journal'
+import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '@reeve/sqlite'
 
 const folders: string[] = []
 const engines: EmbeddedEngine[] = []

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt, type Outcome, type Runtime } from '../../src/index.ts'
+import { agent, createRuntime, interrupt, type Outcome, type Runtime } from '@reeve/public'
 
 /** Its code returns while something of it still listens. */
 const root = agent({

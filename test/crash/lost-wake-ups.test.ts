@@ -1,9 +1,9 @@
 /** Runs that were written for whoever drives, and of which the mover has told nobody. */
 import { expect, test } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import { engineOn } from '../../src/engine/open-store.ts'
-import { cacheCap } from '../../src/engine/host/run-cache.ts'
-import type { Mover } from '../../src/engine/mover.ts'
+import type { RunId } from '@reeve/core'
+import { engineOn } from '@reeve/stores/open-store'
+import { cacheCap } from '../../packages/engine/src/host/run-cache.ts'
+import type { Mover } from '@reeve/engine/mover'
 import { behind, inFolder, registry, until } from './hand.ts'
 
 const many = cacheCap + 500

@@ -3,8 +3,8 @@
  * again for every message (K2).
  */
 import { expect, test } from 'vitest'
-import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
-import type { Arrival, Context } from '../../src/engine/index.ts'
+import { rootActivation, type ActivationId, type Json, type RunId } from '@reeve/core'
+import type { Arrival, Context } from '@reeve/engine'
 import { answer, ask, begin, behind, inFolder, open, outcome, registry, until, type Agent } from './hand.ts'
 
 const times = 50

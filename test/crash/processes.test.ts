@@ -1,7 +1,7 @@
 /** Several processes on one file, dead ones, frozen ones: who may write, who takes over, and when (K2, K6). */
 import { describe, expect, test } from 'vitest'
-import { systemClock, type Clock, type Json, type RunId } from '../../src/core/index.ts'
-import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import { systemClock, type Clock, type Json, type RunId } from '@reeve/core'
+import type { EmbeddedEngine } from '@reeve/sqlite'
 import {
   begin,
   behind,

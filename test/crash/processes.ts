@@ -1,9 +1,9 @@
 /** Processes that the tests of bad surroundings start: one role each, one line per thing that happened. */
 import { writeSync } from 'node:fs'
-import { ReeveError, type RunId } from '../../src/core/index.ts'
-import { Archiver } from '../../src/engine/embedded/archive.ts'
-import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { ReeveError, type RunId } from '@reeve/core'
+import { Archiver } from '../../packages/sqlite/src/archive.ts'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import { SqliteStore } from '@reeve/sqlite/store'
 import { DatabaseSync } from 'node:sqlite'
 import { registry, step } from './agents.ts'
 

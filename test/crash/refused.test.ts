@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt, step, team, type Runtime, type RuntimeOptions } from '../../src/index.ts'
-import type { RunSummary } from '../../src/public/views.ts'
-import { encodeEnd } from '../../src/engine/index.ts'
-import { encode } from '../../src/journal/index.ts'
-import { reeve } from '../cli/command.ts'
+import { agent, createRuntime, interrupt, step, team, type Runtime, type RuntimeOptions } from '@reeve/public'
+import type { RunSummary } from '@reeve/public/views'
+import { encodeEnd } from '@reeve/engine'
+import { encode } from '@reeve/journal'
+import { reeve } from '../../packages/cli/test/command.ts'
 
 const newStore = (): string => join(mkdtempSync(join(tmpdir(), 'reeve-refused-')), 'reeve.db')
 

@@ -3,11 +3,11 @@
  * (K1, K2, K9).
  */
 import { expect, test } from 'vitest'
-import { rootActivation, type RunId } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { manualClock } from '../../src/testing/manual-clock.ts'
+import { rootActivation, type RunId } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { manualClock } from '../../packages/testing/src/manual-clock.ts'
 import { begin, behind, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
+import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
 
 const act = (run: string) => rootActivation(run as RunId)
 const remove = (engine: Opened, run: string): Promise<void> => engine.remove(run as RunId)

@@ -5,9 +5,9 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { describe, expect, test, vi } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import type { Durability } from '../../src/engine/embedded/store.ts'
-import type { StepIO } from '../../src/engine/index.ts'
+import type { RunId } from '@reeve/core'
+import type { Durability } from '@reeve/sqlite/store'
+import type { StepIO } from '@reeve/engine'
 import { begin, behind, errorOf, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
 vi.setConfig({ testTimeout: 60_000 })

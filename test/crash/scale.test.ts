@@ -3,7 +3,7 @@
  * times.
  */
 import { describe, expect, test, vi } from 'vitest'
-import { systemClock, type Clock, type RunId } from '../../src/core/index.ts'
+import { systemClock, type Clock, type RunId } from '@reeve/core'
 import {
   answer,
   ask,
@@ -17,7 +17,7 @@ import {
   type Agent,
   type Opened,
 } from './hand.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
+import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
 
 const many = 2_000
 

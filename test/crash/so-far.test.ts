@@ -1,8 +1,8 @@
 /** A reader of text in the process that takes a run over in mid-text: the text of the call that is made again (K9). */
 import { expect, test } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import { textOf } from '../../src/runtime/feed/run-text.ts'
-import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import type { RunId } from '@reeve/core'
+import { textOf } from '../../packages/runtime/src/feed/run-text.ts'
+import type { EmbeddedEngine } from '@reeve/sqlite'
 import { inFolder, launch, open, registry, step } from './hand.ts'
 
 async function read(engine: EmbeddedEngine, run: string): Promise<string> {

@@ -3,11 +3,11 @@
  * its time is not.
  */
 import { describe, expect, test } from 'vitest'
-import type { RunId } from '../../src/core/index.ts'
-import type { StalledRun, StoredProcess, UnmovedRun } from '../../src/engine/index.ts'
-import { stallsIn } from '../../src/engine/host/stalls.ts'
+import type { RunId } from '@reeve/core'
+import type { StalledRun, StoredProcess, UnmovedRun } from '@reeve/engine'
+import { stallsIn } from '../../packages/engine/src/host/stalls.ts'
 import { behind, inFolder, launch, open, registry, step } from './hand.ts'
-import { reeve } from '../cli/command.ts'
+import { reeve } from '../../packages/cli/test/command.ts'
 import { dirname } from 'node:path'
 
 describe('what a store shows', () => {

@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { withoutArchive, withoutSearch } from '../store/older.ts'
-import type { RunId } from '../../src/core/index.ts'
-import { backupStore, compactStore } from '../../src/engine/embedded/index.ts'
+import { withoutArchive, withoutSearch } from '../../packages/engine/test/store/older.ts'
+import type { RunId } from '@reeve/core'
+import { backupStore, compactStore } from '@reeve/sqlite'
 import { ask, begin, behind, errorOf, inFolder, launch, open, outcome, registry, step, until } from './hand.ts'
 
 const large = 'x'.repeat(20_000)
@@ -128,7 +128,7 @@ test('reeve backup and reeve compact work on the store that is named', async () 
   const file = inFolder()
   const engine = open(file)
   await begin(engine, 'r', 'nobody')
-  const bin = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+  const bin = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url))
   const reeve = (...args: string[]) =>
     promisify(execFile)(process.execPath, ['--no-warnings', bin, ...args, '--store', file], { cwd: dirname(file) })
   expect((await reeve('backup', 'copy.db')).stdout).toBe(`Copied ${file} to copy.db.\n`)

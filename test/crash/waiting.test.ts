@@ -11,8 +11,8 @@ import {
   type Clock,
   type Json,
   type RunId,
-} from '../../src/core/index.ts'
-import { manualClock } from '../../src/testing/manual-clock.ts'
+} from '@reeve/core'
+import { manualClock } from '../../packages/testing/src/manual-clock.ts'
 import { answer, ask, begin, behind, inFolder, open, outcome, registry, step, until, type Opened } from './hand.ts'
 
 const epochOf = (file: string, run: string): number =>

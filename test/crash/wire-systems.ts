@@ -4,12 +4,12 @@
  * model, the options of `resolveModel` as JSON.
  */
 import { appendFileSync } from 'node:fs'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { sequential } from '../../src/flow/index.ts'
-import { resolveModel, type Model, type ResolveOptions } from '../../src/model/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
-import { roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { sequential } from '@reeve/flow'
+import { resolveModel, type Model, type ResolveOptions } from '@reeve/model'
+import { createRuntime } from '@reeve/runtime'
+import { roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 
 /** The names of the teams, which stand in the instructions of their members. */
 export const systems = ['supervised', 'planned', 'flowing', 'seated'] as const

@@ -7,15 +7,15 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createRuntime, registerAgents } from '../../src/runtime/index.ts'
+import { createRuntime, registerAgents } from '@reeve/runtime'
 import {
   strictProvider,
   strictProviderNames,
   verifyJournal,
   type ProviderReply,
   type ProviderRequest,
-} from '../../src/testing/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
+} from '@reeve/testing'
+import type { Recorded } from '@reeve/journal'
 import { inFolder } from './hand.ts'
 import { receipt, systems, systemsOn, type System } from './wire-systems.ts'
 

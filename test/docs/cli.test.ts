@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exits } from '../../src/cli/exit.ts'
+import { exits } from '../../packages/cli/src/exit.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const page = readFileSync(join(root, 'docs', 'reference', 'cli.md'), 'utf8')
@@ -13,7 +13,7 @@ test('the exit codes are those of the program', () => {
 })
 
 test('every command of the program is on the page', () => {
-  const program = readFileSync(join(root, 'src', 'cli', 'program.ts'), 'utf8')
+  const program = readFileSync(join(root, 'packages', 'cli', 'src', 'program.ts'), 'utf8')
   const found = [...program.matchAll(/(\w+)\s*\.command\('(\w+)'\)/g)]
   const commands = found.map(([, parent, name]) => (parent === 'program' ? name! : `${parent} ${name}`))
   expect(commands.length).toBeGreaterThan(0)

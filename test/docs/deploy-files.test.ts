@@ -9,8 +9,8 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
-import { defaultGraceMs } from '../../src/engine/host/engine.ts'
-import { begin, reeve, type Ended } from '../cli/command.ts'
+import { defaultGraceMs } from '@reeve/engine/host/engine'
+import { begin, reeve, type Ended } from '../../packages/cli/test/command.ts'
 import { freePort } from '../servers/place.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -189,7 +189,7 @@ describe('the commands', () => {
   const children = new Set<ChildProcess>()
   beforeEach(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-deploy-')))
-    const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'index.ts'))
+    const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'packages', 'public', 'src', 'index.ts'))
     const config = await readFile(join(place, 'reeve.config.ts'), 'utf8')
     await writeFile(join(folder, 'reeve.config.ts'), config.replace("'reeve'", source))
   })

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { endsPage } from '../../scripts/ends.ts'
-import { strictProviderNames } from '../../src/testing/index.ts'
-import { modelEnds, seeAllEnds, type SeenEnd } from '../model/providers/ends.ts'
+import { strictProviderNames } from '@reeve/testing'
+import { modelEnds, seeAllEnds, type SeenEnd } from '../../packages/model/test/providers/ends.ts'
 
 let seen: ReadonlyMap<string, readonly SeenEnd[]>
 beforeAll(async () => {

@@ -6,8 +6,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, visitorKeys, type Node } from 'oxc-parser'
 import { beforeAll, expect, test } from 'vitest'
-import { main } from '../../src/cli/program.ts'
-import { fakeTerminal } from '../cli/fake-terminal.ts'
+import { main } from '../../packages/cli/src/program.ts'
+import { fakeTerminal } from '../../packages/cli/test/fake-terminal.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')

@@ -34,7 +34,7 @@ test('every relative link leads to a file, and to a heading of it', () => {
 })
 
 /** Folders that pages name before they exist. */
-const placesKept = ['src/server/']
+const placesKept = ['packages/server/src/']
 
 test('every path into a room or a folder of the repository is there', () => {
   const folders = (folder: string): string[] =>

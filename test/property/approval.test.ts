@@ -4,13 +4,13 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { completed, runId, type RunId } from '../../src/core/index.ts'
-import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import type { Orchestration } from '../../src/engine/index.ts'
-import { approve } from '../../src/oversight/index.ts'
-import { createRuntime, type Decision } from '../../src/runtime/index.ts'
-import { manualClock } from '../../src/testing/index.ts'
-import { until } from '../../src/contract/engine/stage.ts'
+import { completed, runId, type RunId } from '@reeve/core'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import type { Orchestration } from '@reeve/engine'
+import { approve } from '@reeve/oversight'
+import { createRuntime, type Decision } from '@reeve/runtime'
+import { manualClock } from '@reeve/testing'
+import { until } from '../../packages/contract/src/engine/stage.ts'
 import { registryOf } from '../replay/scenarios.ts'
 
 const timeoutMs = 1_000

@@ -1,7 +1,7 @@
 /** Property: of everything that may be tried with a capability only the one thing that was approved passes. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { digestJson, type Json, type JsonObject } from '../../src/core/index.ts'
+import { digestJson, type Json, type JsonObject } from '@reeve/core'
 import {
   CapabilityHolder,
   capabilityProblem,
@@ -10,7 +10,7 @@ import {
   verifyCapability,
   type Capability,
   type CapabilityUse,
-} from '../../src/oversight/index.ts'
+} from '@reeve/oversight'
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/)
 const input = fc.dictionary(word, fc.oneof(fc.integer(), word, fc.boolean(), fc.constant(null)), {

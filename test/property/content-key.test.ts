@@ -20,9 +20,9 @@ import {
   type ToolCall,
   type ToolMessage,
   type UserMessage,
-} from '../../src/core/index.ts'
-import { questionContent, workerContent, type ApprovalRequested } from '../../src/journal/index.ts'
-import { MessagesContent, modelCallContent } from '../../src/model/index.ts'
+} from '@reeve/core'
+import { questionContent, workerContent, type ApprovalRequested } from '@reeve/journal'
+import { MessagesContent, modelCallContent } from '@reeve/model'
 
 const word = fc.stringMatching(/^[a-z]{1,6}$/)
 const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>

@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { agent, createRuntime, ReeveError, type Run, type Runtime } from '../../src/index.ts'
-import { seededRandom } from '../../src/core/index.ts'
-import { MemoryStore } from '../../src/engine/memory/store.ts'
-import { adversarialEngine, badWeather, storm } from '../../src/contract/index.ts'
+import { agent, createRuntime, ReeveError, type Run, type Runtime } from '@reeve/public'
+import { seededRandom } from '@reeve/core'
+import { MemoryStore } from '@reeve/engine/memory/store'
+import { adversarialEngine, badWeather, storm } from '../../packages/contract/src/index.ts'
 
 /** Asks again and again, until somebody says `end`. */
 const asker = agent({

@@ -3,16 +3,16 @@
  * arbitrary JSON. Seeded. Spec team R-14 to R-16.
  */
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { canonical, type Json, type JsonObject } from '../../src/core/index.ts'
-import { oversightModes, riskLevels, type Oversight, type OversightMode } from '../../src/edge/index.ts'
-import { gateOf } from '../../src/oversight/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { oversightOf, subjectOf } from '../../src/team/plan/task-oversight.ts'
-import { RoleBook } from '../../src/team/plan/roles.ts'
-import { validatePlan } from '../../src/team/plan/validate.ts'
-import { team } from '../../src/team/index.ts'
+import { agent } from '@reeve/agent'
+import { canonical, type Json, type JsonObject } from '@reeve/core'
+import { oversightModes, riskLevels, type Oversight, type OversightMode } from '@reeve/edge'
+import { gateOf } from '@reeve/oversight'
+import { createRuntime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { oversightOf, subjectOf } from '../../packages/team/src/plan/task-oversight.ts'
+import { RoleBook } from '../../packages/team/src/plan/roles.ts'
+import { validatePlan } from '../../packages/team/src/plan/validate.ts'
+import { team } from '@reeve/team'
 import { dice } from '../dice.ts'
 
 const random = dice(11)

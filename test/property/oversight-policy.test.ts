@@ -12,8 +12,8 @@ import {
   type Oversight,
   type OversightMode,
   type RiskLevel,
-} from '../../src/edge/index.ts'
-import { evaluateEscalation, gateOf, sensitiveWord, type Subject } from '../../src/oversight/index.ts'
+} from '@reeve/edge'
+import { evaluateEscalation, gateOf, sensitiveWord, type Subject } from '@reeve/oversight'
 import { dice } from '../dice.ts'
 
 const random = dice(7)

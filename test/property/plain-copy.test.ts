@@ -4,7 +4,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainCopy, writingProblem } from '../../src/core/index.ts'
+import { plainCopy, writingProblem } from '@reeve/core'
 
 /** Anything that code may give, JSON or not. */
 const anything = fc.anything({

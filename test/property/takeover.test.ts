@@ -3,10 +3,10 @@
  * end, whose it is apart. At every depth, in every way of working together. Spec team R-13, R-19, C71, C73; K8.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, parallel, router, sequential, supervisor, team, tool, type Agent } from '../../src/index.ts'
-import { roundtable } from '../../src/public/team.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
+import { agent, asTool, parallel, router, sequential, supervisor, team, tool, type Agent } from '@reeve/public'
+import { roundtable } from '@reeve/public/team'
+import type { ModelRequest } from '@reeve/model'
+import type { Run } from '@reeve/runtime'
 import { calls, delegates, eventsOf, runtimeOf } from '../scenario/team.ts'
 
 /** Everything that has begun, in every run of a test. */

@@ -17,9 +17,9 @@ import {
   type ActivationId,
   type Json,
   type RunId,
-} from '../../src/core/index.ts'
-import { Cancelled, type Arrival, type Context } from '../../src/engine/index.ts'
-import { withMemory, Threads, type MemoryJob } from '../../src/supervisor/delegation/worker-memory.ts'
+} from '@reeve/core'
+import { Cancelled, type Arrival, type Context } from '@reeve/engine'
+import { withMemory, Threads, type MemoryJob } from '../../packages/supervisor/src/delegation/worker-memory.ts'
 
 /** What an activation delegates: groups one after the other, each side by side. */
 type Plan = readonly (readonly { readonly thread: number; readonly plan: Plan }[])[]

@@ -6,8 +6,8 @@
  * Holds: the same seed makes the same requests, as far as the ids that a server draws allow. Each tenant's data has a
  * mark that stands in no request of the other one: where it is read there, it was told by the server.
  */
-import { isObject, seededRandom, type Json } from '../../src/core/index.ts'
-import type { ListeningServer } from '../../src/server/index.ts'
+import { isObject, seededRandom, type Json } from '@reeve/core'
+import type { ListeningServer } from '@reeve/server'
 import { short } from './attack.ts'
 import { people, principalOf, tokenOf, type Person } from './people.ts'
 import { memberOf, send, World } from './world.ts'

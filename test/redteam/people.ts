@@ -3,7 +3,7 @@
  *
  * Owns: their names, roles, tenants and tokens.
  */
-import type { Principal } from '../../src/server/index.ts'
+import type { Principal } from '@reeve/server'
 
 const names = {
   // the installation's

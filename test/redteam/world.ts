@@ -9,21 +9,21 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { a2a } from '../../src/adapters/a2a/index.ts'
-import { agUi } from '../../src/adapters/ag-ui/index.ts'
-import { uiMessages } from '../../src/adapters/ai-sdk/index.ts'
-import { mcpServer } from '../../src/adapters/mcp/index.ts'
-import { openai } from '../../src/adapters/openai/index.ts'
-import type { Agent } from '../../src/agent/index.ts'
-import { isObject, own, type Json, type JsonObject } from '../../src/core/index.ts'
-import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '../../src/index.ts'
+import { a2a } from '../../packages/protocols/src/a2a/index.ts'
+import { agUi } from '../../packages/protocols/src/ag-ui/index.ts'
+import { uiMessages } from '../../packages/protocols/src/ai-sdk/index.ts'
+import { mcpServer } from '@reeve/mcp'
+import { openai } from '../../packages/protocols/src/openai/index.ts'
+import type { Agent } from '@reeve/agent'
+import { isObject, own, type Json, type JsonObject } from '@reeve/core'
+import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '@reeve/public'
 import {
   createServer,
   listen,
   type ListeningServer,
   type Protocol,
   type ReeveServerOptions,
-} from '../../src/server/index.ts'
+} from '@reeve/server'
 import { everyone, tokenOf, type Person } from './people.ts'
 
 /** An answer of the server. */

@@ -1,11 +1,11 @@
 /** What is counted: charges settle once, clocks stop, and nothing is kept of those who have ended. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { completed, type Json } from '../../src/core/index.ts'
-import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { manualClock, verifyReplay } from '../../src/testing/index.ts'
-import { checkJournal } from '../../src/testing/journal-check.ts'
-import { gate, question, step, until } from '../../src/contract/engine/stage.ts'
+import { completed, type Json } from '@reeve/core'
+import type { EmbeddedEngine } from '@reeve/sqlite'
+import type { Context } from '@reeve/engine'
+import { manualClock, verifyReplay } from '@reeve/testing'
+import { checkJournal } from '../../packages/testing/src/journal-check.ts'
+import { gate, question, step, until } from '../../packages/contract/src/engine/stage.ts'
 import { Bench, calm, ended, isMessage, listening, never, registry, root, run, start, types } from './disk-bench.ts'
 
 let bench = new Bench()

@@ -3,10 +3,10 @@
  * stops and budgets are neither lost nor doubled.
  */
 import { describe } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
+import { agent } from '@reeve/agent'
+import type { ModelRequest } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
+import { teamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const names = ['a', 'b'] as const

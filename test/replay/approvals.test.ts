@@ -3,11 +3,11 @@
  * C79, C90.
  */
 import { afterAll, describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { approve, type ApprovalRequest } from '../../src/oversight/index.ts'
-import type { Approval, Decision, Runtime } from '../../src/runtime/index.ts'
-import { teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { approve, type ApprovalRequest } from '@reeve/oversight'
+import type { Approval, Decision, Runtime } from '@reeve/runtime'
+import { teamScenario, type ManualClock, type Scenario } from '@reeve/testing'
 import { calls } from '../scenario/team.ts'
 import { diesEverywhere } from './dying.ts'
 

@@ -2,11 +2,11 @@
  * Another attempt after an effect that may be made only once, with its process dying at every point where it can: the
  * same outcome and facts, and nothing recorded runs again.
  */
-import { agent, step, type Agent } from '../../src/agent/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
-import { scripted, teamScenario, type ManualClock } from '../../src/testing/index.ts'
+import { agent, step, type Agent } from '@reeve/agent'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
+import { scripted, teamScenario, type ManualClock } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 /** Says of every doubt that it happened, and yes to every approval; moves the clock where nobody is asked. */

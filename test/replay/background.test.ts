@@ -3,13 +3,13 @@
  * the same outcome and facts, and nothing recorded runs again.
  */
 import { describe } from 'vitest'
-import { agent, sleep, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { ModelAnswerInput, ModelRequest } from '../../src/model/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { delegateToSeveral, supervisor, type Delegation } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { agent, sleep, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { ModelAnswerInput, ModelRequest } from '@reeve/model'
+import { interrupt } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { delegateToSeveral, supervisor, type Delegation } from '@reeve/supervisor'
+import { scripted, teamScenario, type ManualClock, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const call = (name: string, input: object, id: string): ModelAnswerInput['calls'] => [

@@ -2,10 +2,10 @@
  * Cancelled while a human has it, and while an approval is open, over a process that dies anywhere: what undoes the
  * work is done in the reverse order, workers before their leader, each once. Spec team C74, C89, C100.
  */
-import { agent, step } from '../../src/agent/index.ts'
-import type { Engine } from '../../src/engine/index.ts'
-import { runView } from '../../src/journal/index.ts'
-import { teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, step } from '@reeve/agent'
+import type { Engine } from '@reeve/engine'
+import { runView } from '@reeve/journal'
+import { teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const run = 'simulated' as Parameters<Engine['read']>[0]

@@ -1,11 +1,11 @@
 /**
  * Leaders whose journals are kept: every fact that stands around a delegation is in one of them. Never changed (K12).
  */
-import { agent, judge, step, tool, type Agent } from '../../src/agent/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, judge, step, tool, type Agent } from '@reeve/agent'
+import type { ModelRequest } from '@reeve/model'
+import type { Runtime } from '@reeve/runtime'
+import { roundtable, supervisor } from '@reeve/supervisor'
+import { scripted, teamScenario, type Scenario } from '@reeve/testing'
 
 const delegates = (...list: readonly (readonly [worker: string, instructions: string])[]) => ({
   calls: list.map(([worker, instructions], i) => ({ id: `c${i}`, name: 'delegate', input: { worker, instructions } })),

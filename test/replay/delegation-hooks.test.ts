@@ -3,11 +3,11 @@
  * point where it can; and replayed without an engine.
  */
 import { describe } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { cancelled, completed, type Json, type Outcome } from '../../src/core/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor, type DelegationHooks } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '../../src/testing/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { cancelled, completed, type Json, type Outcome } from '@reeve/core'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor, type DelegationHooks } from '@reeve/supervisor'
+import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const approve = async (runtime: Runtime): Promise<void> => {

@@ -3,13 +3,13 @@
  * point where it can.
  */
 import { describe } from 'vitest'
-import { agent, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { ModelAnswerInput } from '../../src/model/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type Scenario, type ScriptLine } from '../../src/testing/index.ts'
+import { agent, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { ModelAnswerInput } from '@reeve/model'
+import { interrupt } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor, type Delegation } from '@reeve/supervisor'
+import { scripted, teamScenario, type Scenario, type ScriptLine } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const call = (name: string, input: object) => ({ name, input: input as Json })

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { completed, runId, type ActivationId, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
-import type { Arrival, Context, Orchestration, Registry, StepIO } from '../../src/engine/index.ts'
+import { completed, runId, type ActivationId, type Json, type OpId, type Outcome } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '@reeve/sqlite'
+import type { Arrival, Context, Orchestration, Registry, StepIO } from '@reeve/engine'
 
 export type Body = (ctx: Context, input: Json) => Promise<Json | Outcome>
 export const run = runId('run_e')

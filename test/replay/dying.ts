@@ -1,6 +1,6 @@
 /** A scenario whose process dies at every point where it can, and once more while the next one recovers. */
 import { expect, test } from 'vitest'
-import { simulate, type Scenario } from '../../src/testing/index.ts'
+import { simulate, type Scenario } from '@reeve/testing'
 
 /**
  * Two tests: it ends as `end` says, with the same facts, and nothing recorded runs again, wherever its process dies;

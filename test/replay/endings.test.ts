@@ -3,11 +3,11 @@
  * restart.
  */
 import { afterEach, describe, expect, test } from 'vitest'
-import { cancelled, completed, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
-import type { Context, StepIO } from '../../src/engine/index.ts'
-import { manualClock } from '../../src/testing/index.ts'
-import { checkJournal } from '../../src/testing/journal-check.ts'
-import { gate, question, step, until } from '../../src/contract/engine/stage.ts'
+import { cancelled, completed, type Json, type OpId, type Outcome } from '@reeve/core'
+import type { Context, StepIO } from '@reeve/engine'
+import { manualClock } from '@reeve/testing'
+import { checkJournal } from '../../packages/testing/src/journal-check.ts'
+import { gate, question, step, until } from '../../packages/contract/src/engine/stage.ts'
 import { Bench, calm, ended, isMessage, listening, never, root, run, start, types, type Body } from './disk-bench.ts'
 
 let bench = new Bench()

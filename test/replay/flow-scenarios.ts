@@ -2,12 +2,12 @@
  * Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their
  * models go by what they are shown, so they say the same after a crash.
  */
-import { agent, breakLoop, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import { completed, runId } from '../../src/core/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '../../src/testing/index.ts'
+import { agent, breakLoop, exit, step, tool, transferTo, type Agent } from '@reeve/agent'
+import { completed, runId } from '@reeve/core'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '@reeve/testing'
 
 /** Answers with the question, says yes to approvals, and of what is in doubt that it did not happen. */
 async function person(runtime: Runtime): Promise<void> {

@@ -3,7 +3,7 @@
  * next one recovers; and replayed without an engine.
  */
 import { describe } from 'vitest'
-import { cancelled, completed, type Outcome } from '../../src/core/index.ts'
+import { cancelled, completed, type Outcome } from '@reeve/core'
 import { flowScenarios } from './flow-scenarios.ts'
 import { diesEverywhere } from './dying.ts'
 

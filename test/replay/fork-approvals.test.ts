@@ -3,9 +3,9 @@
  * K4, K6.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, createRuntime, step, supervisor, team, tool, type Agent } from '../../src/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import type { Run, Runtime, RunWaiting } from '../../src/runtime/index.ts'
+import { agent, createRuntime, step, supervisor, team, tool, type Agent } from '@reeve/public'
+import type { Recorded } from '@reeve/journal'
+import type { Run, Runtime, RunWaiting } from '@reeve/runtime'
 import { calls, delegates } from '../scenario/team.ts'
 
 const runtimeOf = (root: Agent): Promise<Runtime> =>

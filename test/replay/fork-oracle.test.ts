@@ -3,11 +3,11 @@
  * allowed, asks nobody about what was done before, and loses nothing of it. Cites K1, K4, K6, K7.
  */
 import { describe, expect, test } from 'vitest'
-import { createRuntime } from '../../src/index.ts'
-import { rootActivation, type RunId } from '../../src/core/index.ts'
-import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
-import { registerAgents, type Run, type Runtime, type RunWaiting } from '../../src/runtime/index.ts'
-import { checkJournal, verifyJournal } from '../../src/testing/index.ts'
+import { createRuntime } from '@reeve/public'
+import { rootActivation, type RunId } from '@reeve/core'
+import type { JournalEvent, Recorded } from '@reeve/journal'
+import { registerAgents, type Run, type Runtime, type RunWaiting } from '@reeve/runtime'
+import { checkJournal, verifyJournal } from '@reeve/testing'
 import { shapes, type Act, type Shape } from './fork-shapes.ts'
 
 type Asked = RunWaiting['waiting'][number]

@@ -1,5 +1,5 @@
 /** People who approve in the tests of forks. */
-import type { Run } from '../../src/runtime/index.ts'
+import type { Run } from '@reeve/runtime'
 
 /** The tool of a call that the origin has made, as its approver is told. Undefined: it is told of no such call. */
 function repeatIn(body: unknown): string | undefined {

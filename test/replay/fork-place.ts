@@ -2,7 +2,7 @@
  * Where the suites of forks run: on which store, and whether the origins belong to a session. A file that runs a suite
  * once more says so, then imports it.
  */
-import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from '@reeve/public'
 
 export interface ForkPlace {
   /** The session of every origin. Default: none. */

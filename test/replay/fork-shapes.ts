@@ -15,10 +15,10 @@ import {
   tool,
   type Agent,
   type AgentContext,
-} from '../../src/index.ts'
-import { teammate } from '../../src/agent/index.ts'
-import type { ModelFunction } from '../../src/model/index.ts'
-import type { Oversight } from '../../src/public/oversight.ts'
+} from '@reeve/public'
+import { teammate } from '@reeve/agent'
+import type { ModelFunction } from '@reeve/model'
+import type { Oversight } from '@reeve/public/oversight'
 import { calls, delegates } from '../scenario/team.ts'
 
 /** What was done, by the idempotency key under which it was. */

@@ -15,14 +15,14 @@ import {
   team,
   tool,
   type Agent,
-} from '../../src/index.ts'
-import { diffOf } from '../../src/public/views.ts'
-import { roundtable } from '../../src/public/team.ts'
-import type { Oversight } from '../../src/public/oversight.ts'
-import { rootActivation } from '../../src/core/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'
-import { verifyJournal } from '../../src/testing/index.ts'
+} from '@reeve/public'
+import { diffOf } from '@reeve/public/views'
+import { roundtable } from '@reeve/public/team'
+import type { Oversight } from '@reeve/public/oversight'
+import { rootActivation } from '@reeve/core'
+import type { Recorded } from '@reeve/journal'
+import { registerAgents, type Run, type Runtime } from '@reeve/runtime'
+import { verifyJournal } from '@reeve/testing'
 import { calls, delegates } from '../scenario/team.ts'
 import { approves } from './fork-people.ts'
 import { runtimeThere, startedThere } from './fork-place.ts'

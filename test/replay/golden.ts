@@ -7,14 +7,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import { manualClock, type Scenario } from '../../src/testing/index.ts'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import { manualClock, type Scenario } from '@reeve/testing'
 import { delegationGoldens } from './delegation-goldens.ts'
 import { flowGoldens } from './flow-scenarios.ts'
 import { oversightGoldens } from './oversight-goldens.ts'
 import { plannedGoldens } from './planned-goldens.ts'
 import { scenarios } from './scenarios.ts'
-import { sqliteOf } from '../engine/sqlite-of.ts'
+import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
 
 type Cells = Record<string, SQLInputValue>
 /** One line of a golden journal. */

@@ -3,11 +3,11 @@
  * once, and nothing recorded runs again. K5, K10.
  */
 import { describe } from 'vitest'
-import { agent, step, type Agent } from '../../src/agent/index.ts'
-import { isObject, type Json } from '../../src/core/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { human, supervisor } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { agent, step, type Agent } from '@reeve/agent'
+import { isObject, type Json } from '@reeve/core'
+import type { Runtime } from '@reeve/runtime'
+import { human, supervisor } from '@reeve/supervisor'
+import { scripted, teamScenario, type ManualClock, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 /** What somebody says to a question: undefined, nothing yet. */

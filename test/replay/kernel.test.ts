@@ -3,11 +3,11 @@
  * replay.
  */
 import { describe, expect, test } from 'vitest'
-import { completed, runId, type ActivationId, type Json, type OpId, type Outcome } from '../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
-import type { Context, Orchestration, StepOptions } from '../../src/engine/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { simulate, verifyJournal, verifyReplay } from '../../src/testing/index.ts'
+import { completed, runId, type ActivationId, type Json, type OpId, type Outcome } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '@reeve/sqlite'
+import type { Context, Orchestration, StepOptions } from '@reeve/engine'
+import type { Recorded } from '@reeve/journal'
+import { simulate, verifyJournal, verifyReplay } from '@reeve/testing'
 import { registryOf, scenarios } from './scenarios.ts'
 
 type Body = (ctx: Context, input: Json) => Promise<Json>

@@ -3,12 +3,12 @@
  * and replayed without an engine.
  */
 import { describe } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { asText, completed, runId } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { registerAgents, startRequest, type Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { asText, completed, runId } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import { registerAgents, startRequest, type Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { scripted, teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 /** Answers every question, and says yes for the session. */

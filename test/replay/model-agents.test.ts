@@ -3,11 +3,11 @@
  * replayed without an engine.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, judge, tool, type AgentFacts, type ModelAgentFacts, type ScorerInput } from '../../src/agent/index.ts'
-import { completed, type Outcome } from '../../src/core/index.ts'
-import type { Message, ModelRequest } from '../../src/model/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, judge, tool, type AgentFacts, type ModelAgentFacts, type ScorerInput } from '@reeve/agent'
+import { completed, type Outcome } from '@reeve/core'
+import type { Message, ModelRequest } from '@reeve/model'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import {
   inOrder,
   scripted,
@@ -16,7 +16,7 @@ import {
   type ManualClock,
   type Scenario,
   type TeamScenario,
-} from '../../src/testing/index.ts'
+} from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const long = 'x'.repeat(400)

@@ -3,10 +3,10 @@
  * stays one (K5, K6; team S2k).
  */
 import { describe } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { completed, failure, FailureError, type RunId } from '../../src/core/index.ts'
-import { approve, type Channel } from '../../src/oversight/index.ts'
-import { teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent } from '@reeve/agent'
+import { completed, failure, FailureError, type RunId } from '@reeve/core'
+import { approve, type Channel } from '@reeve/oversight'
+import { teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const clerk = agent({

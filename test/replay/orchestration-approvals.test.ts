@@ -3,13 +3,13 @@
  * done once. Spec team C90, C100, R-16.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, step, tool } from '../../src/agent/index.ts'
-import { isObject, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { asTool } from '../../src/flow/index.ts'
-import type { Approval, Runtime } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
-import { scripted, teamScenario, type ManualClock } from '../../src/testing/index.ts'
+import { agent, delegate, step, tool } from '@reeve/agent'
+import { isObject, type Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { asTool } from '@reeve/flow'
+import type { Approval, Runtime } from '@reeve/runtime'
+import { team } from '@reeve/team'
+import { scripted, teamScenario, type ManualClock } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 type Word = {

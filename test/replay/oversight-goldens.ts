@@ -1,9 +1,9 @@
 /** Runs that humans look at whose journals are kept: every fact of oversight is in one of them. Never changed (K12). */
-import { agent, sleep, tool, type Agent } from '../../src/agent/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { teamScenario, type ManualClock, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, sleep, tool, type Agent } from '@reeve/agent'
+import type { Runtime } from '@reeve/runtime'
+import { teamScenario, type ManualClock, type Scenario, type TeamScenario } from '@reeve/testing'
+import { supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 import { patient } from './resting.ts'
 
 /** Everything that can go on without time does. */

@@ -3,12 +3,12 @@
  * and nothing recorded runs again. Spec team C87, C90.
  */
 import { describe } from 'vitest'
-import { agent, delegate, tool } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import { router } from '../../src/flow/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { inOrder, scripted, teamScenario, type ManualClock } from '../../src/testing/index.ts'
+import { agent, delegate, tool } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import { router } from '@reeve/flow'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { inOrder, scripted, teamScenario, type ManualClock } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 type Word = {

@@ -3,12 +3,12 @@
  * next one recovers; and replayed without an engine.
  */
 import { describe } from 'vitest'
-import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { team, type TeamOptions } from '../../src/team/index.ts'
-import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, sleep, teammate, type Agent } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { Runtime } from '@reeve/runtime'
+import { team, type TeamOptions } from '@reeve/team'
+import { scripted, teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const worker = agent({

@@ -3,12 +3,12 @@
  * Spec team C90, C100.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step } from '../../src/agent/index.ts'
-import { isObject, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { team } from '../../src/team/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+import { agent, step } from '@reeve/agent'
+import { isObject, type Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { team } from '@reeve/team'
+import { teamScenario } from '@reeve/testing'
+import type { Runtime } from '@reeve/runtime'
 import { diesEverywhere } from './dying.ts'
 
 /** One after the other, and without a clock: who is first must not depend on where a process dies. */

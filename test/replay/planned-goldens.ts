@@ -1,9 +1,9 @@
 /** Planned teams whose journals are kept: every fact of a team is in one of them. Never changed (K12). */
-import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
-import type { ManualClock, Scenario } from '../../src/testing/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, sleep, teammate, type Agent } from '@reeve/agent'
+import type { ManualClock, Scenario } from '@reeve/testing'
+import { teamScenario } from '@reeve/testing'
+import type { Runtime } from '@reeve/runtime'
+import { team } from '@reeve/team'
 
 /** Time goes on whenever nothing else does. */
 async function ticks(_runtime: Runtime, clock: ManualClock): Promise<void> {

@@ -3,13 +3,13 @@
  * same numbers, nothing is sent or read twice. Spec team C30.
  */
 import { expect, test } from 'vitest'
-import { agent, sleep, step, teammate, tool, type Agent, type Mail } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { ModelAnswerInput, ModelRequest } from '../../src/model/index.ts'
-import { team, type TeamOptions } from '../../src/team/index.ts'
-import { simulate, teamScenario, verifyJournal, type Scenario } from '../../src/testing/index.ts'
-import { played } from '../team/trace.ts'
+import { agent, sleep, step, teammate, tool, type Agent, type Mail } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { ModelAnswerInput, ModelRequest } from '@reeve/model'
+import { team, type TeamOptions } from '@reeve/team'
+import { simulate, teamScenario, verifyJournal, type Scenario } from '@reeve/testing'
+import { played } from '../../packages/team/test/trace.ts'
 import { diesEverywhere } from './dying.ts'
 import { patient } from './resting.ts'
 

@@ -3,10 +3,10 @@
  * human. Spec team C100 for planning.
  */
 import { describe } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { team, type PlanQuestion, type TeamOptions } from '../../src/team/index.ts'
-import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent } from '@reeve/agent'
+import type { Runtime } from '@reeve/runtime'
+import { team, type PlanQuestion, type TeamOptions } from '@reeve/team'
+import { scripted, teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const worker = agent({ name: 'worker', description: 'Works.', run: async (_ctx, brief: string) => `did ${brief}` })

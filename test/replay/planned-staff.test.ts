@@ -2,11 +2,11 @@
  * Who joins and who leaves a team, over a process that dies anywhere: one member for one wish, one decision, nobody
  * twice. Spec team C41, C100.
  */
-import { agent, teammate } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { team, type Lead, type LeadMoment, type LeadOrder } from '../../src/team/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
+import { agent, teammate } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { team, type Lead, type LeadMoment, type LeadOrder } from '@reeve/team'
+import { teamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const worker = agent({

@@ -2,11 +2,11 @@
  * Deadlocks and livelocks of a planned team, with its process dying at every point where it can: the same one is told,
  * once, with the same cycle.
  */
-import { agent, sleep, teammate } from '../../src/agent/index.ts'
-import { FailureError, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { team, type TeamOptions } from '../../src/team/index.ts'
-import { teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, sleep, teammate } from '@reeve/agent'
+import { FailureError, type Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { team, type TeamOptions } from '@reeve/team'
+import { teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 import { patient } from './resting.ts'
 

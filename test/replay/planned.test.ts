@@ -3,12 +3,12 @@
  * again. Spec team C100, C101.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { teamScenario, verifyJournal, type Scenario } from '../../src/testing/index.ts'
-import { staged } from '../team/trace.ts'
+import { agent, sleep, step, teammate, type Agent } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
+import { teamScenario, verifyJournal, type Scenario } from '@reeve/testing'
+import { staged } from '../../packages/team/test/trace.ts'
 import { diesEverywhere } from './dying.ts'
 import { outside } from './resting.ts'
 

@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
-import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import { createRuntime, type Runtime } from '@reeve/runtime'
 import {
   checkJournal,
   manualClock,
@@ -16,8 +16,8 @@ import {
   teamScenario,
   verifyJournal,
   type ManualClock,
-} from '../../src/testing/index.ts'
-import { chaoticCrew, faults } from '../team/chaotic-crew.ts'
+} from '@reeve/testing'
+import { chaoticCrew, faults } from '../../packages/team/test/chaotic-crew.ts'
 
 const from = Number(process.env['EXAM_FROM'] ?? 1)
 const count = Number(process.env['EXAM_COUNT'] ?? 4)

@@ -3,8 +3,8 @@
  * again.
  */
 import { expect, test } from 'vitest'
-import { simulate, teamScenario } from '../../src/testing/index.ts'
-import { drawn } from '../team/random-team.ts'
+import { simulate, teamScenario } from '@reeve/testing'
+import { drawn } from '../../packages/team/test/random-team.ts'
 import { outside } from './resting.ts'
 
 const from = Number(process.env['FUZZ_FROM'] ?? 1)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import type { Redaction } from '../../src/core/index.ts'
+import type { Redaction } from '@reeve/core'
 import {
   agent,
   createRuntime,
@@ -17,8 +17,8 @@ import {
   tool,
   type Message,
   type Runtime,
-} from '../../src/index.ts'
-import type { Recorded } from '../../src/public/views.ts'
+} from '@reeve/public'
+import type { Recorded } from '@reeve/public/views'
 
 const secret = 'hunter2-hunter2'
 

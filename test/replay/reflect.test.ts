@@ -3,11 +3,11 @@
  * while the next one recovers; and replayed without an engine.
  */
 import { describe } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { completed, type Outcome } from '../../src/core/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { reflect, supervisor } from '../../src/supervisor/index.ts'
-import { inOrder, scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { completed, type Outcome } from '@reeve/core'
+import type { Runtime } from '@reeve/runtime'
+import { reflect, supervisor } from '@reeve/supervisor'
+import { inOrder, scripted, teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 /** Says yes to approvals. */

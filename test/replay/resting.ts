@@ -1,6 +1,6 @@
 /** Time for a scenario that dies and goes on: it moves only where nothing else does. */
-import type { Runtime } from '../../src/runtime/index.ts'
-import type { ManualClock } from '../../src/testing/index.ts'
+import type { Runtime } from '@reeve/runtime'
+import type { ManualClock } from '@reeve/testing'
 
 /** What was open when a clock was moved last, and how often somebody has looked since. */
 const moved = new WeakMap<ManualClock, { readonly seen: string; looks: number }>()

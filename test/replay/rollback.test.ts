@@ -2,10 +2,10 @@
  * A planned team that is cancelled and undoes what has ended, with its process dying at every point where it can: each
  * is undone once, in the same order.
  */
-import { agent } from '../../src/agent/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
+import { agent } from '@reeve/agent'
+import type { Runtime } from '@reeve/runtime'
+import { team } from '@reeve/team'
+import { teamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const booker = agent({

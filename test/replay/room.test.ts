@@ -3,11 +3,11 @@
  * called once there is room, once.
  */
 import { describe } from 'vitest'
-import { agent, teammate } from '../../src/agent/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
-import { teamScenario } from '../../src/testing/index.ts'
+import { agent, teammate } from '@reeve/agent'
+import type { ModelRequest } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
+import { teamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 import { outside, patient } from './resting.ts'
 

@@ -3,13 +3,13 @@
  * the same speak, the same is asked and answered, and nothing recorded runs again.
  */
 import { describe } from 'vitest'
-import { agent, askSupervisor, delegate, step, type Agent } from '../../src/agent/index.ts'
-import { asText, completed, type Json, type Outcome } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { ledger, roundtable, supervisor, type Delegation } from '../../src/supervisor/index.ts'
-import { scripted, teamScenario, type Scenario, type ScriptLine } from '../../src/testing/index.ts'
-import type { Message, ModelFunction, ModelRequest } from '../../src/model/index.ts'
+import { agent, askSupervisor, delegate, step, type Agent } from '@reeve/agent'
+import { asText, completed, type Json, type Outcome } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { ledger, roundtable, supervisor, type Delegation } from '@reeve/supervisor'
+import { scripted, teamScenario, type Scenario, type ScriptLine } from '@reeve/testing'
+import type { Message, ModelFunction, ModelRequest } from '@reeve/model'
 import { diesEverywhere } from './dying.ts'
 
 const answer = async (runtime: Runtime): Promise<void> => {

@@ -7,9 +7,9 @@ import {
   type Json,
   type OpId,
   type Outcome,
-} from '../../src/core/index.ts'
-import type { Context, Engine, Orchestration, Ordinals, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
-import type { ManualClock, Scenario } from '../../src/testing/index.ts'
+} from '@reeve/core'
+import type { Context, Engine, Orchestration, Ordinals, Registry, StepIO, StepOptions } from '@reeve/engine'
+import type { ManualClock, Scenario } from '@reeve/testing'
 
 type Body = (ctx: Context, input: Json) => Promise<Json>
 

@@ -1,8 +1,8 @@
 /** Every representative run, with its process dying at every point where it can. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import { parallel } from '../../src/flow/index.ts'
-import { scripted, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { parallel } from '@reeve/flow'
+import { scripted, simulate, teamScenario } from '@reeve/testing'
 import { calls } from '../scenario/team.ts'
 import { scenarios } from './scenarios.ts'
 

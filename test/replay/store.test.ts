@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Json, RunId } from '../../src/core/index.ts'
-import { pack, unpack } from '../../src/engine/embedded/blobs.ts'
+import type { Json, RunId } from '@reeve/core'
+import { pack, unpack } from '../../packages/sqlite/src/blobs.ts'
 import { begin, behind, errorOf, inFolder, open, outcome, registry, step, until } from '../crash/hand.ts'
 
 test('K8: a run that is pausing when its engine closes is paused only when its journal says so', async () => {

@@ -2,15 +2,15 @@
  * A human has a run, edits its plan, does work by hand, hands it back, over a process that dies anywhere: each command
  * once, nothing begun meanwhile, nothing done twice. Spec team R-13, C72, C73, C100.
  */
-import { rootActivation, type Json } from '../../src/core/index.ts'
-import { agent, step, teamMessage } from '../../src/agent/index.ts'
-import type { Context, Engine } from '../../src/engine/index.ts'
-import { runView } from '../../src/journal/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
-import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { rootActivation, type Json } from '@reeve/core'
+import { agent, step, teamMessage } from '@reeve/agent'
+import type { Context, Engine } from '@reeve/engine'
+import { runView } from '@reeve/journal'
+import { interrupt } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
+import { scripted, teamScenario, type Scenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
 const run = 'simulated' as Parameters<Engine['read']>[0]

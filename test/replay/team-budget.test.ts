@@ -3,11 +3,11 @@
  * outcome and facts, and nothing recorded runs again.
  */
 import { describe } from 'vitest'
-import { agent, step } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { team } from '../../src/team/index.ts'
-import { teamScenario, type ManualClock } from '../../src/testing/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+import { agent, step } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { team } from '@reeve/team'
+import { teamScenario, type ManualClock } from '@reeve/testing'
+import type { Runtime } from '@reeve/runtime'
 import { diesEverywhere } from './dying.ts'
 
 /** Answers the one question; moves the clock where nobody is asked. */

@@ -3,11 +3,11 @@
  * was.
  */
 import { describe } from 'vitest'
-import { completed } from '../../src/core/index.ts'
-import { escalate } from '../../src/oversight/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { teamScenario, type Scenario } from '../../src/testing/index.ts'
-import { hand } from '../runtime/hand.ts'
+import { completed } from '@reeve/core'
+import { escalate } from '@reeve/oversight'
+import type { Runtime } from '@reeve/runtime'
+import { teamScenario, type Scenario } from '@reeve/testing'
+import { hand } from '../../packages/runtime/test/hand.ts'
 import { diesEverywhere } from './dying.ts'
 
 const analyst = hand(

@@ -15,7 +15,7 @@ import {
   type Agent,
   type ModelFunction,
   type Runtime,
-} from '../../src/index.ts'
+} from '@reeve/public'
 
 let folder: string
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'reeve-back-'))))

@@ -3,13 +3,13 @@
  * the same outcome, no recorded step twice, every journal replays (K4, K5, K6, K10).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { summaryTask } from '../../src/agent/extensions/compaction.ts'
-import { registerAgents, type Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { inOrder, simulate, teamScenario, verifyJournal, type ScriptedModel } from '../../src/testing/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import type { Recorded } from '@reeve/journal'
+import { summaryTask } from '../../packages/agent/src/extensions/compaction.ts'
+import { registerAgents, type Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { inOrder, simulate, teamScenario, verifyJournal, type ScriptedModel } from '@reeve/testing'
 import { calls, delegates, runtimeOf, store } from './team.ts'
 
 const receipt = 'receipt of A'

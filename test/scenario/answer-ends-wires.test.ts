@@ -2,9 +2,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { resolveModel } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent } from '@reeve/agent'
+import { resolveModel } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
 import { delegates, runtimeOf, scripted, told } from './team.ts'
 
 interface Answer {

@@ -1,8 +1,8 @@
 /** Answers that stand in text: one value, never a quoted one, exact numbers, thoughts apart. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, judge, tool } from '../../src/agent/index.ts'
-import { asText } from '../../src/core/index.ts'
+import { agent, judge, tool } from '@reeve/agent'
+import { asText } from '@reeve/core'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 
 const fence = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value)}\n\`\`\``

@@ -3,9 +3,9 @@
  * in the contract (contract/engine/apart).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import { asText, type Json, type RunId } from '../../src/core/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { asText, type Json, type RunId } from '@reeve/core'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told, waiting } from './team.ts'
 
 /** A leader, a worker that it places apart, and one below that one that is not. */

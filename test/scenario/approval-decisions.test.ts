@@ -3,13 +3,13 @@
  * shape, a deadline that is no human's no, arguments that change on the way. Spec team R-15, R-16.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { ApprovalRules, Oversight } from '../../src/edge/index.ts'
-import { asTool } from '../../src/flow/index.ts'
-import { approve, type ApprovalRequest } from '../../src/oversight/index.ts'
-import type { Approval, Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, delegate, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { ApprovalRules, Oversight } from '@reeve/edge'
+import { asTool } from '@reeve/flow'
+import { approve, type ApprovalRequest } from '@reeve/oversight'
+import type { Approval, Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { inOrder, overseen } from './overseeing.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 

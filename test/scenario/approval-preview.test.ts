@@ -3,9 +3,9 @@
  * request; a journal from before the option goes on as it began.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { asText, type Json } from '../../src/core/index.ts'
-import type { ModelAnswerInput } from '../../src/model/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { asText, type Json } from '@reeve/core'
+import type { ModelAnswerInput } from '@reeve/model'
 import { calls, fatal, runtimeOf, scripted, store, waiting } from './team.ts'
 
 const files = new Map<string, string>()

@@ -3,10 +3,10 @@
  * good for. Spec team R-16, cases C79 to C90.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { asTool } from '../../src/flow/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import type { ApprovalRules } from '../../src/edge/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { asTool } from '@reeve/flow'
+import { failure, FailureError, type Json } from '@reeve/core'
+import type { ApprovalRules } from '@reeve/edge'
 import {
   approve,
   hmacSigner,
@@ -14,8 +14,8 @@ import {
   verifyCapability,
   type ApprovalRequest,
   type UsedCapability,
-} from '../../src/oversight/index.ts'
-import type { Approval, Decision, Run } from '../../src/runtime/index.ts'
+} from '@reeve/oversight'
+import type { Approval, Decision, Run } from '@reeve/runtime'
 import { calls, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const minute = 60_000

@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '../../src/agent/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import type { Approval, Run } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
-import { manualClock } from '../../src/testing/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { supervisor } from '@reeve/supervisor'
+import type { Approval, Run } from '@reeve/runtime'
+import { team } from '@reeve/team'
+import { manualClock } from '@reeve/testing'
 import { calls, delegates, runtimeOf, scripted, store, waiting } from './team.ts'
 
 const day = 86_400_000

@@ -3,9 +3,9 @@
  * caller.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, exit, tool, transferTo, type Agent, type Tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, exitTool, loop, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
+import { agent, breakLoop, exit, tool, transferTo, type Agent, type Tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, exitTool, loop, router, sequential, type AsToolOptions } from '@reeve/flow'
 import { modelAgent } from './asking.ts'
 import { asks, echo, outerOf, played } from './calling.ts'
 import { code } from './control.ts'

@@ -1,9 +1,9 @@
 /** Spec collaboration, section G: an agent among the tools of another: what crosses to it, and what comes back. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { modelAgent } from './asking.ts'
 import { asks, echo, outerOf, played } from './calling.ts'
 import { code } from './control.ts'

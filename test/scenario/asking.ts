@@ -1,10 +1,10 @@
 /** Agents that ask outside, and what a person sees of their questions. */
 import { expect } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Question } from '../../src/engine/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Question } from '@reeve/engine'
+import { interrupt } from '@reeve/oversight'
+import type { Run, Runtime } from '@reeve/runtime'
 import { scripted, type Scripted } from './team.ts'
 
 /** An agent that thinks with a model, and whatever else it is told. */

@@ -3,13 +3,13 @@
  * hedge's clock hold over attempts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step, tool } from '../../src/agent/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import { manualClock } from '../../src/testing/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+import { agent, step, tool } from '@reeve/agent'
+import type { JournalEvent } from '@reeve/journal'
+import type { ModelRequest } from '@reeve/model'
+import { manualClock } from '@reeve/testing'
+import { supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
+import type { Runtime } from '@reeve/runtime'
 import { door, until } from './doors.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, waiting } from './team.ts'
 

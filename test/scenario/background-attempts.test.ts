@@ -3,11 +3,11 @@
  * 67's spirit for stops.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { asTool, parallel } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
+import { agent, delegate } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { asTool, parallel } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { supervisor, type Delegation } from '@reeve/supervisor'
 import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'
 import {

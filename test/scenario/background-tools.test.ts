@@ -2,11 +2,11 @@
  * Tools that whoever calls does not wait for: the same placeholder, notes and ends as delegations in the background.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type ToolIO } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type ToolIO } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, waiting, type Scripted } from './team.ts'
 import { until } from './doors.ts'
 

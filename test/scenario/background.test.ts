@@ -1,9 +1,9 @@
 /** Delegations that go on while their leader does something else: spec delegation 68 to 78. */
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
+import { agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Message } from '@reeve/model'
+import { supervisor, type Delegation } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'

@@ -3,11 +3,11 @@
  * leader that is code.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, askSupervisor, delegate, exit, tool, type Agent } from '../../src/agent/index.ts'
-import { copy, failure, FailureError, type Json, type Outcome } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { parallel, router, sequential } from '../../src/flow/index.ts'
-import { supervisor, type DelegationEnd, type DelegationResult } from '../../src/supervisor/index.ts'
+import { agent, askSupervisor, delegate, exit, tool, type Agent } from '@reeve/agent'
+import { copy, failure, FailureError, type Json, type Outcome } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import { parallel, router, sequential } from '@reeve/flow'
+import { supervisor, type DelegationEnd, type DelegationResult } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const worker = <const Name extends string>(name: Name, model = scripted(`${name} is done`)) =>

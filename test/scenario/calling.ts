@@ -1,6 +1,6 @@
 /** An agent that calls another as a tool, and what came of it: what the scenarios of section G share. */
-import { tool, type Agent } from '../../src/agent/index.ts'
-import { asTool, type AsToolOptions } from '../../src/flow/index.ts'
+import { tool, type Agent } from '@reeve/agent'
+import { asTool, type AsToolOptions } from '@reeve/flow'
 import { modelAgent } from './asking.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 

@@ -3,10 +3,10 @@
  * changes nothing.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import { rootActivation, type Json } from '../../src/core/index.ts'
-import { runView, type Recorded } from '../../src/journal/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { rootActivation, type Json } from '@reeve/core'
+import { runView, type Recorded } from '@reeve/journal'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, runtimeOf, scripted } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) =>

@@ -3,11 +3,11 @@
  * typed-values.test.ts.
  */
 import { expect, test } from 'vitest'
-import { agent, delegate, tool, transferTo } from '../../src/agent/index.ts'
-import type { Json, JsonObject } from '../../src/core/index.ts'
-import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, delegate, tool, transferTo } from '@reeve/agent'
+import type { Json, JsonObject } from '@reeve/core'
+import { asTool, parallel, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, runtimeOf, scripted, store, told } from './team.ts'
 
 const count = (value: Json): Json => ((value as number | null) ?? 0) + 1

@@ -5,11 +5,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { writeFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, step, tool } from '../../src/agent/index.ts'
-import { rootActivation, type Json, type RunId } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, sleep, step, tool } from '@reeve/agent'
+import { rootActivation, type Json, type RunId } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import { createRuntime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) =>

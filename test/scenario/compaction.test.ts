@@ -15,12 +15,12 @@ import {
   type Iteration,
   type SummaryInput,
   problemText,
-} from '../../src/agent/index.ts'
-import { summaryMark, summaryTask, underWayMark } from '../../src/agent/extensions/compaction.ts'
-import { MessagesContent, modelCallContent, type Message, type ModelRequest } from '../../src/model/index.ts'
-import { digest } from '../../src/core/index.ts'
-import { asTool, sequential } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+} from '@reeve/agent'
+import { summaryMark, summaryTask, underWayMark } from '../../packages/agent/src/extensions/compaction.ts'
+import { MessagesContent, modelCallContent, type Message, type ModelRequest } from '@reeve/model'
+import { digest } from '@reeve/core'
+import { asTool, sequential } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
 import { said } from './control.ts'
 

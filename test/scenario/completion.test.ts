@@ -10,12 +10,12 @@ import {
   type Scorer,
   type ScorerInput,
   problemText,
-} from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { router, sequential } from '../../src/flow/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+} from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { router, sequential } from '@reeve/flow'
+import type { JournalEvent } from '@reeve/journal'
+import type { Message } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
 import { line, lines } from './control.ts'
 import { calls, delegates, eventsOf, fastClock, pause, runtimeOf, scripted, type Scripted } from './team.ts'
 

@@ -4,12 +4,12 @@
  */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { contentKeys, sameContent, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
-import type { Run, Runtime, StartOptions } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { adversarialEngine } from '../../src/contract/index.ts'
+import { agent, tool, type Tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { contentKeys, sameContent, type JournalEvent, type Recorded } from '@reeve/journal'
+import type { Run, Runtime, StartOptions } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { adversarialEngine } from '../../packages/contract/src/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 import { calls, delegates, fastClock, runtimeOf, store, waiting } from './team.ts'
 

@@ -1,8 +1,8 @@
 /** What the cases of control are told with and read by: a turn that hands over, the way control took, what was said. */
-import type { Json } from '../../src/core/index.ts'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import type { Recorded, RunView, Spoken } from '../../src/journal/index.ts'
-import type { Message, ModelAnswerInput } from '../../src/model/index.ts'
+import type { Json } from '@reeve/core'
+import { agent, tool, type Agent } from '@reeve/agent'
+import type { Recorded, RunView, Spoken } from '@reeve/journal'
+import type { Message, ModelAnswerInput } from '@reeve/model'
 import { calls, runtimeOf, scripted, type Scripted } from './team.ts'
 
 /** A turn that hands control to another agent. */

@@ -3,10 +3,10 @@
  * exceptions.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, step } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import type { ContextPolicy } from '../../src/edge/index.ts'
-import { supervisor, type DelegationEnd, type MemoryExchange } from '../../src/supervisor/index.ts'
+import { agent, delegate, step } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import type { ContextPolicy } from '@reeve/edge'
+import { supervisor, type DelegationEnd, type MemoryExchange } from '@reeve/supervisor'
 import { delegates, eventsOf, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
 const worker = <const Name extends string>(name: Name, model: Scripted | (() => string) = () => name) =>

@@ -1,6 +1,6 @@
 /** Deadlines of what says nothing of time: the same on every engine, wherever they are said. */
 import { expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
+import { agent, tool } from '@reeve/agent'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
 /** Ends when its signal does. */

@@ -1,10 +1,10 @@
 /** Approvals inside workers, also over restarts: spec delegation 56 to 67, collaboration 88 to 120, team C79 to C90. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { manualClock } from '../../src/testing/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { supervisor } from '@reeve/supervisor'
+import type { Run } from '@reeve/runtime'
+import { manualClock } from '@reeve/testing'
 import {
   calls,
   delegates,

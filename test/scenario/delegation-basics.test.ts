@@ -1,8 +1,8 @@
 /** Delegation, the basics: spec delegation 1 to 13, and what of L1 to L11 belongs to them. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) =>

@@ -3,11 +3,11 @@
  * delegation 15 to 18, M20.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { asTool, sequential } from '../../src/flow/index.ts'
-import { supervisor, type Delegation, type DelegationMessages } from '../../src/supervisor/index.ts'
+import { agent, delegate, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { asTool, sequential } from '@reeve/flow'
+import { supervisor, type Delegation, type DelegationMessages } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
 import { worker } from './control.ts'
 

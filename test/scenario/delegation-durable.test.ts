@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type } from 'arktype'
 import * as v from 'valibot'
-import { agent, tool } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { supervisor } from '@reeve/supervisor'
 import {
   calls,
   delegates,

@@ -3,10 +3,10 @@
  * 46.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import { asTool } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor, type Delegation, type DelegationEnd } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { asTool } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import { supervisor, type Delegation, type DelegationEnd } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 import { lines, worker } from './control.ts'
 import { until } from './doors.ts'

@@ -4,17 +4,17 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, delegate, tool } from '../../src/agent/index.ts'
-import { asTool, sequential } from '../../src/flow/index.ts'
+import { agent, delegate, tool } from '@reeve/agent'
+import { asTool, sequential } from '@reeve/flow'
 import {
   delegationsIn,
   delegationsOf,
   foldDelegations,
   newDelegationsFold,
   type Recorded,
-} from '../../src/journal/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+} from '@reeve/journal'
+import type { Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, fatal, runtimeOf, scripted, waiting } from './team.ts'
 import { worker } from './control.ts'
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { JournalEvent } from '@reeve/journal'
 import {
   supervisor,
   type Delegation,
@@ -14,7 +14,7 @@ import {
   type DelegationHooks,
   type DelegationMessages,
   type DelegationStart,
-} from '../../src/supervisor/index.ts'
+} from '@reeve/supervisor'
 import {
   calls,
   delegates,

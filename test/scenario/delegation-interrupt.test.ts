@@ -1,10 +1,10 @@
 /** Interrupts inside workers: spec delegation 66, collaboration 47, 48, 94. */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+import { agent, sleep, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
+import type { Runtime } from '@reeve/runtime'
 import { calls, delegates, runtimeOf, scripted, told } from './team.ts'
 
 describe('asking for a value', () => {

@@ -1,9 +1,9 @@
 /** Delegation, how it ends: spec delegation 32, 44 to 50, forwarding 79 to 82, and limits. */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, tool } from '../../src/agent/index.ts'
-import { failure, FailureError, totalUsage, type Json } from '../../src/core/index.ts'
-import { supervisor, type DelegationEnd } from '../../src/supervisor/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+import { agent, delegate, tool } from '@reeve/agent'
+import { failure, FailureError, totalUsage, type Json } from '@reeve/core'
+import { supervisor, type DelegationEnd } from '@reeve/supervisor'
+import type { Runtime } from '@reeve/runtime'
 import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
 const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>

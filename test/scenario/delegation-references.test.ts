@@ -1,11 +1,11 @@
 /** Results by reference: what the leader's model is shown, reads on, and hands on: spec delegation 20, M12. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
-import { expanded } from '../../src/supervisor/delegation/references.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { supervisor, type Delegation } from '@reeve/supervisor'
+import { expanded } from '../../packages/supervisor/src/delegation/references.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 import { worker } from './control.ts'
 

@@ -1,8 +1,8 @@
 /** What delegations can do, used together: what one option says, another does not undo. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { supervisor, type Delegation, type DelegationEnd } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { supervisor, type Delegation, type DelegationEnd } from '@reeve/supervisor'
 import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'
 import { calls, delegates, fatal, runtimeOf, scripted, told, type Scripted } from './team.ts'

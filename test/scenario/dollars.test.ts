@@ -2,10 +2,10 @@
  * A limit in US dollars is kept or refused, wherever it is given: it is never passed over because a price is not known.
  */
 import { expect, test } from 'vitest'
-import { agent, delegate, type Agent } from '../../src/agent/index.ts'
-import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
-import { roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, delegate, type Agent } from '@reeve/agent'
+import { asTool, parallel, router, sequential } from '@reeve/flow'
+import { roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 import { delegates, runtimeOf, scripted } from './team.ts'
 
 let asked = 0

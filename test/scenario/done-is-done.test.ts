@@ -3,9 +3,9 @@
  * model is told that it is done, the journal says so, and nothing is done again. Cites K6, K10.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, supervisor, tool, type Middleware } from '../../src/index.ts'
-import { asText, type Json } from '../../src/core/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
+import { agent, asTool, supervisor, tool, type Middleware } from '@reeve/public'
+import { asText, type Json } from '@reeve/core'
+import type { JournalEvent } from '@reeve/journal'
 import { replayProblems } from './verified.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
 

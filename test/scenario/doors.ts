@@ -3,7 +3,7 @@
  * true.
  */
 import { expect } from 'vitest'
-import type { ModelRequest } from '../../src/model/index.ts'
+import type { ModelRequest } from '@reeve/model'
 
 /** Shut until the test opens it. Whoever waits leaves when it is stopped. */
 export function door() {

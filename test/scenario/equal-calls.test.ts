@@ -3,9 +3,9 @@
  * repeated. Ids are unique in a conversation. Cites K4, K6.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, supervisor, tool, type Middleware } from '../../src/index.ts'
-import { asText, type Json } from '../../src/core/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
+import { agent, supervisor, tool, type Middleware } from '@reeve/public'
+import { asText, type Json } from '@reeve/core'
+import type { Run } from '@reeve/runtime'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told, waiting } from './team.ts'
 import { replayProblems } from './verified.ts'
 

@@ -1,11 +1,11 @@
 /** A run that completed shows which workers below it did not: in its outcome, its view, its row. */
 import { expect, test } from 'vitest'
-import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { sequential } from '../../src/flow/index.ts'
-import { delegateToSeveral, supervisor } from '../../src/supervisor/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, delegate, tool, type Agent } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { sequential } from '@reeve/flow'
+import { delegateToSeveral, supervisor } from '@reeve/supervisor'
+import { interrupt } from '@reeve/oversight'
+import { team } from '@reeve/team'
 import { calls, delegates, fatal, runtimeOf, scripted, store } from './team.ts'
 
 /** What the outcome, the view and the row of an ended run say. They say the same. */

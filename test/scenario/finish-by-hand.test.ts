@@ -3,7 +3,7 @@
  * nobody has begun. Spec team C73.
  */
 import { expect, test } from 'vitest'
-import { agent, supervisor, team } from '../../src/index.ts'
+import { agent, supervisor, team } from '@reeve/public'
 import { hanging, heldAlone } from './held.ts'
 import { delegates, runtimeOf, scripted, store } from './team.ts'
 

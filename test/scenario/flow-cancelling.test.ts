@@ -1,9 +1,9 @@
 /** Spec collaboration, section J, where control is handed on: a cancel reaches every depth and is final. */
 import { describe, expect, test } from 'vitest'
-import { agent, step, transferTo } from '../../src/agent/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { asTool, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
+import { agent, step, transferTo } from '@reeve/agent'
+import type { Context } from '@reeve/engine'
+import { asTool, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
 import { modelAgent } from './asking.ts'
 import { counted, hanging, heldAlone, shapes } from './held.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'

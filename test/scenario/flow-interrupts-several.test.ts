@@ -3,12 +3,12 @@
  * Ids are ours and stay the same while a question is open.
  */
 import { describe, expect, test } from 'vitest'
-import { tool, transferTo } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { tool, transferTo } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, parallel, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import type { Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { answer, asker, askTool, modelAgent, open, pathOf } from './asking.ts'
 import { code, xfer as hands } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told } from './team.ts'

@@ -3,11 +3,11 @@
  * so nothing is lost and nothing is done twice.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { parallel, router, sequential } from '../../src/flow/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { PauseOptions, Run } from '../../src/runtime/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { parallel, router, sequential } from '@reeve/flow'
+import type { JournalEvent } from '@reeve/journal'
+import { interrupt } from '@reeve/oversight'
+import type { PauseOptions, Run } from '@reeve/runtime'
 import { modelAgent } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { counted, hanging, heldAlone, pausing, shapes, slow } from './held.ts'

@@ -3,12 +3,12 @@
  * already. Cites K1, K4, K6, K10.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { ActivationId, Json } from '../../src/core/index.ts'
-import { ReeveError } from '../../src/core/index.ts'
-import { diffOf, type Recorded } from '../../src/journal/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { ActivationId, Json } from '@reeve/core'
+import { ReeveError } from '@reeve/core'
+import { diffOf, type Recorded } from '@reeve/journal'
+import type { Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, runtimeOf, scripted, told, waiting } from './team.ts'
 
 async function eventsOf(run: Run<unknown>): Promise<readonly Recorded[]> {

@@ -1,11 +1,11 @@
 /** "Always allow this": a yes that holds for the session, and everything that it must not reach. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { asText, type Json } from '../../src/core/index.ts'
-import type { ModelAnswerInput } from '../../src/model/index.ts'
-import { approve, grantFor } from '../../src/oversight/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { asText, type Json } from '@reeve/core'
+import type { ModelAnswerInput } from '@reeve/model'
+import { approve, grantFor } from '@reeve/oversight'
+import type { Run, Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { code, pay } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 

@@ -3,13 +3,13 @@
  * what a tool or a worker has done, whoever decides. Cites K5, K6.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step, tool, type Agent, type Tool } from '../../src/agent/index.ts'
-import type { Json, Outcome } from '../../src/core/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { human, roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
-import { inOrder, scripted as script, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, step, tool, type Agent, type Tool } from '@reeve/agent'
+import type { Json, Outcome } from '@reeve/core'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { human, roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
+import { inOrder, scripted as script, simulate, teamScenario } from '@reeve/testing'
 import { said, withoutSystem, xfer } from './control.ts'
 import { calls, delegates, runtimeOf, scripted } from './team.ts'
 

@@ -1,9 +1,9 @@
 /** Work that a test holds and lets go, in every shape in which agents work together. */
 import { expect } from 'vitest'
-import type { Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import type { PauseOptions, Run } from '../../src/runtime/index.ts'
+import type { Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import type { PauseOptions, Run } from '@reeve/runtime'
 import { modelAgent } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { calls, scripted, type Scripted } from './team.ts'

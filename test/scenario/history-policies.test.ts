@@ -3,9 +3,9 @@
  * and 1.6.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, transferTo } from '../../src/agent/index.ts'
-import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
+import { agent, tool, transferTo } from '@reeve/agent'
+import { loop, parallel, router, sequential } from '@reeve/flow'
+import type { ModelRequest } from '@reeve/model'
 import { worker, xfer } from './control.ts'
 import { busy, contents, context, echo, user } from './played.ts'
 import { calls, fastClock, fatal, runtimeOf, scripted, store } from './team.ts'

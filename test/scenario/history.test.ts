@@ -3,11 +3,11 @@
  * is in history-policies.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { FilePart, HistoryEntry, Json } from '../../src/core/index.ts'
-import { loop, parallel, router, sequential, type HistoryRewriter } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { FilePart, HistoryEntry, Json } from '@reeve/core'
+import { loop, parallel, router, sequential, type HistoryRewriter } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { simulate, teamScenario } from '@reeve/testing'
 import { worker, xfer } from './control.ts'
 import { busy, contents, context, user } from './played.ts'
 import { calls, runtimeOf, scripted, type Scripted } from './team.ts'

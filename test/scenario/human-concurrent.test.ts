@@ -15,9 +15,9 @@ import {
   tool,
   type Agent,
   type Json,
-} from '../../src/index.ts'
-import { roundtable } from '../../src/public/team.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+} from '@reeve/public'
+import { roundtable } from '@reeve/public/team'
+import type { Run, Runtime } from '@reeve/runtime'
 import { calls, delegates, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const falsy: readonly Json[] = [false, 0, '', null]

@@ -3,14 +3,14 @@
  * team 1.16 (one awaited call), 1.19 (a human's result is told by its provenance alone).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import type { Question } from '../../src/engine/index.ts'
-import { asTool, router, sequential } from '../../src/flow/index.ts'
-import type { Channel, Notice } from '../../src/oversight/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { human, roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, tool, type Agent } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import type { Question } from '@reeve/engine'
+import { asTool, router, sequential } from '@reeve/flow'
+import type { Channel, Notice } from '@reeve/oversight'
+import type { Run } from '@reeve/runtime'
+import { human, roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 import { xfer } from './control.ts'
 
@@ -442,7 +442,7 @@ describe('asking reads like an ordinary call', () => {
     expect(heard.at(-1)).toBe('true 0')
   })
   test('where a worker asks', async () => {
-    const { askSupervisor } = await import('../../src/agent/index.ts')
+    const { askSupervisor } = await import('@reeve/agent')
     const asker = agent({
       name: 'asker',
       description: 'Asks.',

@@ -1,10 +1,10 @@
 /** `onIterationComplete`: what is said after each turn, and what follows from it (spec delegation M10, 34, 37). */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Iteration, type IterationWord } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { router, sequential } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type Iteration, type IterationWord } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { router, sequential } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 
 const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })

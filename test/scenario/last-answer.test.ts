@@ -1,8 +1,8 @@
 /** `lastAnswer`: the last turn is for an answer (spec collaboration 115, #755). */
 import { expect, test } from 'vitest'
-import { agent, lastTurn, tool } from '../../src/agent/index.ts'
-import { router, sequential } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, lastTurn, tool } from '@reeve/agent'
+import { router, sequential } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
 
 const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })

@@ -3,10 +3,10 @@
  * ends.
  */
 import { describe, expect, test } from 'vitest'
-import { ledger, roundtable, type LedgerOptions } from '../../src/public/team.ts'
-import { sequential, type Agent } from '../../src/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { Message, ModelRequest } from '../../src/model/index.ts'
+import { ledger, roundtable, type LedgerOptions } from '@reeve/public/team'
+import { sequential, type Agent } from '@reeve/public'
+import type { JournalEvent } from '@reeve/journal'
+import type { Message, ModelRequest } from '@reeve/model'
 import { lines, user, withoutSystem, worker } from './control.ts'
 import { eventsOf, fatal, runtimeOf, scripted, type Scripted } from './team.ts'
 

@@ -9,9 +9,9 @@ import {
   type LockEntry,
   type FifoLock,
   type LockWait,
-} from '../../src/agent/index.ts'
-import type { ActivationId, Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
+} from '@reeve/agent'
+import type { ActivationId, Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
 import { code } from './control.ts'
 import { eventsOf, fastClock, runtimeOf } from './team.ts'
 

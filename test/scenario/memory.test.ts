@@ -3,12 +3,12 @@
  * feedback.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step, type Agent } from '../../src/agent/index.ts'
-import { asText } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { SessionMemory, SessionTurn } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import type { Memory, MemoryExchange, MemoryQuery, ThreadMemory } from '../../src/supervisor/index.ts'
+import { agent, step, type Agent } from '@reeve/agent'
+import { asText } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import type { SessionMemory, SessionTurn } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import type { Memory, MemoryExchange, MemoryQuery, ThreadMemory } from '@reeve/supervisor'
 import { code, user, withoutSystem } from './control.ts'
 import { delegates, eventsOf, fatal, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 

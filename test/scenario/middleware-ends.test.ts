@@ -3,12 +3,12 @@
  * whenever its process dies.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step, tool, type Middleware } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
-import { approve, interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { scripted as byConversation, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, step, tool, type Middleware } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { asTool, parallel, router, sequential } from '@reeve/flow'
+import { approve, interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
+import { scripted as byConversation, simulate, teamScenario } from '@reeve/testing'
 import { calls, delegates, pause, runtimeOf, scripted, store, told } from './team.ts'
 import { note, watching } from './watching.ts'
 

@@ -3,10 +3,10 @@
  * and who has control (spec collaboration 1.6, 1.17).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Middleware } from '../../src/agent/index.ts'
-import { completed, failed, failure, type Json } from '../../src/core/index.ts'
-import { router, sequential } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type Middleware } from '@reeve/agent'
+import { completed, failed, failure, type Json } from '@reeve/core'
+import { router, sequential } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { context, contents, user } from './played.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, type Scripted } from './team.ts'
 

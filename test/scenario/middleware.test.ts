@@ -3,12 +3,12 @@
  * keep and wait: middleware-ends.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, checkAgents, tool, type Middleware } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, router, sequential } from '../../src/flow/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, checkAgents, tool, type Middleware } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, router, sequential } from '@reeve/flow'
+import type { ModelRequest } from '@reeve/model'
+import { interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told, waiting } from './team.ts'
 import { changes, note, watching } from './watching.ts'
 

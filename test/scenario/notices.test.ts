@@ -1,11 +1,11 @@
 /** Telling people over channels that something waits for them, on any engine: spec team R-16, C84. */
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import type { Oversight } from '../../src/edge/index.ts'
-import { approve, interrupt, type Channel, type Notice } from '../../src/oversight/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import type { Oversight } from '@reeve/edge'
+import { approve, interrupt, type Channel, type Notice } from '@reeve/oversight'
+import type { Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { delegates, eventsOf, fastClock, runtimeOf, scripted, store, waiting } from './team.ts'
 
 /** A channel that keeps what it was told, and under which keys. */

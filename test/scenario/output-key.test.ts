@@ -3,11 +3,11 @@
  * (spec collaboration 1.8, 1.17).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, checkAgents, exit, tool, transferTo } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { scripted as byConversation, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, breakLoop, checkAgents, exit, tool, transferTo } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
+import { scripted as byConversation, simulate, teamScenario } from '@reeve/testing'
 import { calls, delegates, eventsOf, runtimeOf, scripted } from './team.ts'
 
 /** Reads some values of a session. */

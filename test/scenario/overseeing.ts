@@ -1,11 +1,11 @@
 /**
  * What the cases of oversight are told with: a run whose questions somebody answers as they come, and what they were.
  */
-import type { Agent } from '../../src/agent/index.ts'
-import type { Json, Outcome } from '../../src/core/index.ts'
-import type { Oversight } from '../../src/edge/index.ts'
-import type { ApprovalRequested, EscalationRaised, JournalEvent } from '../../src/journal/index.ts'
-import type { Run, RunOutcome, RuntimeOptions } from '../../src/runtime/index.ts'
+import type { Agent } from '@reeve/agent'
+import type { Json, Outcome } from '@reeve/core'
+import type { Oversight } from '@reeve/edge'
+import type { ApprovalRequested, EscalationRaised, JournalEvent } from '@reeve/journal'
+import type { Run, RunOutcome, RuntimeOptions } from '@reeve/runtime'
 import { eventsOf, runtimeOf } from './team.ts'
 
 /** A decision, without the id. */

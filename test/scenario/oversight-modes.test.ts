@@ -3,12 +3,12 @@
  * begins. Spec team R-14, R-15, C77, C78, X36, X37, X46.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Oversight } from '../../src/edge/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { reflect, roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, delegate, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Oversight } from '@reeve/edge'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { reflect, roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 import { code, leadTo, worker } from './control.ts'
 import { inOrder, noTo, overseen, yes } from './overseeing.ts'
 import { calls, delegates, fatal, runtimeOf, scripted, told } from './team.ts'

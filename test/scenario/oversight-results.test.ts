@@ -3,11 +3,11 @@
  * R-14, R-16, C76, C87, X30, X31.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, delegate, tool, type Agent, type Assess } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Oversight } from '../../src/edge/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { reflect, roundtable, supervisor } from '../../src/supervisor/index.ts'
+import { agent, breakLoop, delegate, tool, type Agent, type Assess } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Oversight } from '@reeve/edge'
+import { asTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { reflect, roundtable, supervisor } from '@reeve/supervisor'
 import { code, leadTo, withoutSystem, worker } from './control.ts'
 import { inOrder, overseen, yes, type Word } from './overseeing.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted } from './team.ts'

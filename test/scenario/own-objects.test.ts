@@ -1,7 +1,7 @@
 /** What rules, tools and steps are given is theirs to look at and to change: no run, record or later attempt has it (K10). */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, step, supervisor, tool, type ModelRequest } from '../../src/index.ts'
+import { agent, step, supervisor, tool, type ModelRequest } from '@reeve/public'
 import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
 test.each<[string, (request: ModelRequest) => ModelRequest]>([

@@ -1,9 +1,9 @@
 /** Turns: who has how many left, wherever they were limited, and whose calls count. */
 import { expect, test } from 'vitest'
-import { agent, lastTurn, tool, type Iteration } from '../../src/agent/index.ts'
-import type { Limits } from '../../src/edge/index.ts'
-import { sequential } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, lastTurn, tool, type Iteration } from '@reeve/agent'
+import type { Limits } from '@reeve/edge'
+import { sequential } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
 
 const look = tool({ name: 'look', effect: 'read', execute: () => 'seen' })

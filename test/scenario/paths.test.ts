@@ -3,8 +3,8 @@
  * handed on. Cases 3 and 4, paths of fixed orders, are in workflows.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import { asTool, exitTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import { agent, exit, tool, transferTo, type Agent } from '@reeve/agent'
+import { asTool, exitTool, loop, parallel, router, sequential } from '@reeve/flow'
 import { code, leadTo, lines, played, said, user, worker, xfer } from './control.ts'
 import { calls, fatal, runtimeOf, scripted } from './team.ts'
 

@@ -4,10 +4,10 @@
  * fast anything is.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, step, tool } from '../../src/agent/index.ts'
-import { FailureError, failure } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, delegate, step, tool } from '@reeve/agent'
+import { FailureError, failure } from '@reeve/core'
+import { interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 /** A door that work waits at, and that the test opens. */

@@ -1,12 +1,12 @@
 /** The answer of a planned team: spec team 1.11, R-11, cases C50, C55 to C58. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, teammate, type Agent } from '../../src/agent/index.ts'
-import { asText, failure, FailureError, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { ModelFunction } from '../../src/model/index.ts'
-import { team, type SynthesisInput, type SynthesisOptions, type Synthesizer } from '../../src/team/index.ts'
-import type { Subtask } from '../../src/team/index.ts'
+import { agent, teammate, type Agent } from '@reeve/agent'
+import { asText, failure, FailureError, type Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { ModelFunction } from '@reeve/model'
+import { team, type SynthesisInput, type SynthesisOptions, type Synthesizer } from '@reeve/team'
+import type { Subtask } from '@reeve/team'
 import { eventsOf, fatal, runtimeOf, scripted } from './team.ts'
 
 /** What a member says to its task; an error it throws. */

@@ -3,12 +3,12 @@
  * to R-16, C77 to C90.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, teammate, type Agent } from '../../src/agent/index.ts'
-import type { Failure, Json, PlanResults, TaskResult } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { ApprovalView, JournalEvent } from '../../src/journal/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, teammate, type Agent } from '@reeve/agent'
+import type { Failure, Json, PlanResults, TaskResult } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { ApprovalView, JournalEvent } from '@reeve/journal'
+import type { Run } from '@reeve/runtime'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { eventsOf, runtimeOf } from './team.ts'
 
 /** What was done, by the first word of the task; `fails …` fails. */

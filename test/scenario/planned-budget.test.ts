@@ -1,9 +1,9 @@
-/** What a planned team may use: spec team R-20, C99; exact times are in test/team/budget-runs.test.ts. */
+/** What a planned team may use: spec team R-20, C99; exact times are in packages/team/test/budget-runs.test.ts. */
 import { expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { totalUsage } from '../../src/core/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
-import { team, type Plan } from '../../src/team/index.ts'
+import { agent } from '@reeve/agent'
+import { totalUsage } from '@reeve/core'
+import type { ModelRequest } from '@reeve/model'
+import { team, type Plan } from '@reeve/team'
 import { eventsOf, runtimeOf, store } from './team.ts'
 
 /** Somebody whose model uses as many tokens as its task says, `a: 4000`, and waits for `gate` if there is one. */

@@ -1,10 +1,10 @@
-/** What fails in a planned team: spec team 1.10, C45 to C54; exact times are in test/team/failure.test.ts. */
+/** What fails in a planned team: spec team 1.10, C45 to C54; exact times are in packages/team/test/failure.test.ts. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { agent, step } from '../../src/agent/index.ts'
-import { totalUsage, type Json } from '../../src/core/index.ts'
-import { resolveModel } from '../../src/model/index.ts'
-import { team } from '../../src/team/index.ts'
-import { startFakeLlm, wires, type FakeLlm } from '../model/fake-llm.ts'
+import { agent, step } from '@reeve/agent'
+import { totalUsage, type Json } from '@reeve/core'
+import { resolveModel } from '@reeve/model'
+import { team } from '@reeve/team'
+import { startFakeLlm, wires, type FakeLlm } from '../../packages/model/test/fake-llm.ts'
 import { eventsOf, runtimeOf, scripted, store } from './team.ts'
 import { quick } from './wire-team.ts'
 

@@ -1,10 +1,10 @@
 /** What a planned team learns of its runs: spec team 1.12, R-12, cases C59 to C64. */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json, type SessionId } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { sequential } from '../../src/flow/index.ts'
+import { agent, sleep, teammate, type Agent } from '@reeve/agent'
+import { failure, FailureError, type Json, type SessionId } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { Run } from '@reeve/runtime'
+import { sequential } from '@reeve/flow'
 import {
   team,
   type Advice,
@@ -14,7 +14,7 @@ import {
   type TeamEnd,
   type TeamMemory,
   type TeamOptions,
-} from '../../src/team/index.ts'
+} from '@reeve/team'
 import { eventsOf, runtimeOf, store } from './team.ts'
 
 /** A memory that says this, and keeps what it is told. */

@@ -3,12 +3,12 @@
  * which members that are models write and read it.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, teammate, tool, type Agent, type Mail } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { ModelAnswerInput, ModelFunction, ModelRequest } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, sleep, teammate, tool, type Agent, type Mail } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { ModelAnswerInput, ModelFunction, ModelRequest } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { calls, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
 
 type Doing = (ctx: Context) => Promise<Json>

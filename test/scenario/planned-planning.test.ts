@@ -3,10 +3,10 @@
  * plans.
  */
 import { describe, expect, test } from 'vitest'
-import { copy, failure, FailureError, type Json } from '../../src/core/index.ts'
-import { agent, tool, teammate } from '../../src/agent/index.ts'
-import { team, type PlanQuestion, type TeamOptions } from '../../src/team/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
+import { copy, failure, FailureError, type Json } from '@reeve/core'
+import { agent, tool, teammate } from '@reeve/agent'
+import { team, type PlanQuestion, type TeamOptions } from '@reeve/team'
+import type { JournalEvent } from '@reeve/journal'
 import { eventsOf, runtimeOf, scripted, waiting } from './team.ts'
 
 type Options = Partial<TeamOptions<'analysts'>>

@@ -1,13 +1,13 @@
 /**
  * What a scheduler of a planned team promises wherever it runs; the exact seconds are in
- * test/team/{s1,schedule,topics}.test.ts.
+ * packages/team/test/{s1,schedule,topics}.test.ts.
  */
 import { expect, test } from 'vitest'
-import { agent, step, teammate, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, step, teammate, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import { interrupt } from '@reeve/oversight'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { eventsOf, fatal, runtimeOf } from './team.ts'
 
 type Doing = (ctx: Context) => Promise<Json>

@@ -1,13 +1,13 @@
 /** Recruiting and retiring from outside, while a team works, is paused, has ended. Spec team 1.8 (R-8, R-8b), 1.13. */
 import { describe, expect, test } from 'vitest'
-import { agent, interrupt, supervisor, delegate } from '../../src/index.ts'
-import { rename } from '../../src/public/team.ts'
-import { teammate, type Agent, type Recruited, type RecruitWish } from '../../src/agent/index.ts'
-import { asText, type Json, type PlanResults, type TaskResult } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, interrupt, supervisor, delegate } from '@reeve/public'
+import { rename } from '@reeve/public/team'
+import { teammate, type Agent, type Recruited, type RecruitWish } from '@reeve/agent'
+import { asText, type Json, type PlanResults, type TaskResult } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { JournalEvent } from '@reeve/journal'
+import type { Run, Runtime } from '@reeve/runtime'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { eventsOf, runtimeOf, store, waiting } from './team.ts'
 
 /** Works until somebody outside says so; everything else is done at once. */

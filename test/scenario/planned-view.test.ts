@@ -1,12 +1,12 @@
 /** What is seen of a planned team while it works and afterwards: spec team 1.9, 1.21. */
 import { expect, test } from 'vitest'
-import { agent, sleep, teammate, type TeamEntry } from '../../src/agent/index.ts'
-import type { PlanResults } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { TeamView } from '../../src/journal/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, sleep, teammate, type TeamEntry } from '@reeve/agent'
+import type { PlanResults } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { TeamView } from '@reeve/journal'
+import { interrupt } from '@reeve/oversight'
+import type { Run } from '@reeve/runtime'
+import { team } from '@reeve/team'
 import { runtimeOf, waiting } from './team.ts'
 
 const teamOf = async (run: Run<never> | Run<unknown> | Run): Promise<TeamView> => (await run.view()).teams[0]!

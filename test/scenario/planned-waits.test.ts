@@ -3,13 +3,13 @@
  * still be helped waits. docs/explanation/teams.md, "Going round in circles".
  */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, teammate, type Agent, type Mail, type MailWait } from '../../src/agent/index.ts'
-import { FailureError, type Json, type PlanResults, type TaskResult } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import { approve } from '../../src/oversight/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, sleep, teammate, type Agent, type Mail, type MailWait } from '@reeve/agent'
+import { FailureError, type Json, type PlanResults, type TaskResult } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { JournalEvent } from '@reeve/journal'
+import { approve } from '@reeve/oversight'
+import type { Run } from '@reeve/runtime'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { calls, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
 type Doing = (ctx: Context) => Promise<Json>

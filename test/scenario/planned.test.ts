@@ -1,8 +1,8 @@
 /** A planned team at work: spec team 1.4, 1.5, 2.3. */
 import { expect, test } from 'vitest'
-import { agent, sleep, teammate } from '../../src/agent/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, sleep, teammate } from '@reeve/agent'
+import type { Context } from '@reeve/engine'
+import { team } from '@reeve/team'
 import { until } from './doors.ts'
 import { runtimeOf } from './team.ts'
 

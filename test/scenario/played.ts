@@ -2,9 +2,9 @@
  * What the cases of history and of fixed orders are told with: agents that say, break and fail, a run that is played to
  * its end, prompts in short.
  */
-import { agent, tool, type Agent, type exit } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Message } from '../../src/model/index.ts'
+import { agent, tool, type Agent, type exit } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Message } from '@reeve/model'
 import { said, ways, worker } from './control.ts'
 import { calls, fatal, runtimeOf, scripted } from './team.ts'
 

@@ -3,9 +3,9 @@
  * nobody is asked to go on from its own last words.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, loop, supervisor, tool, type Agent } from '../../src/index.ts'
-import { ledger, reflect, roundtable } from '../../src/public/team.ts'
-import type { Message } from '../../src/model/index.ts'
+import { agent, loop, supervisor, tool, type Agent } from '@reeve/public'
+import { ledger, reflect, roundtable } from '@reeve/public/team'
+import type { Message } from '@reeve/model'
 import { calls, delegates, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 import { worker } from './control.ts'
 

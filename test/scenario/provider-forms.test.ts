@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, judge, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { resolveModel } from '../../src/model/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { strictProvider, type ProviderRequest } from '../../src/testing/providers/index.ts'
+import { agent, judge, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { resolveModel } from '@reeve/model'
+import { supervisor } from '@reeve/supervisor'
+import { strictProvider, type ProviderRequest } from '../../packages/testing/src/providers/index.ts'
 import { eventsOf, runtimeOf } from './team.ts'
 
 const output = z.object({ verdict: z.enum(['ship', 'hold']), notes: z.array(z.string()) })

@@ -1,8 +1,8 @@
 /** Random teams in real time: what is always true of a journal is true on every engine. */
 import { expect, test } from 'vitest'
-import type { Outcome, PlanResults } from '../../src/core/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { drawn, wrongWith } from '../team/random-team.ts'
+import type { Outcome, PlanResults } from '@reeve/core'
+import type { Recorded } from '@reeve/journal'
+import { drawn, wrongWith } from '../../packages/team/test/random-team.ts'
 import { runtimeOf } from './team.ts'
 
 test.each([3, 7, 11, 19, 23])(

@@ -1,12 +1,12 @@
 /**
  * Many runs against a model that takes few calls at once: the governor of the process, in real time and on every
- * engine. What it does in which moment is in test/engine/governor-runs.test.ts.
+ * engine. What it does in which moment is in packages/engine/test/governor-runs.test.ts.
  */
 import { expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import { governorOf } from '../../src/engine/index.ts'
-import type { ModelFunction } from '../../src/model/index.ts'
+import { agent } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import { governorOf } from '@reeve/engine'
+import type { ModelFunction } from '@reeve/model'
 import { pause, runtimeOf, store } from './team.ts'
 
 const tooMany = (retryAfterMs?: number): FailureError =>

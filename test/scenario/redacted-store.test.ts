@@ -1,7 +1,7 @@
 /** A store that is redacted: what one process keeps out of it, the next does not write into it. K10. */
 import { expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
+import { agent } from '@reeve/agent'
+import { interrupt } from '@reeve/oversight'
 import { runtimeOf, store, waiting } from './team.ts'
 
 const secret = 'sk-very-secret-4711'

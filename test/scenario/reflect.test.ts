@@ -1,12 +1,12 @@
 /** reflect(): an agent whose answers are judged, tried again, and remembered. */
 import { describe, expect, test } from 'vitest'
-import { agent, askSupervisor, breakLoop } from '../../src/agent/index.ts'
-import { failure, FailureError, type Json } from '../../src/core/index.ts'
-import { sequential } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { reflect, supervisor, type Judged, type Lesson, type LessonMemory } from '../../src/supervisor/index.ts'
-import { wordsInCommon } from '../../src/supervisor/lesson-memory.ts'
+import { agent, askSupervisor, breakLoop } from '@reeve/agent'
+import { failure, FailureError, type Json } from '@reeve/core'
+import { sequential } from '@reeve/flow'
+import type { Message } from '@reeve/model'
+import { interrupt } from '@reeve/oversight'
+import { reflect, supervisor, type Judged, type Lesson, type LessonMemory } from '@reeve/supervisor'
+import { wordsInCommon } from '../../packages/supervisor/src/lesson-memory.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, type Scripted } from './team.ts'
 
 const worker = <const Name extends string>(name: Name, model: Scripted = scripted(`${name} is done`)) =>

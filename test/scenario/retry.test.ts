@@ -1,9 +1,9 @@
 /** `retry` of agents and supervisors: how often their models are asked again. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Middleware } from '../../src/agent/index.ts'
-import { sequential } from '../../src/flow/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type Middleware } from '@reeve/agent'
+import { sequential } from '@reeve/flow'
+import { createRuntime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
 import { calls, runtimeOf, scripted } from './team.ts'
 
 const flaky = (failures: number) => scripted(...Array.from({ length: failures }, () => new Error('not now')), 'done')

@@ -3,9 +3,9 @@
  * why. Their words are quoted: they never pass for Reeve's own. Cites K1, K3.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, supervisor, tool, type Agent, type Middleware } from '../../src/index.ts'
-import { asText, type Json } from '../../src/core/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
+import { agent, asTool, supervisor, tool, type Agent, type Middleware } from '@reeve/public'
+import { asText, type Json } from '@reeve/core'
+import type { Run } from '@reeve/runtime'
 import { calls, delegates, runtimeOf, scripted, told, waiting } from './team.ts'
 import { replayProblems } from './verified.ts'
 

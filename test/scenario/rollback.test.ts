@@ -2,8 +2,8 @@
  * A planned team that is cancelled: what undoes tasks that have ended, and who is still at work. Spec team R-13, C74.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, type AgentContext } from '../../src/agent/index.ts'
-import { team, type EndedTask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, type AgentContext } from '@reeve/agent'
+import { team, type EndedTask, type TeamOptions } from '@reeve/team'
 import { until } from './doors.ts'
 import { runtimeOf } from './team.ts'
 

@@ -3,11 +3,11 @@
  * waits; it is refused once it cannot fit any more.
  */
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { totalUsage } from '../../src/core/index.ts'
-import type { Model, ModelRequest } from '../../src/model/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
+import { agent } from '@reeve/agent'
+import { totalUsage } from '@reeve/core'
+import type { Model, ModelRequest } from '@reeve/model'
+import type { Run } from '@reeve/runtime'
+import { supervisor, type Delegation } from '@reeve/supervisor'
 import { until } from './doors.ts'
 import { delegates, fastClock, runtimeOf, told } from './team.ts'
 

@@ -1,8 +1,8 @@
 /** Who works for a leader, and in which version: spec team C38, C39, collaboration 24, delegation 88. */
 import { expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import { router } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import { router } from '@reeve/flow'
+import { supervisor } from '@reeve/supervisor'
 import { answer, asker, open as asked } from './asking.ts'
 import { leadTo, ways, xfer } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'

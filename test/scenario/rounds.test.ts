@@ -1,7 +1,7 @@
 /** Control that only goes round (spec collaboration 29). */
 import { expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { router } from '../../src/flow/index.ts'
+import { agent } from '@reeve/agent'
+import { router } from '@reeve/flow'
 import { xfer } from './control.ts'
 import { runtimeOf } from './team.ts'
 

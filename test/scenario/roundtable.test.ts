@@ -3,12 +3,12 @@
  * other.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, transferTo, interrupt, router, sequential, supervisor, type Agent } from '../../src/index.ts'
-import { breakLoop, exit, ledger, roundtable } from '../../src/public/team.ts'
-import type { Table } from '../../src/supervisor/index.ts'
-import { asText } from '../../src/core/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { RoundtableOptions } from '../../src/supervisor/index.ts'
+import { agent, delegate, transferTo, interrupt, router, sequential, supervisor, type Agent } from '@reeve/public'
+import { breakLoop, exit, ledger, roundtable } from '@reeve/public/team'
+import type { Table } from '@reeve/supervisor'
+import { asText } from '@reeve/core'
+import type { JournalEvent } from '@reeve/journal'
+import type { RoundtableOptions } from '@reeve/supervisor'
 import { code, lines, pay, user, withoutSystem, worker, ways, xfer } from './control.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, waiting } from './team.ts'
 

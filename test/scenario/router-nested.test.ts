@@ -3,11 +3,11 @@
  * restart; how far an exit goes; who stays active.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, exitTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { scripted as byTurn, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, exit, step, tool, transferTo, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, exitTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import { scripted as byTurn, simulate, teamScenario } from '@reeve/testing'
 import { code, hops, leadTo, line, pay, played, said, user, ways, withoutSystem, worker, xfer } from './control.ts'
 import { calls, eventsOf, runtimeOf, scripted, store, waiting, type Scripted } from './team.ts'
 

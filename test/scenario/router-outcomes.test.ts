@@ -3,8 +3,8 @@
  * what each of them is shown and may do.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import { router, sequential, type TransferEdge } from '../../src/flow/index.ts'
+import { agent, exit, step, tool, transferTo, type Agent } from '@reeve/agent'
+import { router, sequential, type TransferEdge } from '@reeve/flow'
 import { code, leadTo, played, user, withoutSystem, worker, xfer } from './control.ts'
 import { calls, fatal, scripted, told, type Scripted } from './team.ts'
 

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, delegate, rename, step, transferTo, type Agent, type AgentContext } from '../../src/agent/index.ts'
-import { asTool, parallel, router, sequential, sessionValue } from '../../src/flow/index.ts'
+import { agent, delegate, rename, step, transferTo, type Agent, type AgentContext } from '@reeve/agent'
+import { asTool, parallel, router, sequential, sessionValue } from '@reeve/flow'
 import { withoutSystem, xfer } from './control.ts'
 import { calls, runtimeOf, scripted, told } from './team.ts'
 

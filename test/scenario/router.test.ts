@@ -4,9 +4,9 @@
  * questions to the outside in router-nested.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import { exitTool, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
-import type { Message } from '../../src/model/index.ts'
+import { agent, breakLoop, exit, tool, transferTo, type Agent } from '@reeve/agent'
+import { exitTool, router, sequential, type TransferEdge } from '@reeve/flow'
+import type { Message } from '@reeve/model'
 import { code, leadTo, line, played, said, user, withoutSystem, worker, xfer } from './control.ts'
 import { calls, scripted } from './team.ts'
 

@@ -2,10 +2,10 @@
  * What bounds a run for which nobody has said anything: model calls of the tree, calls of one answer, tasks of a plan.
  */
 import { expect, test } from 'vitest'
-import type { Json } from '../../src/core/index.ts'
-import { agent, tool } from '../../src/agent/index.ts'
-import { defaultLimits } from '../../src/edge/index.ts'
-import { team } from '../../src/team/index.ts'
+import type { Json } from '@reeve/core'
+import { agent, tool } from '@reeve/agent'
+import { defaultLimits } from '@reeve/edge'
+import { team } from '@reeve/team'
 import { calls, eventsOf, runtimeOf, scripted, store } from './team.ts'
 
 let looks = 0

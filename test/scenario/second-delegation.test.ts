@@ -3,9 +3,9 @@
  * attempt does. Nothing that was done once is done twice in silence. Cites K3, K6.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, supervisor, tool, type Agent } from '../../src/index.ts'
-import { asText } from '../../src/core/index.ts'
-import type { ModelRequest } from '../../src/model/index.ts'
+import { agent, asTool, supervisor, tool, type Agent } from '@reeve/public'
+import { asText } from '@reeve/core'
+import type { ModelRequest } from '@reeve/model'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, store, told } from './team.ts'
 import { replayProblems } from './verified.ts'
 

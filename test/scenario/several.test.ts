@@ -2,17 +2,17 @@
  * One brief for several workers: the first, so many, the majority, a quorum; and hedges.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, type Agent } from '../../src/agent/index.ts'
-import { totalUsage, type Json, type Outcome } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { Message } from '../../src/model/index.ts'
+import { agent, type Agent } from '@reeve/agent'
+import { totalUsage, type Json, type Outcome } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { Message } from '@reeve/model'
 import {
   delegateToSeveral,
   supervisor,
   type Delegation,
   type SeveralOptions,
   type SeveralResult,
-} from '../../src/supervisor/index.ts'
+} from '@reeve/supervisor'
 import { worker } from './control.ts'
 import { door, until } from './doors.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, type Scripted } from './team.ts'

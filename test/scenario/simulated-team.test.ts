@@ -3,10 +3,10 @@
  * itself: it finds what is wrong.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, step, tool } from '../../src/agent/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { scripted, simulate, teamScenario } from '../../src/testing/index.ts'
+import { agent, delegate, step, tool } from '@reeve/agent'
+import { supervisor } from '@reeve/supervisor'
+import type { Runtime } from '@reeve/runtime'
+import { scripted, simulate, teamScenario } from '@reeve/testing'
 import { calls, delegates, runtimeOf } from './team.ts'
 
 /** Says yes to approvals, answers questions, and says of what is in doubt that it has happened. */

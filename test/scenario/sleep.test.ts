@@ -1,6 +1,6 @@
 /** Sleeping for a time that is none: K3: a timer that nothing can end would hang its run. */
 import { expect, test } from 'vitest'
-import { agent, sleep } from '../../src/agent/index.ts'
+import { agent, sleep } from '@reeve/agent'
 import { runtimeOf } from './team.ts'
 
 test.each([NaN, Infinity, Number('soon')])('sleeping for %s milliseconds is refused, and the run ends', async (ms) => {

@@ -1,8 +1,8 @@
 /** Hooks of a start: named functions around one run, on top of the agent's own, in every process that drives it. */
 import { describe, expect, test } from 'vitest'
-import { agent, type Iteration, type ScorerInput } from '../../src/agent/index.ts'
-import { router, sequential } from '../../src/flow/index.ts'
-import type { Hooks } from '../../src/runtime/index.ts'
+import { agent, type Iteration, type ScorerInput } from '@reeve/agent'
+import { router, sequential } from '@reeve/flow'
+import type { Hooks } from '@reeve/runtime'
 import {
   reflect,
   supervisor,
@@ -10,9 +10,9 @@ import {
   type DelegationMessages,
   type DelegationStart,
   type SupervisorOptions,
-} from '../../src/supervisor/index.ts'
-import type { SessionShown, StartOptions } from '../../src/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
+} from '@reeve/supervisor'
+import type { SessionShown, StartOptions } from '@reeve/public'
+import { interrupt } from '@reeve/oversight'
 import { delegates, eventsOf, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 import { withoutSystem, worker } from './control.ts'
 

@@ -3,10 +3,10 @@
  * spec team R-13, C71 to C74. Doors in the test's hand, no exact times.
  */
 import { describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { roundtable, supervisor } from '../../src/supervisor/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent } from '@reeve/agent'
+import type { Run } from '@reeve/runtime'
+import { roundtable, supervisor } from '@reeve/supervisor'
+import { team } from '@reeve/team'
 import { worker } from './control.ts'
 import { counted, hanging, heldAlone, shapes, slow } from './held.ts'
 import { delegates, runtimeOf, scripted, store, told } from './team.ts'

@@ -1,9 +1,9 @@
 /** What code says in a conversation of several agents, however it ends (spec collaboration 1.2, 1.6). */
 import { expect, test } from 'vitest'
-import { agent, step } from '../../src/agent/index.ts'
-import { failure, FailureError } from '../../src/core/index.ts'
-import { loop, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
+import { agent, step } from '@reeve/agent'
+import { failure, FailureError } from '@reeve/core'
+import { loop, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
 import { context, contents } from './played.ts'
 import { calls, runtimeOf, scripted } from './team.ts'
 

@@ -3,12 +3,12 @@
  * 1.9, delegation L1.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, asTool, delegate, interrupt, sequential, supervisor } from '../../src/index.ts'
-import { isTeammate, teammate, type Agent } from '../../src/agent/index.ts'
-import { asText, type Json, type PlanResults } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, asTool, delegate, interrupt, sequential, supervisor } from '@reeve/public'
+import { isTeammate, teammate, type Agent } from '@reeve/agent'
+import { asText, type Json, type PlanResults } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { Run } from '@reeve/runtime'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { calls, delegates, eventsOf, runtimeOf, scripted, waiting } from './team.ts'
 
 type Doing = (ctx: Context, brief: string) => Promise<Json>

@@ -3,13 +3,13 @@
  * team 1.7, 1.8, 1.13.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, interrupt } from '../../src/index.ts'
-import { teammate, type Agent } from '../../src/agent/index.ts'
-import { asText, ReeveError, type Json, type PlanResults } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { agent, interrupt } from '@reeve/public'
+import { teammate, type Agent } from '@reeve/agent'
+import { asText, ReeveError, type Json, type PlanResults } from '@reeve/core'
+import type { Context } from '@reeve/engine'
+import type { JournalEvent } from '@reeve/journal'
+import type { Run, Runtime } from '@reeve/runtime'
+import { team, type Subtask, type TeamOptions } from '@reeve/team'
 import { eventsOf, runtimeOf, scripted, store, waiting } from './team.ts'
 
 type Doing = (ctx: Context) => Promise<Json>

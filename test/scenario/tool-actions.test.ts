@@ -3,11 +3,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool, type ToolAction } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, exitTool, loop, router, sequential } from '../../src/flow/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { agent, tool, type ToolAction } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, exitTool, loop, router, sequential } from '@reeve/flow'
+import { interrupt } from '@reeve/oversight'
+import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
 const say = (name: string, content: Json, action?: ToolAction | readonly ToolAction[], ms = 0) =>

@@ -3,8 +3,8 @@
  * where it stands in a trace.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, transferTo, type Agent } from '../../src/agent/index.ts'
-import { asTool, parallel, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
+import { agent, transferTo, type Agent } from '@reeve/agent'
+import { asTool, parallel, router, sequential, type TransferEdge } from '@reeve/flow'
 import { hops, leadTo, ways, worker, xfer } from './control.ts'
 import { calls, eventsOf, runtimeOf, scripted, told } from './team.ts'
 

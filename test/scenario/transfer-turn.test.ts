@@ -2,9 +2,9 @@
  * Spec collaboration, section B: a transfer among other calls of one turn: when control moves, and which call decides.
  */
 import { describe, expect, test } from 'vitest'
-import { tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { exitTool, router, type TransferEdge } from '../../src/flow/index.ts'
+import { tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { exitTool, router, type TransferEdge } from '@reeve/flow'
 import { hops, lines, pay, worker } from './control.ts'
 import { calls, pause, runtimeOf, scripted, waiting, type Scripted } from './team.ts'
 

@@ -4,10 +4,10 @@
  * transfer-definition.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, transferTo } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { router, type TransferEdge } from '../../src/flow/index.ts'
-import type { Message, Model } from '../../src/model/index.ts'
+import { agent, transferTo } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { router, type TransferEdge } from '@reeve/flow'
+import type { Message, Model } from '@reeve/model'
 import { hops, lines, ways, worker, xfer } from './control.ts'
 import { calls, eventsOf, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 

@@ -3,9 +3,9 @@
  * team 1.18, R-18, C94, X50.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, human, team, tool, type Agent } from '../../src/index.ts'
-import type { Oversight } from '../../src/edge/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import { agent, human, team, tool, type Agent } from '@reeve/public'
+import type { Oversight } from '@reeve/edge'
+import type { Run, Runtime } from '@reeve/runtime'
 import { calls, runtimeOf, scripted, waiting } from './team.ts'
 
 const trust = 'analysts'

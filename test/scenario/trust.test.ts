@@ -3,13 +3,13 @@
  * 1.18, R-18).
  */
 import { describe, expect, test } from 'vitest'
-import { type Context } from '../../src/engine/index.ts'
-import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
-import type { Edge } from '../../src/edge/index.ts'
-import { interrupt, escalate } from '../../src/oversight/index.ts'
-import type { Approval, Run, Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { hand } from '../runtime/hand.ts'
+import { type Context } from '@reeve/engine'
+import { completed, failed, failure, type Outcome } from '@reeve/core'
+import type { Edge } from '@reeve/edge'
+import { interrupt, escalate } from '@reeve/oversight'
+import type { Approval, Run, Runtime } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { hand } from '../../packages/runtime/test/hand.ts'
 import { delegates, eventsOf, runtimeOf, scripted, store, waiting } from './team.ts'
 
 /** One action behind a gate: what became of it. */

@@ -1,9 +1,9 @@
 /** Session values that have a form: spec collaboration 77, 78, 81, with `sessionValue`. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { parallel, sequential, sessionValue } from '../../src/flow/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { parallel, sequential, sessionValue } from '@reeve/flow'
 import { calls, runtimeOf, scripted, store, told } from './team.ts'
 
 const plan = sessionValue('plan', {

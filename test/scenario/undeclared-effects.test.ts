@@ -5,9 +5,9 @@
 import { tool as aiTool } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, step, tool } from '../../src/agent/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
-import { team } from '../../src/team/index.ts'
+import { agent, step, tool } from '@reeve/agent'
+import type { Runtime } from '@reeve/runtime'
+import { team } from '@reeve/team'
 import { until } from './doors.ts'
 import { calls, eventsOf, fastClock, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
 

@@ -2,9 +2,9 @@
  * What a supervisor's verbs are called, and how its team is put to its model: spec delegation L2, L3, cases 7, 11, 12.
  */
 import { expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
-import type { Message } from '../../src/model/index.ts'
-import { reflect, supervisor, type Lesson } from '../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Message } from '@reeve/model'
+import { reflect, supervisor, type Lesson } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) =>

@@ -1,8 +1,8 @@
 /** That an ended run replays: every activation of it does again what its journal says. */
-import type { Agent } from '../../src/agent/index.ts'
-import type { Recorded } from '../../src/journal/index.ts'
-import { registerAgents } from '../../src/runtime/registry.ts'
-import { verifyJournal } from '../../src/testing/index.ts'
+import type { Agent } from '@reeve/agent'
+import type { Recorded } from '@reeve/journal'
+import { registerAgents } from '../../packages/runtime/src/registry.ts'
+import { verifyJournal } from '@reeve/testing'
 
 /** What a replay does otherwise than the journal says; empty where it does the same. */
 export async function replayProblems(

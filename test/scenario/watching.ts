@@ -1,6 +1,6 @@
 /** What the scenarios of middlewares are told with. */
-import { tool, type Middleware, type Moment } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
+import { tool, type Middleware, type Moment } from '@reeve/agent'
+import type { Json } from '@reeve/core'
 
 /** A tool that writes down what it is given. */
 export const note = (log: Json[] = []) => tool({ name: 'note', execute: (input) => (log.push(input), 'noted') })

@@ -1,6 +1,6 @@
 /** A process that drives the team of the wires until somebody kills it. Arguments: the store, the wire, the server. */
-import { createRuntime } from '../../src/runtime/index.ts'
-import { wires } from '../model/fake-llm.ts'
+import { createRuntime } from '@reeve/runtime'
+import { wires } from '../../packages/model/test/fake-llm.ts'
 import { environmentOf, providerObject, teamOf } from './wire-team.ts'
 
 const [file, name, url] = process.argv.slice(2) as [string, string, string]

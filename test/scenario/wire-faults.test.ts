@@ -3,12 +3,12 @@
  * of an answer that was cut off is used, and that what was used and is not known stays unknown.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { agent } from '../../src/agent/index.ts'
-import { totalUsage } from '../../src/core/index.ts'
-import { resolveModel } from '../../src/model/index.ts'
-import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
-import { inPieces, startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../model/fake-llm.ts'
+import { agent } from '@reeve/agent'
+import { totalUsage } from '@reeve/core'
+import { resolveModel } from '@reeve/model'
+import type { Run } from '@reeve/runtime'
+import { supervisor } from '@reeve/supervisor'
+import { inPieces, startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../../packages/model/test/fake-llm.ts'
 import { eventsOf, runtimeOf, store } from './team.ts'
 import { answerAsTeam, quick, teamOf, who, type Deeds } from './wire-team.ts'
 

@@ -8,12 +8,12 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { agent, tool, type Tool } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { RetryPolicy } from '../../src/engine/index.ts'
-import type { LanguageModelLike, ModelRef } from '../../src/model/index.ts'
-import { supervisor, type Supervisor } from '../../src/supervisor/index.ts'
-import { fakeKey, inPieces, type FakeLlm, type Match, type Wire } from '../model/fake-llm.ts'
+import { agent, tool, type Tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { RetryPolicy } from '@reeve/engine'
+import type { LanguageModelLike, ModelRef } from '@reeve/model'
+import { supervisor, type Supervisor } from '@reeve/supervisor'
+import { fakeKey, inPieces, type FakeLlm, type Match, type Wire } from '../../packages/model/test/fake-llm.ts'
 
 /** Fast enough for tests; the number of attempts is the default. */
 export const quick: RetryPolicy = { backoffMs: 5, jitter: false }

@@ -6,10 +6,10 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { totalUsage, type Json } from '../../src/core/index.ts'
-import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
+import { totalUsage, type Json } from '@reeve/core'
+import type { Run, Runtime, RuntimeOptions } from '@reeve/runtime'
 import { runtimeUnderTest, storeUnderTest } from '../engine-under-test.ts'
-import { fakeKey, inPieces, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
+import { fakeKey, inPieces, startFakeLlm, wires, type FakeLlm, type Wire } from '../../packages/model/test/fake-llm.ts'
 import { eventsOf, pause, runtimeOf, store, waiting } from './team.ts'
 import {
   answerAsTeam,

@@ -15,12 +15,12 @@ import {
   type Agent,
   type Context,
   type ModelAnswerInput,
-} from '../../src/index.ts'
-import { askSupervisor, delegateToSeveral, type Delegation } from '../../src/public/team.ts'
-import type { DelegationQuestion } from '../../src/supervisor/index.ts'
-import { asText } from '../../src/core/index.ts'
-import type { JournalEvent } from '../../src/journal/index.ts'
-import type { Message } from '../../src/model/index.ts'
+} from '@reeve/public'
+import { askSupervisor, delegateToSeveral, type Delegation } from '@reeve/public/team'
+import type { DelegationQuestion } from '@reeve/supervisor'
+import { asText } from '@reeve/core'
+import type { JournalEvent } from '@reeve/journal'
+import type { Message } from '@reeve/model'
 import { code, lines, user, withoutSystem, worker, xfer } from './control.ts'
 import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 

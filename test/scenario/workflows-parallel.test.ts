@@ -1,7 +1,7 @@
 /** Agents side by side: spec collaboration 73 and 74, and 1.9. */
 import { expect, test } from 'vitest'
-import { agent, exit, type Agent } from '../../src/agent/index.ts'
-import { parallel, router, sequential } from '../../src/flow/index.ts'
+import { agent, exit, type Agent } from '@reeve/agent'
+import { parallel, router, sequential } from '@reeve/flow'
 import { worker, xfer } from './control.ts'
 import { played, says } from './played.ts'
 import { fatal, scripted } from './team.ts'

@@ -3,10 +3,10 @@
  * workflows-parallel.test.ts.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, exit, tool, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { asTool, exitTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
-import { scripted as byTurn, simulate, teamScenario, type ScriptLine } from '../../src/testing/index.ts'
+import { agent, breakLoop, exit, tool, type Agent } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import { asTool, exitTool, loop, parallel, router, sequential } from '@reeve/flow'
+import { scripted as byTurn, simulate, teamScenario, type ScriptLine } from '@reeve/testing'
 import { lines, worker, xfer } from './control.ts'
 import { actions, breaks, echo, fails, played, says } from './played.ts'
 import { calls, fatal, runtimeOf, scripted, store } from './team.ts'

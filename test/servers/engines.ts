@@ -2,10 +2,10 @@
  * The engines that processes share, made from plain data, so that a test or a bench can hand them to a process that it
  * starts.
  */
-import type { Engine } from '../../src/engine/index.ts'
-import { restate, type RestateOptions } from '../../src/adapters/restate/index.ts'
-import { temporal, type TemporalOptions } from '../../src/adapters/temporal/index.ts'
-import { postgres } from '../../src/engine/postgres/postgres.ts'
+import type { Engine } from '@reeve/engine'
+import { restate, type RestateOptions } from '../../packages/restate/src/index.ts'
+import { temporal, type TemporalOptions } from '../../packages/temporal/src/index.ts'
+import { postgres } from '@reeve/postgres/postgres'
 
 /** Which engine, and how it is set up: as JSON may say it. */
 export type Place =

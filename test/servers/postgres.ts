@@ -10,7 +10,7 @@ import { chownSync, closeSync, existsSync, openSync, readdirSync, readFileSync }
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import { endsWithUs } from '../../src/adapters/restate/server.ts'
+import { endsWithUs } from '@reeve/restate/server'
 import { freePort, removeFolder, temporaryFolder } from './place.ts'
 
 /** A schema of one's own. */

@@ -2,9 +2,9 @@
  * The stall watch of a torture: asks the stall detector of the product, as an operator's process does, and keeps what it
  * says.
  *
- * Owns: which stalls were seen, for how long. Does not own: what counts as one (src/engine/host/stalls.ts).
+ * Owns: which stalls were seen, for how long. Does not own: what counts as one (packages/engine/src/host/stalls.ts).
  */
-import type { Engine, EngineStatus, StalledRun } from '../../src/engine/index.ts'
+import type { Engine, EngineStatus, StalledRun } from '@reeve/engine'
 
 /** Between two questions. Milliseconds. */
 const askEveryMs = 1_000

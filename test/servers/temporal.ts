@@ -13,7 +13,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Connection } from '@temporalio/client'
-import { endsWithUs } from '../../src/adapters/restate/server.ts'
+import { endsWithUs } from '@reeve/restate/server'
 import { freePort, removeFolder, temporaryFolder } from './place.ts'
 
 /** The newest release that `go install` takes: later ones have a `replace` in their go.mod. */

@@ -15,13 +15,13 @@ import {
   type InputOf,
   type NameOf,
   type OutputOf,
-} from '../../src/agent/index.ts'
-import type { Json, Outcome, PartsDropped, StreamPart, ToolProgress } from '../../src/core/index.ts'
-import type { RemoteRun } from '../../src/client/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { loop, parallel, router, sequential, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
-import { human, reflect, supervisor } from '../../src/supervisor/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
+} from '@reeve/agent'
+import type { Json, Outcome, PartsDropped, StreamPart, ToolProgress } from '@reeve/core'
+import type { RemoteRun } from '../../packages/client/src/index.ts'
+import type { Context } from '@reeve/engine'
+import { loop, parallel, router, sequential, type EdgeOptions, type TransferEdge } from '@reeve/flow'
+import { human, reflect, supervisor } from '@reeve/supervisor'
+import type { Runtime } from '@reeve/runtime'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_: Same<A, B>): void => {}

@@ -5,8 +5,8 @@
  * Arguments: the store, the socket, options as JSON, and for how long some of its tools block the event loop, in
  * milliseconds.
  */
-import { ReeveError } from '../../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedOptions } from '../../../src/engine/embedded/index.ts'
+import { ReeveError } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedOptions } from '@reeve/sqlite'
 import { outsideAt } from './outside.ts'
 import { everything } from './team.ts'
 

@@ -3,7 +3,7 @@
  * end for each activation, and values that come from calls that were made. It shares no code with the engines but the
  * codec of entries, so that a mistake is not made twice.
  */
-import { decode } from '../../../src/journal/index.ts'
+import { decode } from '@reeve/journal'
 import type { Done } from './world.ts'
 
 /** An entry as a store keeps it. */

@@ -2,11 +2,11 @@
  * The operator: decides from outside what runs ask, through an engine that drives nothing. Approves, cancels, and says
  * truthfully whether a `once` in doubt has happened.
  */
-import { completed, ReeveError, type RunId } from '../../../src/core/index.ts'
-import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import type { Durability } from '../../../src/engine/embedded/store.ts'
-import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
+import { completed, ReeveError, type RunId } from '@reeve/core'
+import type { Post, PostResult, Question } from '@reeve/engine'
+import { createEmbeddedEngine, type EmbeddedEngine } from '@reeve/sqlite'
+import type { Durability } from '@reeve/sqlite/store'
+import { createRuntime, type Runtime } from '@reeve/runtime'
 import { team } from './team.ts'
 import { valueOf, type World } from './world.ts'
 

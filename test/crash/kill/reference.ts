@@ -1,8 +1,8 @@
 /** What runs of the scenario end with when nothing goes wrong: one process, in memory, nobody killed. */
-import { completed, type Json, type Outcome, type RunId } from '../../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import type { Question, Registry } from '../../../src/engine/index.ts'
-import { createRuntime } from '../../../src/runtime/index.ts'
+import { completed, type Json, type Outcome, type RunId } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedEngine } from '@reeve/sqlite'
+import type { Question, Registry } from '@reeve/engine'
+import { createRuntime } from '@reeve/runtime'
 import type { Expected } from './round.ts'
 import type { Reach } from './scenario.ts'
 import { everything, team } from './team.ts'

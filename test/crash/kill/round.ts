@@ -5,13 +5,13 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { ActivationId, RunId } from '../../../src/core/index.ts'
-import type { Durability } from '../../../src/engine/embedded/store.ts'
+import type { ActivationId, RunId } from '@reeve/core'
+import type { Durability } from '@reeve/sqlite/store'
 import { audit } from './audit.ts'
 import { Operator, patiently } from './operator.ts'
 import type { Dice } from './random.ts'
 import { partsOfKey, plain, runOfKey, type World } from './world.ts'
-import { sqliteOf } from '../../engine/sqlite-of.ts'
+import { sqliteOf } from '../../../packages/engine/test/sqlite-of.ts'
 import { StallWatch } from '../../servers/stall-watch.ts'
 
 /** Everything about the way of the torture. */

@@ -6,8 +6,8 @@
  * Every effect goes through `reach`, the outside world. Everything else is deterministic, so the outcome of a crashed
  * run is that of an uncrashed one.
  */
-import { completed, type ActivationId, type Json, type JsonObject } from '../../../src/core/index.ts'
-import type { Context, Orchestration, Registry, StepIO, StepOptions } from '../../../src/engine/index.ts'
+import { completed, type ActivationId, type Json, type JsonObject } from '@reeve/core'
+import type { Context, Orchestration, Registry, StepIO, StepOptions } from '@reeve/engine'
 
 /** Does something outside under the step's key and epoch, and answers what the outside answers. */
 export type Reach = (io: StepIO, kind: 'model' | 'tool' | 'once', what: string) => Promise<Json>

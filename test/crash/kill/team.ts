@@ -2,12 +2,12 @@
  * The same torture for a real team: a supervisor and three workers with tools, models that are rules, one tool behind
  * an approval. What users write.
  */
-import { agent, tool } from '../../../src/agent/index.ts'
-import type { Json } from '../../../src/core/index.ts'
-import type { Registry, StepIO } from '../../../src/engine/index.ts'
-import type { Message, ModelAnswerInput, ModelFunction } from '../../../src/model/index.ts'
-import { registerAgents } from '../../../src/runtime/registry.ts'
-import { supervisor, type Supervisor } from '../../../src/supervisor/index.ts'
+import { agent, tool } from '@reeve/agent'
+import type { Json } from '@reeve/core'
+import type { Registry, StepIO } from '@reeve/engine'
+import type { Message, ModelAnswerInput, ModelFunction } from '@reeve/model'
+import { registerAgents } from '../../../packages/runtime/src/registry.ts'
+import { supervisor, type Supervisor } from '@reeve/supervisor'
 import { scenario, type Reach, type Rule } from './scenario.ts'
 
 const retry = { attempts: 3, backoffMs: 5 }

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { decode } from '../../../src/journal/index.ts'
+import { decode } from '@reeve/journal'
 import { Player, runs, type Seen } from './script.ts'
 
 /** What an undisturbed play does. */

@@ -7,9 +7,9 @@
 import { appendFileSync, cpSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { RunId } from '../../../src/core/index.ts'
-import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import type { Durability } from '../../../src/engine/embedded/store.ts'
+import type { RunId } from '@reeve/core'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import type { Durability } from '@reeve/sqlite/store'
 import { Player, runs, seenIn, watch } from './script.ts'
 
 export interface Part {

@@ -6,8 +6,8 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import { SqliteStore } from '../../../src/engine/embedded/store.ts'
+import { createEmbeddedEngine } from '@reeve/sqlite'
+import { SqliteStore } from '@reeve/sqlite/store'
 import { partialKeys, partialStream } from './script.ts'
 
 const [disk, name, fault] = process.argv.slice(2) as [string, string, string]

@@ -4,12 +4,12 @@
  * outside sees of it stands in the witness, which loses nothing.
  */
 import { appendFileSync } from 'node:fs'
-import { completed, ReeveError, rootActivation, type Json, type RunId } from '../../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
-import { SqliteStore, type Durability } from '../../../src/engine/embedded/store.ts'
-import type { Post, Question } from '../../../src/engine/index.ts'
-import type { Recorded } from '../../../src/journal/index.ts'
-import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
+import { completed, ReeveError, rootActivation, type Json, type RunId } from '@reeve/core'
+import { createEmbeddedEngine, type EmbeddedEngine } from '@reeve/sqlite'
+import { SqliteStore, type Durability } from '@reeve/sqlite/store'
+import type { Post, Question } from '@reeve/engine'
+import type { Recorded } from '@reeve/journal'
+import { createRuntime, type Runtime } from '@reeve/runtime'
 import type { Reach, Rule } from '../kill/scenario.ts'
 import { everything, team } from '../kill/team.ts'
 

@@ -1,6 +1,6 @@
 /** Who may approve, and what: asked at the decision, whatever the way. */
-import type { Json, JsonObject } from '../../../src/core/index.ts'
-import type { Principal } from '../../../src/server/index.ts'
+import type { Json, JsonObject } from '@reeve/core'
+import type { Principal } from '@reeve/server'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
 import { answered, memberOf, until, type Answer, type Asked, type World } from '../world.ts'

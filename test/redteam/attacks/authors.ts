@@ -1,7 +1,7 @@
 /** Names inside values: nobody is recorded who did not call, whatever stands in a message, an edit or an answer. */
 import { area, holds, short } from '../attack.ts'
 import { memberOf, runIn, type Answer, type World } from '../world.ts'
-import type { JsonObject } from '../../../src/core/index.ts'
+import type { JsonObject } from '@reeve/core'
 
 const forged = 'the-ceo'
 

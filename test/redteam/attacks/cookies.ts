@@ -1,5 +1,5 @@
 /** Cookies and credentials: worth what their principal is worth now, on every server. */
-import type { ListeningServer, Principal } from '../../../src/server/index.ts'
+import type { ListeningServer, Principal } from '@reeve/server'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf } from '../people.ts'
 import { answered, memberOf, statusOf, type Answer, type World } from '../world.ts'

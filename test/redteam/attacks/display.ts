@@ -1,5 +1,5 @@
 /** What a person is shown: nothing passes for something else. */
-import { visible } from '../../../src/core/index.ts'
+import { visible } from '@reeve/core'
 import { area, holds } from '../attack.ts'
 
 /** Texts that imitate another one, by kind. None may be shown as it is. */

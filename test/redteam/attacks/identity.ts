@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as jose from 'jose'
-import { oidc, type ListeningServer } from '../../../src/server/index.ts'
+import { oidc, type ListeningServer } from '@reeve/server'
 import { area, holds, short } from '../attack.ts'
 import { answered, type Answer, type World } from '../world.ts'
 

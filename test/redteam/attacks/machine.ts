@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { area, holds, Skipped } from '../attack.ts'
 import { until, type World } from '../world.ts'
 
-const cli = join(import.meta.dirname, '../../../src/cli/main.ts')
+const cli = join(import.meta.dirname, '../../../packages/cli/src/main.ts')
 
 /** Runs a command until it has said this, then stops it. What it said. */
 async function reeve(

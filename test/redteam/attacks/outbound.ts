@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { slack, verifyWebhook, webhook } from '../../../src/adapters/notify/index.ts'
-import { createClient } from '../../../src/client/index.ts'
+import { slack, verifyWebhook, webhook } from '../../../packages/notify/src/index.ts'
+import { createClient } from '../../../packages/client/src/index.ts'
 import { area, holds, short } from '../attack.ts'
 import type { World } from '../world.ts'
 

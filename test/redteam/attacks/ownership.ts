@@ -1,5 +1,5 @@
 /** What owns is what is checked: tenants own runs, agents, keys and positions; users own sessions and what was granted. */
-import { derivedId, runKey, type JsonObject } from '../../../src/core/index.ts'
+import { derivedId, runKey, type JsonObject } from '@reeve/core'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
 import {

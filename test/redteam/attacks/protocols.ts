@@ -1,7 +1,7 @@
 /** Protocols: other doors to the same rooms. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { JsonObject } from '../../../src/core/index.ts'
+import type { JsonObject } from '@reeve/core'
 import { area, holds, short } from '../attack.ts'
 import type { Person } from '../people.ts'
 import { memberOf, protocolNames, type Answer, type World } from '../world.ts'

@@ -1,7 +1,7 @@
 /** The store that several servers share. */
-import { postgres } from '../../../src/engine/postgres/postgres.ts'
-import { createRuntime } from '../../../src/index.ts'
-import { createServer, listen } from '../../../src/server/index.ts'
+import { postgres } from '@reeve/postgres/postgres'
+import { createRuntime } from '@reeve/public'
+import { createServer, listen } from '@reeve/server'
 import { freshPostgres, type FreshPostgres } from '../../servers/postgres.ts'
 import { area, holds, Skipped } from '../attack.ts'
 import { everyone } from '../people.ts'

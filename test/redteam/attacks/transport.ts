@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { createServer } from '../../../src/server/index.ts'
+import { createServer } from '@reeve/server'
 import { area, holds, short } from '../attack.ts'
 import { tokenOf } from '../people.ts'
 import { memberOf, send, type World } from '../world.ts'

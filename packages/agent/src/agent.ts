@@ -1,0 +1,289 @@
+/**
+ * agent(): defines an agent with a model and tools, or an agent that is code.
+ *
+ * Owns: the public constructor, its options, their types and checks. Does not own: how a model agent works
+ * (model-agent.ts, turn-loop.ts), leaders (../supervisor). Definitions are immutable: no run ever writes to one.
+ */
+import {
+  completed,
+  described,
+  either,
+  failed,
+  failure,
+  isFunction,
+  jsonProblem,
+  keptForm,
+  mustBeOptions,
+  optionProblems,
+  present,
+  ReeveError,
+  unchecked,
+  unknownNames,
+  withHandoff,
+  type Checks,
+  type Failure,
+  type Json,
+  type Outcome,
+} from '@reeve/core'
+import { briefValue, leavesHandoff, type Edge, type Infer, type Schema, type SchemaLike } from '@reeve/edge'
+import { isLeaving, thrownOutcome, type Context } from '@reeve/engine'
+import { fixedToolbox } from './tool/binding.ts'
+import { ActivityContext, type Activity } from './loop/activity.ts'
+import { DefinedAgent } from './defined-agent.ts'
+import { agentsCheck, agentsIn, versionOf, type Agent } from './definition.ts'
+import {
+  dataOf,
+  factChecks,
+  factRule,
+  meantByAgentOptions,
+  modelAgentChecks,
+  schemaOf,
+  toolProblems,
+  type AgentFacts,
+  type ModelAgentFacts,
+} from './facts.ts'
+import { ToolBinding } from './approval/tool-gate.ts'
+import { inputRefusal, ModelAgent, modelSetup } from './model-agent.ts'
+import { checkOutput } from './output.ts'
+import { renamable } from './rename.ts'
+import { CodeEnd, ActivationHandoffs, type HandoffContext } from './code/handoff-context.ts'
+import { agentContext, type AgentContext } from './code/agent-context.ts'
+
+/** The options of an agent with a model. */
+export interface ModelAgentOptions<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+>
+  extends AgentFacts<Name, In, Out>, ModelAgentFacts {
+  readonly run?: never
+}
+
+/** The options of an agent that is code. */
+export interface CodeAgentOptions<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+  O,
+> extends AgentFacts<Name, In, Out> {
+  /**
+   * The work. It is orchestration, so every effect goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`,
+   * `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a FailureError is
+   * taken as it is. In a conversation of several agents, `handoffContext` holds the history, and the code may return
+   * `transferTo`, `exit` or `breakLoop`.
+   */
+  readonly run: (ctx: AgentContext, brief: Infer<In>, handoffContext: HandoffContext) => O | Promise<O>
+  /** The agents it may delegate to. They are registered with it. */
+  readonly workers?: readonly Agent[] | (() => readonly Agent[])
+  readonly model?: never
+}
+
+/** The output type of a code agent: the type of its schema, or the return type of its function. */
+type CodeAgentOutput<Out, O> = [Out] extends [undefined] ? ReturnedOutput<Awaited<O>> : Infer<Out>
+type ReturnedOutput<O> = O extends CodeEnd<infer Answered> ? Answered : O
+
+/**
+ * Defines an agent. Throws `agent.invalid` for invalid options and `model.invalid-id` for an invalid model. Names,
+ * descriptions and everything else that depends on the team are checked when a runtime is made.
+ */
+export function agent<
+  const Name extends string,
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: ModelAgentOptions<Name, In, Out>): Agent<Name, Infer<In>, Infer<Out>>
+export function agent<
+  const Name extends string,
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+  O = unknown,
+>(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, CodeAgentOutput<Out, O>>
+export function agent(
+  options:
+    | ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
+    | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
+): Agent {
+  mustBeOptions(options, 'agent', 'agent.invalid')
+  mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelChecks, ...codeChecks })
+  const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
+  return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
+}
+
+/** The options of an agent that thinks with a model. */
+const modelChecks: Checks<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = {
+  ...factChecks,
+  ...modelAgentChecks,
+}
+/** The options of an agent that is code. */
+const codeChecks: Checks<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
+  ...factChecks,
+  run: unchecked,
+  workers: either(isFunction, agentsCheck),
+}
+
+/**
+ * Throws `agent.invalid` unless the options give exactly one of `model`, `run` and, if it is `known`, `base` (a model
+ * may stand beside a base). The error also lists unknown options.
+ */
+export function mustHaveModelOrCode(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
+  const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
+  const mayHaveBase = 'base' in known
+  const problem =
+    run !== undefined && typeof run !== 'function'
+      ? `has run ${described(run)}, expected a function`
+      : run !== undefined && (model ?? base) !== undefined
+        ? `has both a ${model === undefined ? 'base' : 'model'} and a run`
+        : (run ?? model ?? (mayHaveBase ? base : undefined)) === undefined
+          ? `has ${mayHaveBase ? 'no model, no base and no run' : 'neither a model nor a run'}`
+          : undefined
+  if (problem === undefined) return
+  throw new ReeveError(
+    'agent.invalid',
+    [`${where} ${problem}`, ...unknownNames(options, known, where, meantByAgentOptions(known))].join('\n'),
+    {
+      hint: `Give model: an id, a model object or a function; ${mayHaveBase ? 'base: an agent; ' : ''}or run: code.`,
+    },
+  )
+}
+
+function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
+  const { name, description = '', limits, oversight, assess, outputKey } = options
+  const inputSchema = schemaOf(options.input, `agent "${name}": input`)
+  const outputSchema = schemaOf(options.output, `agent "${name}": output`)
+  const setup = modelSetup(name, options, outputSchema, limits)
+  const { tools, instructions, model } = setup
+  const toolbox = fixedToolbox(tools.map((tool) => new ToolBinding(tool, name, outputSchema)))
+  return new ModelAgent({
+    description,
+    version: () =>
+      versionOf(
+        options.version,
+        dataOf({
+          instructions,
+          model: model.id,
+          tools,
+          input: inputSchema,
+          output: outputSchema,
+          limits,
+          oversight,
+          outputKey,
+          options,
+        }),
+      ),
+    definition: options,
+    setup: { ...setup, open: (_state, system) => ({ system, toolbox }) },
+    inputSchema,
+    limits,
+    oversight,
+    assess,
+    outputKey,
+    problems: () => [
+      ...optionProblems<object>(modelChecks, options, `agent "${name}"`, {
+        rule: factRule,
+        meant: meantByAgentOptions(modelChecks),
+      }),
+      ...toolProblems(name, tools, undefined, assess),
+    ],
+  })
+}
+
+const noTransferTarget = (name: string, to: string): Failure =>
+  failure('transfer.refused', `"${name}" cannot transfer to "${to}": no other agent can take over`, 'validation', {
+    hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
+  })
+
+/**
+ * Runs code as the work of an agent. Rejects with `Cancelled`. Also rejects with whatever the code throws, if no other
+ * agent reads its handoff record.
+ */
+export async function runCode(
+  { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
+  ctx: Context,
+  edge: Edge,
+  run: (ctx: AgentContext, brief: unknown, handoffContext: HandoffContext) => unknown,
+): Promise<Outcome> {
+  const refused = inputRefusal(name, inputSchema, edge)
+  if (refused !== undefined) return failed(refused)
+  const checked = inputSchema?.check(briefValue(edge.work.brief))
+  const handoffContext = new ActivationHandoffs(name, ctx, edge)
+  const activity: Activity = { done: false }
+  const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
+  let returned: unknown
+  try {
+    returned = await run(
+      agentContext(own),
+      checked?.ok === true ? checked.value : briefValue(edge.work.brief),
+      handoffContext,
+    )
+  } catch (thrown) {
+    // without a handoff record there is nothing to add; and a cancel is not a failure of the code
+    if (!leavesHandoff(edge) || isLeaving(thrown)) throw thrown
+    return withHandoff(thrownOutcome(thrown), handoffContext.record(null, undefined))
+  }
+  const end = returned instanceof CodeEnd ? returned : undefined
+  if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(noTransferTarget(name, end.action.to))
+  const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
+  const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
+  const handoff = handoffContext.record(outcome.status === 'completed' ? outcome.output : null, end)
+  return leavesHandoff(edge) ? withHandoff(outcome, activity.done ? { ...handoff, did: true } : handoff) : outcome
+}
+
+function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: CodeEnd | undefined): Outcome {
+  if (end?.action?.type === 'transfer' && output === null) return completed('')
+  const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
+  // its work is done: only its form is another one
+  const form = problem === undefined ? undefined : keptForm(output)
+  const fits = checkOutput(form?.value ?? (output as Json), schema)
+  return fits.ok
+    ? { ...completed(fits.value), ...present({ kept: form?.kept }) }
+    : failed(
+        failure('output.invalid', `the output of "${name}" does not fit its schema: ${fits.problem}`, 'validation'),
+      )
+}
+
+/** An agent that is code. */
+class CodeAgent extends DefinedAgent {
+  readonly #options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
+
+  constructor(options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>) {
+    const where = `agent "${options.name}"`
+    super({
+      ...options,
+      reaches: options.workers,
+      parsesInput: true,
+      inputSchema: schemaOf(options.input, `${where}: input`),
+      outputSchema: schemaOf(options.output, `${where}: output`),
+    })
+    this.#options = options
+  }
+
+  protected madeVersion(): string {
+    const workers = this.related().map((worker) => worker.name)
+    const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
+    return versionOf(this.#options.version, dataOf({ input, output, limits, oversight, outputKey, workers }))
+  }
+
+  source(): string {
+    return String(this.#options.run)
+  }
+
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    return runCode(this, ctx, edge, this.#options.run)
+  }
+
+  related(): readonly Agent[] {
+    const { workers } = this.#options
+    return agentsIn(typeof workers === 'function' ? workers() : workers)
+  }
+
+  problems(): readonly string[] {
+    const { workers } = this.#options
+    const where = `agent "${this.name}"`
+    return [
+      ...optionProblems<object>(codeChecks, this.#options, where, {
+        rule: factRule,
+        meant: meantByAgentOptions(codeChecks),
+      }),
+      ...(typeof workers === 'function' ? agentsCheck(workers(), `${where}: workers`) : []),
+    ]
+  }
+}

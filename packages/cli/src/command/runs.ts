@@ -1,0 +1,169 @@
+/**
+ * `reeve runs`: the runs of a store that fit a filter, newest first.
+ *
+ * Owns: the table, what a filter is called here. Does not own: the search (runtime).
+ */
+import { shellWord, visible, visibleLine } from '@reeve/core'
+import {
+  cursorIn,
+  cursorOf,
+  metadataValue,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+} from '@reeve/runtime'
+import { whereOf, type CommandContext } from '../context.ts'
+import { exits, usage, type Exit } from '../exit.ts'
+import { undrivenLine } from '../next-command.ts'
+import { isDrivenIn, isExpired, needsDriver } from '../run-driver.ts'
+import { stallsOf, stallText } from '../stall-lines.ts'
+import { failedWorkersLine, failedWorkersText, timeText } from '../request-text.ts'
+import { withRuns } from '../store.ts'
+import type { Style } from '../terminal.ts'
+import { duration } from '../tree.ts'
+
+const colours: Partial<Record<RunStatus, Style>> = {
+  completed: 'green',
+  bailed: 'green',
+  failed: 'red',
+  limited: 'red',
+  'timed-out': 'red',
+  waiting: 'yellow',
+  queued: 'yellow',
+  stuck: 'yellow',
+  running: 'cyan',
+}
+
+/** Which runs, as it is typed. */
+export interface RunFilterOptions {
+  readonly agent?: string
+  readonly user?: string
+  readonly session?: string
+  readonly tenant?: string
+  readonly meta?: readonly string[]
+  readonly since?: string
+  readonly before?: string
+  readonly minUsd?: number
+}
+
+/** The options of the command, as they are typed. */
+export interface RunsOptions extends RunFilterOptions {
+  readonly limit: number
+  readonly json?: boolean
+  readonly status?: string
+  readonly after?: string
+  readonly why?: boolean
+  readonly usd?: boolean
+}
+
+/** Lists runs. */
+export function runs(context: CommandContext, given: RunsOptions): Promise<Exit> {
+  const { terminal, options, cwd } = context
+  const { limit, json = false, why = false, usd = false } = given
+  const filter = pageOf(given)
+  return withRuns(options, cwd, async (runtime, place) => {
+    const found = await runtime.runs(filter)
+    if (json) {
+      for (const run of found) terminal.line(JSON.stringify(run))
+      return exits.done
+    }
+    if (found.length === 0)
+      terminal.line(Object.keys(filter).length === 1 ? 'No runs in this store.' : 'No run fits this filter.')
+    const widest = Math.max(0, ...found.map((each) => each.run.length))
+    const indent = `${' '.repeat(widest)}  `
+    const now = Date.now()
+    const system = found.some((each) => needsDriver(each, now)) ? await runtime.system() : undefined
+    const isDriven = system === undefined || isDrivenIn(system)
+    const costs = usd ? found.map(costText) : []
+    const widestCost = Math.max(0, ...costs.map((each) => each.length))
+    for (const [i, summary] of found.entries()) {
+      const { run, status, agent, createdAt, endedAt, reason, queued } = summary
+      const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
+      const failed = failedWorkersText(summary)
+      const cost = usd ? `${costs[i]!.padStart(widestCost)}  ` : ''
+      terminal.line(
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}${failed === undefined ? '' : `  ${terminal.style('red', failed)}`}`,
+      )
+      const failing = why ? failedWorkersLine(summary) : undefined
+      if (failing !== undefined) terminal.line(`${indent}${failing}`)
+      if (queued !== undefined) terminal.line(`${indent}behind ${queued.behind}`)
+      if (reason !== undefined && (why || endedAt === undefined)) terminal.line(`${indent}${visibleLine(reason)}`)
+      if (why) for (const line of waitLines(summary, now)) terminal.line(`${indent}${line}`)
+      const installation = endedAt === undefined ? system?.installation : undefined
+      for (const stall of installation === undefined ? [] : stallsOf(run, installation))
+        terminal.line(`${indent}${terminal.style('yellow', stallText(stall, installation!))}`)
+      if (!isDriven && needsDriver(summary, now))
+        terminal.line(`${indent}${await undrivenLine({ context, runtime, place, run, agent })}`)
+    }
+    const last = found.at(-1)
+    if (last !== undefined && found.length === limit)
+      terminal.note(`The next page: --after ${shellWord(cursorOf(last))}${whereOf(options)}`)
+    return exits.done
+  })
+}
+
+/** What it waits for: whom it has asked, since when, until when. */
+function waitLines({ waitsFor }: RunSummary, now: number): readonly string[] {
+  if (waitsFor === undefined) return []
+  const { questions, oldest } = waitsFor
+  const { kind, id, askedAt, until } = oldest
+  const deadline =
+    until === undefined ? 'no deadline' : `${isExpired(oldest, now) ? 'expired' : 'until'} ${timeText(until)}`
+  const more = questions === 1 ? '' : ` and ${questions - 1} more`
+  return [`waits for ${kind} ${visible(id)}${more}, asked ${timeText(askedAt)}, ${deadline}`]
+}
+
+/** A cost that is not known is said to be so; one that is known in part is at least so much. */
+function costText({ usage: used }: RunSummary): string {
+  if (used === undefined) return 'cost unknown'
+  if (used.usd === undefined) return used.unpriced === undefined ? 'cost unknown' : 'no price known'
+  return `${used.unpriced === undefined ? '' : 'at least '}$${used.usd.toFixed(4)}`
+}
+
+function pageOf(given: RunsOptions): RunFilter {
+  const { limit, status, after } = given
+  return {
+    limit,
+    ...(status === undefined ? {} : { status: status.split(',').map((each) => each.trim() as RunStatus) }),
+    ...filterOf(given),
+    ...(after === undefined ? {} : { after: placeOf(after) }),
+  }
+}
+
+/** The filter that was typed. Throws `cli.usage`. */
+export function filterOf(given: RunFilterOptions): RunFilter {
+  const { agent, user, session, tenant, meta, since, before, minUsd } = given
+  return {
+    ...(agent === undefined ? {} : { agent }),
+    ...(user === undefined ? {} : { user }),
+    ...(session === undefined ? {} : { session }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(meta === undefined ? {} : { metadata: metadataOf(meta) }),
+    ...(since === undefined ? {} : { since: momentOf(since, '--since') }),
+    ...(before === undefined ? {} : { before: momentOf(before, '--before') }),
+    ...(minUsd === undefined ? {} : { usdFrom: minUsd }),
+  }
+}
+
+/** `key=value`; a value that is JSON is that value, so that `n=1` is a number and `n="1"` a text. */
+export function metadataOf(given: readonly string[]): NonNullable<RunFilter['metadata']> {
+  const entries = given.map((each) => {
+    const cut = each.indexOf('=')
+    if (cut < 1) throw usage(`--meta ${JSON.stringify(each)} is not key=value`, 'For example: --meta customer=acme')
+    return [each.slice(0, cut), metadataValue(each.slice(cut + 1))] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+/** A date as it is typed. Throws `cli.usage`. */
+export function momentOf(text: string, option: string): number {
+  const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (Number.isFinite(at) && /^\d/.test(text)) return at
+  throw usage(`${option} ${JSON.stringify(text)} is not a date`, 'Write it as 2026-11-01T08:00:00Z.')
+}
+
+function placeOf(cursor: string): NonNullable<RunFilter['after']> {
+  const place = cursorIn(cursor)
+  if (place !== undefined) return place
+  throw usage(`--after ${JSON.stringify(cursor)} is not a cursor`, 'Use the one that the page before has printed.')
+}

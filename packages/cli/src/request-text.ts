@@ -1,0 +1,222 @@
+/**
+ * Requests as text: approvals with their exact arguments, questions with the command that answers them.
+ *
+ * Owns: how much of a value a terminal shows; that no line of a value looks like a line of Reeve. Does not own: which
+ * characters are visible (core), the inline question (watch.ts), deciding (command/).
+ */
+import {
+  bar,
+  beginning,
+  describeOutcome,
+  isObject,
+  visible,
+  visibleJson,
+  visibleLine,
+  wrapped,
+  type Json,
+  shellWord,
+  type WithWorkerFailures,
+} from '@reeve/core'
+import type { Approval, InterruptView, RunWaiting } from '@reeve/runtime'
+import { reeve } from './invocation.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Limits: characters of a value on one line, characters of an argument to approve, its lines, number of arguments. */
+const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
+
+const truncated = (text: string, characters: number, where: string): string =>
+  text.length <= characters ? text : `${beginning(text, characters)}… (${text.length} characters${where})`
+
+/**
+ * A line as a command prints it: on a terminal in as many as it needs; elsewhere it stays one, for the program that
+ * reads it.
+ */
+export const printedLines = (
+  text: string,
+  { isLive, columns }: Pick<Terminal, 'isLive' | 'columns'>,
+): readonly string[] => (isLive ? wrapped(text, columns) : [text])
+
+/** A value on one line; a long one is cut, with its length. */
+export const preview = (value: unknown, where = '', characters: number = most.brief): string =>
+  truncated(visibleJson(value), characters, where)
+
+/** The name of an argument. One that is not an identifier is quoted, so that it cannot be mistaken for a value. */
+const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : preview(name))
+
+/** The arguments of a call on one line. Each is cut separately, so that a long one hides no other. */
+export function argumentsLine(input: Json): string {
+  if (!isObject(input)) return preview(input)
+  const fields = Object.entries(input)
+  const shown = fields.slice(0, most.arguments).map(([name, value]) => `${nameText(name)}: ${preview(value)}`)
+  const more = fields.length <= most.arguments ? [] : [`… and ${fields.length - most.arguments} more`]
+  return fields.length === 0 ? 'no arguments' : [...shown, ...more].join(', ')
+}
+
+/** A moment as people read it. */
+export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
+
+/** What becomes of a question that nobody answers in time. */
+export const timeoutText = (onTimeout: Json | undefined): string =>
+  onTimeout === undefined ? 'it counts as not answered' : `it continues with ${preview(onTimeout)}`
+
+/** What becomes of a question whose deadline has passed. */
+export const expiredText = (until: number | undefined, onTimeout: Json | undefined): string =>
+  `expired ${timeText(until ?? 0)}: ${timeoutText(onTimeout)} when the run is driven`
+
+/** How an interrupt ended. */
+export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
+  outcome.status === 'completed'
+    ? `answered${outcome.by === undefined ? '' : ` by ${visible(outcome.by)}`}: ${preview(outcome.output)}`
+    : visibleLine(describeOutcome(outcome))
+
+/** The command that answers an interrupt. */
+export const answerCommand = (id: string, where: string): string => `${reeve} answer ${id} <json or text>${where}`
+
+/** The command that settles an effect in doubt or a diverged step. */
+export const settleCommand = (kind: 'in-doubt' | 'diverged', id: string, where: string): string =>
+  `${reeve} settle ${shellWord(id)} ${kind === 'in-doubt' ? '--happened yes|no' : '--map <address>|--execute|--drop'}${where}`
+
+/** How to see what was left out. */
+const inFull = (run: string, where: string): string => `; see all with ${reeve} show ${shellWord(run)} --json${where}`
+
+/**
+ * An approval for people: each argument on a line of its own. A long line, or a text of several lines, continues behind
+ * a bar. So the content of a value never starts where a line of Reeve starts. Omitted lines are counted.
+ * `where`: options that the command to see them needs.
+ */
+export function approvalLines(approval: Approval, columns = 100, where = ''): readonly string[] {
+  const { tool, path, reason, risk, input, id, run } = approval
+  const all = inFull(run, where)
+  const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
+  const more = fields.length - most.arguments
+  return [
+    ...wrapped(
+      `${path.map(visible).join(' › ')} asks to run ${visible(tool)} (${risk} risk): ${visibleLine(reason)}`,
+      columns,
+    ),
+    ...fields
+      .slice(0, most.arguments)
+      .flatMap(([name, value]) =>
+        typeof value === 'string' && value.includes('\n')
+          ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns, all)]
+          : wrapped(`  ${nameText(name)}: ${preview(value, all, most.value)}`, columns),
+      ),
+    ...(more <= 0 ? [] : [`  … and ${more} more arguments${all}`]),
+    ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),
+    `  ${id}`,
+  ]
+}
+
+type DoneBefore = Pick<Approval, 'done' | 'doneMore' | 'begun'>
+
+/** A text is most often arguments that were cut when they were recorded, and says by how much. */
+const doneInput = (input: Json): string =>
+  typeof input === 'string' ? truncated(visibleLine(input), most.value + 500, '') : preview(input, '', most.value)
+
+/** What was done for what is asked about, one line each: sent back, it is only done again if the decision names it. */
+export const doneLines = ({ done = [], doneMore = 0, begun }: DoneBefore): readonly string[] => [
+  ...(begun === true ? ['begun before the fork: with a yes it goes on where it was'] : []),
+  ...done.map(
+    ({ id, name, state, at, input, task }) =>
+      `${state === 'done' ? 'already done' : 'perhaps done'}: ${visible(name)}${task === undefined ? '' : ` (task ${visible(task)})`} at ${new Date(at).toISOString()}${input === undefined ? '' : ` with ${doneInput(input)}`}; ${visible(id)}`,
+  ),
+  ...(doneMore === 0 ? [] : [`already done: ${doneMore} more before`]),
+]
+
+type ApproverRules = Pick<
+  Approval,
+  | 'kind'
+  | 'task'
+  | 'delegation'
+  | 'brief'
+  | 'hits'
+  | 'approvers'
+  | 'excludes'
+  | 'fourEyes'
+  | 'tier'
+  | 'options'
+  | 'until'
+  | keyof DoneBefore
+>
+
+/** Why approval is needed, who may decide, and until when, one line each. Empty if any approver may decide. */
+export function whoLines(approval: ApproverRules): readonly string[] {
+  const { kind, task, delegation, brief, hits = [], approvers, excludes, fourEyes, tier, options, until } = approval
+  const asked = approvers === undefined ? undefined : `approvers: ${approvers.map(visible).join(' or ')}`
+  const which = tier === undefined ? '' : ` (tier ${tier})`
+  return [
+    kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
+    ...doneLines(approval),
+    delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
+    brief === undefined ? undefined : `brief: ${visibleLine(brief)}`,
+    hits.length === 0
+      ? undefined
+      : `escalated: ${hits.map(({ code, priority }) => `${visible(code)} (${priority})`).join(', ')}`,
+    asked === undefined ? undefined : `${asked}${which}`,
+    excludes === undefined
+      ? undefined
+      : `already approved by ${excludes.map(visible).join(' and ')}: a second approver must decide`,
+    fourEyes === true && excludes === undefined ? 'two approvers are required' : undefined,
+    options === undefined ? undefined : `allowed decisions: ${options.join(', ')}`,
+    until === undefined || (asked === undefined && fourEyes !== true)
+      ? undefined
+      : `until ${new Date(until).toISOString()}`,
+  ].flatMap((line) => (line === undefined ? [] : [line]))
+}
+
+/** The lines of a text; if there are too many, the first and the last. `all`: how to see them. */
+function textLines(text: string, columns: number, all: string): readonly string[] {
+  const lines = text.split('\n').map((line) => truncated(visible(line), most.value, all))
+  const left = lines.length - most.lines
+  const behind = (some: readonly string[]): readonly string[] => some.flatMap((line) => wrapped(line, columns, bar))
+  if (left <= 0) return behind(lines)
+  const half = most.lines / 2
+  return [
+    ...behind(lines.slice(0, half)),
+    `    … ${left} of ${lines.length} lines omitted${all}`,
+    ...behind(lines.slice(-half)),
+  ]
+}
+
+/** A question other than an approval: its text, and last the command or call that answers it. */
+export function questionLines(
+  { kind, id, run, body }: RunWaiting['questions'][number],
+  where: string,
+  columns = 100,
+): readonly string[] {
+  const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
+  const answer = {
+    interrupt: `Answer with: ${answerCommand(id, where)}`,
+    approval: `Decide with: ${reeve} approve ${shellWord(id)}${where}`,
+    'in-doubt': `Settle it with: ${settleCommand('in-doubt', id, where)}`,
+    diverged: `Settle it with: ${settleCommand('diverged', id, where)}`,
+  }[kind]
+  return [
+    ...wrapped(
+      `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
+      columns,
+    ),
+    `  ${answer}`,
+  ]
+}
+
+/** The commands for a run that was set aside. */
+export const setAsideCommands = (run: string, where: string): string =>
+  `retry: ${reeve} resume ${shellWord(run)}${where}    (or end it without its code: ${reeve} cancel ${shellWord(run)}${where})`
+
+/** How many workers of a completed run failed: `2 workers failed`. Undefined: none. */
+export function failedWorkersText({
+  failures,
+  failureCount = failures?.length ?? 0,
+}: WithWorkerFailures): string | undefined {
+  return failures === undefined ? undefined : `${failureCount} ${failureCount === 1 ? 'worker' : 'workers'} failed`
+}
+
+/** Which ones, and why. */
+export function failedWorkersLine(failed: WithWorkerFailures): string | undefined {
+  const { failures = [], failureCount = failures.length } = failed
+  const names = failures.map(({ worker, code }) => `${visible(worker)} (${code})`)
+  const rest = failureCount > names.length ? [`${failureCount - names.length} more`] : []
+  const text = failedWorkersText(failed)
+  return text === undefined ? undefined : `${text}: ${[...names, ...rest].join(', ')}`
+}

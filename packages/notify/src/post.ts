@@ -1,0 +1,85 @@
+/**
+ * Posting: one JSON document to one address, once for each try.
+ *
+ * Owns: what an answer of the other side means for another try, that no redirect is followed and no failure names an
+ * address: it may be a secret. Does not own: when it is tried again (the engine: a step), what is posted.
+ */
+import { createHash } from 'node:crypto'
+import { failure, FailureError, messageOf, systemClock, type Failure } from '@reeve/core'
+import type { StepIO } from '@reeve/engine'
+
+/** As much of `fetch` as is needed. */
+export type Fetch = (address: string, init: RequestInit) => Promise<Response>
+
+/** One document for one address. */
+export interface Posting {
+  readonly address: string
+  readonly body: string
+  readonly headers: { readonly [name: string]: string }
+  readonly fetch?: Fetch | undefined
+}
+
+/** Posts. Rejects with a FailureError that says whether another try may help, and from when on. */
+export async function post(
+  { address, body, headers, fetch: send = fetch }: Posting,
+  io: Pick<StepIO, 'key' | 'signal'>,
+): Promise<void> {
+  const { host } = new URL(address)
+  let answer: Response
+  try {
+    answer = await send(address, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: io.signal,
+      body,
+      headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': headerKey(io.key) },
+    })
+  } catch (thrown) {
+    // the caller that aborted knows why
+    if (io.signal.aborted) throw thrown
+    throw new FailureError(
+      failure('notice.failed', `${host} could not be reached: ${reasonOf(thrown)}`, 'transport'),
+      thrown,
+    )
+  }
+  // not needed; left unread it would hold the connection
+  await answer.body?.cancel().catch(() => {})
+  const what = refusal(answer, host)
+  if (what !== undefined) throw new FailureError(what)
+}
+
+/** The key of a try as a header can hold it. */
+const headerKey = (key: string): string =>
+  /^[\x21-\x7e]{1,200}$/u.test(key) ? key : `sha256-${createHash('sha256').update(key).digest('hex')}`
+
+/** What an answer means; undefined: it was taken. */
+function refusal({ status, headers }: Response, host: string): Failure | undefined {
+  if (status >= 200 && status < 300) return undefined
+  const after = retryAfterMs(headers.get('retry-after'))
+  const more = { details: { status }, ...(after === undefined ? undefined : { retryAfterMs: after }) }
+  const what = `${host} answered ${status}`
+  if (status === 429) return failure('notice.failed', what, 'rate-limit', more)
+  if (status >= 500 || status === 408 || status === 425) return failure('notice.failed', what, 'transport', more)
+  const moved = status === 0 || (status >= 300 && status < 400)
+  return failure('notice.failed', moved ? `${what}: redirects are not followed` : what, 'validation', {
+    details: { status },
+    hint: 'Check the address and the secret of the channel.',
+  })
+}
+
+/** A quarter of an hour: a server that asks for a longer wait is given up. */
+const afterMost = 15 * 60_000
+
+/** Milliseconds from now on that a `retry-after` names, in seconds or as a date. */
+function retryAfterMs(given: string | null): number | undefined {
+  if (given === null || given.trim() === '') return undefined
+  const ms = /^\s*\d+\s*$/u.test(given) ? Number(given) * 1_000 : Date.parse(given) - systemClock.now()
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), afterMost)
+}
+
+/** What `fetch` says is in its cause. */
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
+  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
+  return typeof code === 'string' ? code : messageOf(thrown).slice(0, 200)
+}

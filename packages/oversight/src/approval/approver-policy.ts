@@ -1,0 +1,51 @@
+/**
+ * Approver policy: who may decide an approval, and which decisions it allows.
+ *
+ * Owns: the rule, both for the process that posts a decision and for the run that receives it. Pure. Does not own:
+ * authentication of an approver (the caller; `mayDecide` of the runtime).
+ */
+import { isSamePerson, personName } from '@reeve/core'
+import type { ApprovalRequested } from '@reeve/journal'
+import type { DecisionOption } from './decision.ts'
+
+/** The fields of a request that say who may decide it. */
+export type AskedOf = Pick<ApprovalRequested, 'approvers' | 'excludes' | 'options' | 'fourEyes'>
+
+/** Why a decision does not count. `invalid`: not allowed by the request; `forbidden`: not by this approver. */
+export interface NotPermitted {
+  readonly kind: 'invalid' | 'forbidden'
+  readonly problem: string
+}
+
+const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+/**
+ * Why this decision by this approver does not count; undefined if it does. Pure. An approver may still reject what they
+ * have approved.
+ */
+export function notPermitted(
+  asked: AskedOf,
+  decision: DecisionOption,
+  approver: string | undefined,
+): NotPermitted | undefined {
+  const { approvers = [], excludes = [], options, fourEyes } = asked
+  if (options !== undefined && !options.includes(decision))
+    return { kind: 'invalid', problem: `decision "${decision}" is not allowed; allowed: ${list(options)}` }
+  const says = decision === 'approve' || decision === 'edit'
+  const name = personName(approver ?? '')
+  if (name === '') {
+    if (approvers.length > 0)
+      return {
+        kind: 'forbidden',
+        problem: `the approver is missing; allowed approvers: ${list(approvers)}`,
+      }
+    return fourEyes === true && says
+      ? { kind: 'forbidden', problem: 'the approver is missing; two named approvers are required' }
+      : undefined
+  }
+  if (approvers.length > 0 && !approvers.some((each) => personName(each) === name))
+    return { kind: 'forbidden', problem: `"${name}" is not an approver; allowed approvers: ${list(approvers)}` }
+  return says && excludes.some((each) => isSamePerson(each, name))
+    ? { kind: 'forbidden', problem: `"${name}" has already approved it; a second approver must decide` }
+    : undefined
+}

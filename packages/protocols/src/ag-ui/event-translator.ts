@@ -1,0 +1,524 @@
+/**
+ * The feed of a run as events of AG-UI.
+ *
+ * Owns: which events stand for what, their ids, whose they are (the agent of the run, or a subagent), the order that
+ * strict clients ask for. Does not own: reading the feed (../protocol-run), what was said (../../journal).
+ * Holds: K1, K9: what is recorded decides. Live pieces come early, and the record completes them: a text is sent once,
+ * whoever reads it and whenever. Of a stream that begins later, what came before `from` is known and not sent.
+ */
+import {
+  asText,
+  describeOutcome,
+  isObject,
+  isToolAgent,
+  present,
+  totalUsage,
+  addUsage,
+  visibleLine,
+  withoutHandoff,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type Outcome,
+  type Usage,
+} from '@reeve/core'
+import {
+  foldChange,
+  foldState,
+  newRunFold,
+  newTranscriptFold,
+  teamViewsOf,
+  transcribeChange,
+  type IndexChange,
+  type IndexedActivation,
+  type Recorded,
+  type Spoken,
+} from '@reeve/journal'
+import type { RunPart } from '@reeve/runtime'
+import { askedBy, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
+import { interruptOf } from './interrupt.ts'
+import { protocolVersion, type AgUiEvent, type AgUiTokenUsage } from './wire.ts'
+
+/** Which stream is made. */
+export interface StreamPlace {
+  readonly threadId: string
+  readonly runId: string
+  /** The run of Reeve. */
+  readonly run: string
+  /** What was recorded up to this position was sent in an earlier stream. */
+  readonly from: number
+}
+
+/** Whose work an activation is. Undefined: it says nothing, such as a scorer. */
+type Owner = { readonly subagentRunId?: string } | undefined
+
+/** An answer of a model in the making. */
+interface Answering {
+  readonly id: string
+  readonly attempt: string
+  /** What was sent of its text and its thoughts so far. */
+  text: string
+  reasoning: string
+  /** A piece was missed: the rest comes with the record. */
+  isCut: boolean
+  isTextOpen: boolean
+  /** The id of the reasoning message that is open. */
+  reasoningOpen: string | undefined
+  reasonings: number
+}
+
+export class EventTranslator {
+  readonly #place: StreamPlace
+  readonly #fold = newRunFold()
+  readonly #transcript = newTranscriptFold(this.#fold.index)
+  readonly #answering = new Map<ActivationId, Answering>()
+  /** Attempts at an answer that were seen, by the answer. */
+  readonly #attempts = new Map<string, number>()
+  /** The model call whose answer is recorded and not said yet: a middleware may still change it. */
+  readonly #recorded = new Map<ActivationId, string>()
+  /** Ids of calls in this stream, by the activation and the model's own id. */
+  readonly #calls = new Map<ActivationId, Map<string, string>>()
+  /** Calls without a result. */
+  readonly #unanswered = new Map<string, Owner>()
+  /** Subagents that were announced and have not ended, in the order in which they began. */
+  readonly #subagents = new Map<ActivationId, IndexedActivation>()
+  readonly #plans = new Map<ActivationId, string>()
+  #announced = false
+  #usage: Usage = []
+
+  constructor(place: StreamPlace) {
+    this.#place = place
+  }
+
+  /** The first event of every stream. */
+  begin(): AgUiEvent {
+    const { threadId, runId, run } = this.#place
+    return { type: 'RUN_STARTED', threadId, runId, protocolVersion, metadata: { reeve: { run } } }
+  }
+
+  /** What an event of the journal says. */
+  event(recorded: Recorded): readonly AgUiEvent[] {
+    const isNew = recorded.position > this.#place.from
+    const events: AgUiEvent[] = isNew ? [...this.#announce()] : []
+    const change = this.#fold.index.take(recorded)
+    if (change === undefined) return []
+    foldChange(this.#fold, recorded, change)
+    const spoken = transcribeChange(this.#transcript, recorded, change)
+    events.push(...this.#recordedEvents(recorded, change, spoken))
+    if (!isNew) return []
+    this.#count(recorded)
+    return events.map((event) => ({ ...event, timestamp: recorded.at }))
+  }
+
+  /** Subagents that are at work when a later stream begins are announced again. */
+  #announce(): readonly AgUiEvent[] {
+    if (this.#announced) return []
+    this.#announced = true
+    return [...this.#subagents.values()].map((each) => this.#started(each))
+  }
+
+  #count({ event }: Recorded): void {
+    if (event.type === 'step.settled' || (event.type === 'worker.settled' && event.apart === true))
+      this.#usage = addUsage(this.#usage, event.usage ?? [])
+  }
+
+  #recordedEvents(recorded: Recorded, change: IndexChange, spoken: readonly Spoken[]): readonly AgUiEvent[] {
+    const { event, activation } = recorded
+    const { here } = change
+    const events: AgUiEvent[] = []
+    if (here === undefined) return events
+    if (event.type === 'activation.started') events.push(...this.#begun(here))
+    if (event.type === 'worker.started' && event.apart === true) {
+      const outline = [...this.#fold.index.activations.values()].at(-1)
+      if (outline?.isOutline === true) events.push(...this.#begun(outline))
+    }
+    if (event.type === 'step.settled') {
+      const opened = change.closed[0]?.event
+      if (opened?.type === 'model.requested' && opened.purpose === undefined) {
+        if (event.outcome.status === 'completed')
+          events.push(...this.#answered(activation, event.address, event.outcome.output))
+        else events.push(...this.#givenUp(activation))
+      }
+    }
+    for (const each of spoken) events.push(...this.#said(each))
+    if (event.type === 'activation.settled') events.push(...this.#settled(here, event.outcome))
+    if (event.type === 'worker.settled' && event.apart === true) {
+      for (const each of this.#subagents.values())
+        if (each.isOutline && each.status !== undefined) events.push(...this.#settled(each, event.outcome))
+    }
+    events.push(...this.#plan(here))
+    return events
+  }
+
+  // ---- whose work it is
+
+  #ownerOf(id: ActivationId | undefined): Owner {
+    const here = id === undefined ? undefined : this.#fold.index.activations.get(id)
+    if (here === undefined) return {}
+    if (here.isNotice || here.begunBy?.purpose !== undefined) return undefined
+    if (here.parent === undefined) return {}
+    const above = this.#ownerOf(here.parent)
+    if (above === undefined) return undefined
+    return here.isHandedControl || isToolAgent(here.agent) ? above : { subagentRunId: here.id }
+  }
+
+  #isSubagent = ({ id }: IndexedActivation): boolean => this.#ownerOf(id)?.subagentRunId === id
+
+  #begun(here: IndexedActivation): readonly AgUiEvent[] {
+    if (!this.#isSubagent(here)) return []
+    this.#subagents.set(here.id, here)
+    return [this.#started(here)]
+  }
+
+  #started({ id, agent, parent, begunBy }: IndexedActivation): AgUiEvent {
+    const above = this.#ownerOf(parent)?.subagentRunId
+    const callId = begunBy?.callId
+    return {
+      type: 'SUBAGENT_STARTED',
+      subagentRunId: id,
+      name: agent,
+      ...present({
+        parentSubagentRunId: above !== undefined && this.#subagents.has(above as ActivationId) ? above : undefined,
+        parentToolCallId:
+          callId === undefined || parent === undefined ? undefined : this.#calls.get(parent)?.get(callId),
+      }),
+    }
+  }
+
+  #settled({ id }: IndexedActivation, outcome: Outcome): readonly AgUiEvent[] {
+    const events = this.#givenUp(id)
+    this.#answering.delete(id)
+    if (!this.#subagents.delete(id)) return events
+    return [...events, subagentEnd(id, outcome)]
+  }
+
+  // ---- what is said
+
+  /** A live piece of work. */
+  part({ activation, address, epoch, attempt: nth, offset, part }: RunPart): readonly AgUiEvent[] {
+    if (part.type !== 'text.delta' && part.type !== 'reasoning.delta') return []
+    const isText = part.type === 'text.delta'
+    const owner = this.#ownerOf(activation)
+    if (owner === undefined) return []
+    if (!this.#fold.index.activations.has(activation)) return []
+    const attempt = `${address} ${epoch} ${nth}`
+    // what was sent in an earlier stream is still read: the text comes with the record
+    const isEarly = this.#fold.index.position < this.#place.from
+    const events: AgUiEvent[] = isEarly ? [] : [...this.#announce()]
+    let answer = this.#answering.get(activation)
+    if (answer?.attempt !== attempt) {
+      const ended = this.#givenUp(activation)
+      if (!isEarly) events.push(...ended)
+      answer = this.#newAnswer(activation, address, attempt)
+    }
+    const seen = isText ? answer.text : answer.reasoning
+    if (isEarly || answer.isCut || (offset !== undefined && offset !== seen.length)) answer.isCut = true
+    else events.push(...(isText ? this.#text(activation, answer, part.text) : this.#thought(answer, owner, part.text)))
+    return events
+  }
+
+  #newAnswer(activation: ActivationId, address: string, attempt: string): Answering {
+    const base = `${activation}:${address}`
+    const nth = (this.#attempts.get(base) ?? 0) + 1
+    this.#attempts.set(base, nth)
+    const answer: Answering = {
+      id: nth === 1 ? base : `${base}~${nth}`,
+      attempt,
+      text: '',
+      reasoning: '',
+      isCut: false,
+      isTextOpen: false,
+      reasoningOpen: undefined,
+      reasonings: 0,
+    }
+    this.#answering.set(activation, answer)
+    return answer
+  }
+
+  #text(activation: ActivationId, answer: Answering, delta: string): readonly AgUiEvent[] {
+    const owner = this.#ownerOf(activation)
+    const name = this.#fold.index.activations.get(activation)?.agent
+    const { id: messageId } = answer
+    const events: AgUiEvent[] = [...thoughtEnd(answer, owner)]
+    if (!answer.isTextOpen)
+      events.push({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...present({ name }), ...owner })
+    answer.isTextOpen = true
+    answer.text += delta
+    if (delta !== '') events.push({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta, ...owner })
+    return events
+  }
+
+  #thought(answer: Answering, owner: Owner, delta: string): readonly AgUiEvent[] {
+    const events: AgUiEvent[] = []
+    let messageId = answer.reasoningOpen
+    if (messageId === undefined) {
+      answer.reasonings++
+      messageId = `${answer.id}/reasoning${answer.reasonings === 1 ? '' : answer.reasonings}`
+      answer.reasoningOpen = messageId
+      events.push({ type: 'REASONING_START', messageId, ...owner })
+      events.push({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...owner })
+    }
+    answer.reasoning += delta
+    events.push({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta, ...owner })
+    return events
+  }
+
+  /** An attempt at an answer has failed, or its agent has ended: what was sent of it stays, and is closed. */
+  #givenUp(activation: ActivationId): readonly AgUiEvent[] {
+    const answer = this.#answering.get(activation)
+    if (answer === undefined) return []
+    const owner = this.#ownerOf(activation)
+    const metadata = { reeve: { discarded: true } }
+    const events = [...thoughtEnd(answer, owner), ...textEnd(answer, owner)]
+    this.#answering.delete(activation)
+    return events.map((event) => ({ ...event, metadata }))
+  }
+
+  /** The answer of a model is recorded: its thoughts are complete. Its text is said by what follows. */
+  #answered(activation: ActivationId, address: string, output: Json): readonly AgUiEvent[] {
+    this.#recorded.set(activation, address)
+    const owner = this.#ownerOf(activation)
+    if (owner === undefined) return []
+    const reasoning = reasoningIn(output)
+    if (reasoning === '') return []
+    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address, address)
+    if (answer.reasoning === reasoning || !reasoning.startsWith(answer.reasoning)) return thoughtEnd(answer, owner)
+    return [...this.#thought(answer, owner, reasoning.slice(answer.reasoning.length)), ...thoughtEnd(answer, owner)]
+  }
+
+  #said(spoken: Spoken): readonly AgUiEvent[] {
+    const owner = this.#ownerOf(spoken.activation)
+    if (owner === undefined) return []
+    switch (spoken.type) {
+      case 'assistant':
+        return this.#assistant(spoken, owner)
+      case 'tool': {
+        const toolCallId =
+          spoken.callId === undefined ? undefined : this.#calls.get(spoken.activation)?.get(spoken.callId)
+        return toolCallId === undefined ? [] : [this.#result(toolCallId, owner, asText(spoken.content), spoken.isError)]
+      }
+      case 'ended':
+        return spoken.outcome.status === 'bailed' ? this.#whole(spoken, spoken.outcome.text) : []
+      default:
+        // questions end the stream; failures are the end of their agent; an action is seen by what follows
+        return []
+    }
+  }
+
+  #assistant(spoken: Extract<Spoken, { type: 'assistant' }>, owner: Owner): readonly AgUiEvent[] {
+    const { activation, text, calls = [] } = spoken
+    const address = this.#recorded.get(activation)
+    this.#recorded.delete(activation)
+    if (address === undefined) return this.#whole(spoken, text)
+    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address, address)
+    const events: AgUiEvent[] = [...thoughtEnd(answer, owner)]
+    if (text.startsWith(answer.text)) {
+      const rest = text.slice(answer.text.length)
+      if (rest !== '') events.push(...this.#text(activation, answer, rest))
+      events.push(...textEnd(answer, owner))
+    } else events.push(...textEnd(answer, owner), ...this.#whole(spoken, text))
+    this.#answering.delete(activation)
+    // calls in the background have their results after later answers
+    const open = [...(this.#calls.get(activation) ?? [])].filter(([, id]) => this.#unanswered.has(id))
+    const known = new Map(open)
+    this.#calls.set(activation, known)
+    for (const call of calls) {
+      const toolCallId = `${answer.id}/${call.id}`
+      known.set(call.id, toolCallId)
+      this.#unanswered.set(toolCallId, owner)
+      events.push(
+        { type: 'TOOL_CALL_START', toolCallId, toolCallName: call.name, parentMessageId: answer.id, ...owner },
+        { type: 'TOOL_CALL_ARGS', toolCallId, delta: call.invalid ?? JSON.stringify(call.input), ...owner },
+        { type: 'TOOL_CALL_END', toolCallId, ...owner },
+      )
+    }
+    return events
+  }
+
+  /** A text that no model call is known for: of code, of a hook, or the output of an agent. */
+  #whole({ activation, position }: Spoken, text: string): readonly AgUiEvent[] {
+    if (text === '') return []
+    const at = `@${position}`
+    const answer: Answering = {
+      id: `${activation}:${at}`,
+      attempt: at,
+      text: '',
+      reasoning: '',
+      isCut: false,
+      isTextOpen: false,
+      reasoningOpen: undefined,
+      reasonings: 0,
+    }
+    return [...this.#text(activation, answer, text), ...textEnd(answer, this.#ownerOf(activation))]
+  }
+
+  #result(toolCallId: string, owner: Owner, content: string, isError?: true): AgUiEvent {
+    this.#unanswered.delete(toolCallId)
+    return {
+      type: 'TOOL_CALL_RESULT',
+      messageId: `${toolCallId}/result`,
+      toolCallId,
+      content,
+      role: 'tool',
+      ...owner,
+      ...(isError === true ? { metadata: { reeve: { isError: true } } } : {}),
+    }
+  }
+
+  // ---- plans
+
+  /** The plan of a team, where an event of its leader or of a member has changed it. */
+  #plan({ id, parent }: IndexedActivation): readonly AgUiEvent[] {
+    if (this.#fold.index.teams.size === 0) return []
+    const touched = [...this.#fold.index.teams].filter((team) => team.id === id || team.id === parent)
+    if (touched.length === 0) return []
+    const views = teamViewsOf(this.#fold, foldState(this.#fold))
+    return touched.flatMap((team) => {
+      const view = views.find(({ activation }) => activation === team.id)
+      const owner = this.#ownerOf(team.id)
+      if (view === undefined || owner === undefined) return []
+      const tasks = (view.plan?.tasks ?? []).map(({ task, description, member, role, status, dependencies }) => ({
+        task,
+        description,
+        member,
+        role,
+        status,
+        dependencies,
+      }))
+      const content = { tasks } as unknown as JsonObject
+      const json = JSON.stringify(content)
+      if (this.#plans.get(team.id) === json) return []
+      this.#plans.set(team.id, json)
+      const messageId = `${team.id}/plan`
+      return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'PLAN', content, replace: true, ...owner } as const]
+    })
+  }
+
+  // ---- the end
+
+  /** The last events of a stream. `questions`: those that a waiting run asks people. */
+  end(end: StreamEnd, questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
+    const events: AgUiEvent[] = [...this.#announce()]
+    for (const activation of this.#answering.keys()) events.push(...this.#givenUp(activation))
+    if (end.type === 'waiting' && askedBy(end.waiting).length > 0) return [...events, ...this.#suspended(questions)]
+    const how = end.type === 'ended' ? withoutHandoff(end.outcome) : undefined
+    const why = how === undefined ? 'the run is stuck' : describeOutcome(how)
+    for (const [id, owner] of this.#unanswered) events.push(this.#result(id, owner, `[no result: ${why}]`))
+    for (const id of [...this.#subagents.keys()].reverse())
+      events.push({ type: 'SUBAGENT_ERROR', subagentRunId: id, message: visibleLine(why) })
+    this.#subagents.clear()
+    return [...events, this.#last(end)]
+  }
+
+  #suspended(questions: readonly AskedQuestion[]): readonly AgUiEvent[] {
+    const { threadId, runId } = this.#place
+    const events: AgUiEvent[] = []
+    const asking = questions.map((question) => ({ question, owner: this.#ownerOf(question.activation) }))
+    for (const id of [...this.#subagents.keys()].reverse()) {
+      const own = asking.filter(({ owner }) => owner?.subagentRunId === id).map(({ question }) => question.id)
+      const interruptIds = own.length === 0 ? {} : { interruptIds: own }
+      events.push({ type: 'SUBAGENT_FINISHED', subagentRunId: id, outcome: { type: 'suspended', ...interruptIds } })
+    }
+    const interrupts = asking.map(({ question, owner }) => {
+      const callId = question.approval?.callId
+      const toolCallId = callId === undefined ? undefined : this.#calls.get(question.activation)?.get(callId)
+      const subagentRunId = owner?.subagentRunId
+      const isShown = subagentRunId !== undefined && this.#subagents.has(subagentRunId as ActivationId)
+      return interruptOf(question, present({ toolCallId, subagentRunId: isShown ? subagentRunId : undefined }))
+    })
+    events.push({ type: 'RUN_FINISHED', threadId, runId, outcome: { type: 'interrupt', interrupts }, ...this.#used() })
+    return events
+  }
+
+  #last(end: StreamEnd): AgUiEvent {
+    const { threadId, runId } = this.#place
+    const usage = this.#used()
+    if (end.type === 'waiting') {
+      const { failure, reason = 'an operator must see to it' } = end.waiting
+      const message = `the run is stuck: ${failure?.message ?? reason}`
+      return { type: 'RUN_ERROR', message: visibleLine(message), code: failure?.code ?? 'replay.diverged', ...usage }
+    }
+    const { outcome } = end
+    const finished = { type: 'RUN_FINISHED', threadId, runId } as const
+    switch (outcome.status) {
+      case 'completed':
+        return { ...finished, result: outcome.output, outcome: { type: 'success' }, ...usage }
+      case 'bailed':
+        return { ...finished, result: outcome.text, outcome: { type: 'success' }, ...usage }
+      case 'cancelled':
+        return { ...finished, outcome: { type: 'cancelled' }, ...usage }
+      default:
+        return { type: 'RUN_ERROR', message: visibleLine(describeOutcome(outcome)), code: codeOf(outcome), ...usage }
+    }
+  }
+
+  #used(): { readonly usage?: readonly AgUiTokenUsage[] } {
+    return this.#usage.length === 0 ? {} : { usage: usageOf(this.#usage) }
+  }
+}
+
+function thoughtEnd(answer: Answering, owner: Owner): readonly AgUiEvent[] {
+  const { reasoningOpen: messageId } = answer
+  if (messageId === undefined) return []
+  answer.reasoningOpen = undefined
+  return [
+    { type: 'REASONING_MESSAGE_END', messageId, ...owner },
+    { type: 'REASONING_END', messageId, ...owner },
+  ]
+}
+
+function textEnd(answer: Answering, owner: Owner): readonly AgUiEvent[] {
+  if (!answer.isTextOpen) return []
+  answer.isTextOpen = false
+  return [{ type: 'TEXT_MESSAGE_END', messageId: answer.id, ...owner }]
+}
+
+function subagentEnd(subagentRunId: string, outcome: Outcome): AgUiEvent {
+  const finished = { type: 'SUBAGENT_FINISHED', subagentRunId, outcome: { type: 'success' } } as const
+  if (outcome.status === 'completed') return { ...finished, result: outcome.output }
+  if (outcome.status === 'bailed') return { ...finished, result: outcome.text }
+  return {
+    type: 'SUBAGENT_ERROR',
+    subagentRunId,
+    message: visibleLine(describeOutcome(outcome)),
+    code: codeOf(outcome),
+  }
+}
+
+/** A code of Reeve for work that did not complete. */
+function codeOf(outcome: Outcome): string {
+  if (outcome.status === 'failed') return outcome.failure.code
+  return outcome.status === 'limited'
+    ? 'limit.reached'
+    : outcome.status === 'timed-out'
+      ? 'effect.timed-out'
+      : outcome.status
+}
+
+/** The thoughts in an answer of a model, as it was recorded. */
+function reasoningIn(output: Json): string {
+  const reasoning = isObject(output) ? output['reasoning'] : undefined
+  const parts = isObject(reasoning) ? reasoning['parts'] : undefined
+  if (!Array.isArray(parts)) return ''
+  return (parts as readonly Json[])
+    .flatMap((part) =>
+      isObject(part) && part['type'] === 'reasoning' && typeof part['text'] === 'string' ? [part['text']] : [],
+    )
+    .join('')
+}
+
+/** One entry for each model. A model is `provider/model`. */
+function usageOf(usage: Usage): readonly AgUiTokenUsage[] {
+  const models = Map.groupBy(usage, ({ model }) => model)
+  return [...models].map(([id, rows]) => {
+    const { input, output, cached, calls, unknown } = totalUsage(rows)
+    const slash = id.indexOf('/')
+    return {
+      ...(slash > 0 ? { provider: id.slice(0, slash), model: id.slice(slash + 1) } : { model: id }),
+      // what no provider has said is not known, and no 0
+      ...(unknown === calls && calls > 0
+        ? {}
+        : { inputTokens: input, outputTokens: output, totalTokens: input + output, cachedInputTokens: cached }),
+    }
+  })
+}

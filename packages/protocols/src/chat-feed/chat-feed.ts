@@ -1,0 +1,219 @@
+/**
+ * The feed of a chat: one run, read once for all who are shown it.
+ *
+ * Owns: folding a followed run into what is shown, what each reader has still to be given. Does not own: when there is
+ * nothing more to wait for (../protocol-run), what is shown (chat-fold.ts), how it is written.
+ * Holds: K9: readers change nothing; one that leaves leaves the run alone. A reader that comes late gets what was shown
+ * before, also text that is not recorded yet. What waits for a slow reader is joined.
+ */
+import { childActivation, detached, ReeveError, runOf, systemClock, type RunId } from '@reeve/core'
+import { pagesOf, type Question, type Run, type StreamItem } from '@reeve/runtime'
+import { followRun, type StreamEnd } from '../protocol-run/index.ts'
+import { ChatFold } from './chat-fold.ts'
+import { applyChange, joinedChange, type ChatChange } from './chat-item.ts'
+
+/** A child run that is read. */
+interface ReadChild {
+  readonly run: Run
+  /** Of its last event. */
+  position: number
+  readonly left: AbortController
+}
+
+interface ChatReader {
+  readonly queue: ChatChange[]
+  wake: () => void
+}
+
+/** Finds a run by its id. */
+export type FindRun = (id: RunId) => Run
+
+/** How long a child run is waited for that its leader has begun and that is not there yet, in milliseconds. */
+const childLaterMs = 50
+
+/** The runs that are read now, one reading for each. */
+export class ChatFeeds {
+  readonly #all = new Map<RunId, ChatFeed>()
+
+  /** The feed of the run, read from now on if it was not. `handle`: finds its child runs; without it they are not read. */
+  follow(run: Run, handle?: FindRun): ChatFeed {
+    const found = this.#all.get(run.id)
+    if (found !== undefined) return found
+    const feed = new ChatFeed(run, handle, () => this.#all.delete(run.id))
+    this.#all.set(run.id, feed)
+    return feed
+  }
+}
+
+export class ChatFeed {
+  readonly run: Run
+  readonly #fold = new ChatFold()
+  readonly #shown: ChatChange[] = []
+  readonly #readers = new Set<ChatReader>()
+  readonly #handle: FindRun | undefined
+  readonly #children = new Map<RunId, ReadChild>()
+  /** Resolves when everything up to the end is shown. Rejects if the run cannot be read. */
+  readonly #end: Promise<StreamEnd | undefined>
+
+  /** Reads the run from now on, also without a reader. `onEnd`: when there is nothing more to wait for. */
+  constructor(run: Run, handle?: FindRun, onEnd: () => void = () => {}) {
+    this.run = run
+    this.#handle = handle
+    this.#end = this.#read().finally(() => {
+      for (const { left } of this.#children.values()) left.abort()
+      onEnd()
+    })
+    this.#end.catch(() => {})
+  }
+
+  async #read(): Promise<StreamEnd | undefined> {
+    for await (const item of followRun(this.run)) {
+      if (item.type !== 'end') {
+        await this.#next(item, (each) => this.#fold.take(each))
+        continue
+      }
+      const { end } = item
+      if (end.type === 'waiting')
+        for (const question of end.waiting.questions)
+          if (question.run !== this.run.id && !this.#fold.knows(question.id))
+            this.#take(this.#fold.takeQuestion(question))
+      return end
+    }
+    return undefined
+  }
+
+  /** Takes the next item in. Child runs are read beside it; what one has recorded stands before its end. */
+  async #next(item: StreamItem, take: (item: StreamItem) => readonly ChatChange[]): Promise<void> {
+    const child = this.#handle === undefined ? undefined : childIn(item)
+    if (child?.isOver === true) await this.#endChild(child.run)
+    this.#take(take(item))
+    if (child?.isOver !== false || this.#children.has(child.run)) return
+    const read: ReadChild = { run: this.#handle!(child.run), position: 0, left: new AbortController() }
+    this.#children.set(child.run, read)
+    detached(
+      () => this.#readChild(read),
+      () => undefined,
+    )
+  }
+
+  /** What is missed of a child run is only not shown. */
+  async #readChild(child: ReadChild): Promise<void> {
+    const { signal } = child.left
+    while (!signal.aborted) {
+      try {
+        for await (const item of child.run.feed({ signal })) {
+          if (signal.aborted) return
+          await this.#nextOfChild(child, item)
+        }
+        return
+      } catch (thrown) {
+        // it is there a moment after its leader has begun it
+        if (!ReeveError.is(thrown, 'run.unknown')) return
+        await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + childLaterMs, resolve))
+      }
+    }
+  }
+
+  /** Its leader knows its end. It may go on for a while, as one that was stopped does: that is not waited for. */
+  async #endChild(id: RunId): Promise<void> {
+    const child = this.#children.get(id)
+    if (child === undefined || child.left.signal.aborted) return
+    child.left.abort()
+    try {
+      for await (const page of pagesOf(child.run, child.position))
+        for (const event of page) await this.#nextOfChild(child, { type: 'event', event })
+    } catch {
+      // what is missed of a child run is only not shown
+    }
+  }
+
+  async #nextOfChild(child: ReadChild, item: StreamItem): Promise<void> {
+    if (item.type === 'event') child.position = item.event.position
+    await this.#next(item, (each) => this.#fold.takeChild(each))
+  }
+
+  #take(changes: readonly ChatChange[]): void {
+    for (const change of changes) {
+      applyChange(this.#shown, change)
+      for (const { queue } of this.#readers) push(queue, change)
+    }
+    if (changes.length > 0) for (const reader of this.#readers) reader.wake()
+  }
+
+  /** What was decided about an approval. Of one of a child run it is shown at once: its events are in another feed. */
+  noteDecision(question: Question, approved: boolean): void {
+    if (question.run === this.run.id) return
+    if (!this.#fold.knows(question.id)) this.#take(this.#fold.takeQuestion(question))
+    this.#take(this.#fold.takeDecision(question.id, approved))
+  }
+
+  /**
+   * Everything that is shown, from the beginning, then what changes, until the run has ended or needs a person. The last
+   * item says which. It is followed for this reader from this call on, until it leaves or the signal aborts. Rejects with
+   * `run.unknown`, `engine.closed`, `store.*`.
+   */
+  read(signal: AbortSignal): AsyncGenerator<ChatChange | StreamEnd, undefined> {
+    const reader: ChatReader = { queue: [...this.#shown], wake: () => {} }
+    this.#readers.add(reader)
+    const leave = (): void => {
+      signal.removeEventListener('abort', leave)
+      this.#readers.delete(reader)
+      reader.wake()
+    }
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    return readChanges(reader, this.#end, signal, leave)
+  }
+}
+
+async function* readChanges(
+  reader: ChatReader,
+  ending: Promise<StreamEnd | undefined>,
+  signal: AbortSignal,
+  leave: () => void,
+): AsyncGenerator<ChatChange | StreamEnd, undefined> {
+  let ended: (() => StreamEnd | undefined) | undefined
+  const endWith = (end: () => StreamEnd | undefined): void => {
+    ended = end
+    reader.wake()
+  }
+  ending.then(
+    (end) => endWith(() => end),
+    (thrown: unknown) =>
+      endWith(() => {
+        throw thrown
+      }),
+  )
+  try {
+    while (!signal.aborted) {
+      const next = reader.queue.shift()
+      if (next !== undefined) yield next
+      else if (ended === undefined) await new Promise<void>((resolve) => (reader.wake = resolve))
+      else {
+        const end = ended()
+        if (end !== undefined) yield end
+        return undefined
+      }
+    }
+    return undefined
+  } finally {
+    leave()
+  }
+}
+
+/** The child run that an event begins or ends. */
+function childIn(item: StreamItem): { readonly run: RunId; readonly isOver: boolean } | undefined {
+  if (item.type !== 'event') return undefined
+  const { activation, event } = item.event
+  if (event.type !== 'worker.started' && event.type !== 'worker.settled') return undefined
+  if (event.apart !== true || (event.type === 'worker.started' && event.refused !== undefined)) return undefined
+  return { run: runOf(childActivation(activation, event.address, true)), isOver: event.type === 'worker.settled' }
+}
+
+/** Adds what a reader has still to be given: joined with what waits for it, where that is of the same text or worker. */
+function push(queue: ChatChange[], change: ChatChange): void {
+  const last = queue.at(-1)
+  const joined = last === undefined ? undefined : joinedChange(last, change)
+  if (joined === undefined) queue.push(change)
+  else queue[queue.length - 1] = joined
+}

@@ -1,0 +1,131 @@
+/** The composition root: createRuntime, run handles, sessions, decisions from outside. */
+export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
+export { preparedModels, type PreparedModel } from './model-check.ts'
+export { declareThem, undeclaredText, undeclaredTools, type UndeclaredTools } from './undeclared-tools.ts'
+export { storeKind } from '@reeve/stores/store-name'
+export { createRuntime } from './create-runtime.ts'
+export { installationValues } from './installation-values.ts'
+export type { OpenFilter, Runtime } from './runtime.ts'
+export type { JournalOptions, Run, RunOutcome, RunWaiting } from './run-handle.ts'
+export type { CancelOptions, RunControl } from './operator/run-control.ts'
+export type { RunTeam } from './operator/run-team.ts'
+export type {
+  IssuedLink,
+  LinkDecision,
+  LinkedApproval,
+  LinkRevocation,
+  LinkRevoked,
+  LinkView,
+  LinkedDecision,
+  LinkRequest,
+  RuntimeLinks,
+} from './operator/approval-links.ts'
+export { mayContinue } from './operator/sessions.ts'
+export type { RuntimeSessions, SessionAccess, SessionName, SharedSession } from './operator/sessions.ts'
+export { isUsableBy, type TenantOptions, type Tenants } from './tenants.ts'
+export { notRegistered } from './registry.ts'
+export type { RuntimeGrants } from './operator/grants.ts'
+export type { PostFromOutside } from './operator/team-mail.ts'
+export type { RecruitFromOutside, RetireFromOutside } from './operator/team-staff.ts'
+export type { Recruited, Retired } from '@reeve/agent'
+export type { StopDelegation } from './operator/stop-delegation.ts'
+export type { ForkOptions } from './operator/fork.ts'
+export type {
+  CompleteByHand,
+  FinishByHand,
+  HandBack,
+  PauseOptions,
+  ResumeOptions,
+  TakenOver,
+  TakeOverOptions,
+} from './operator/takeover.ts'
+export type { RunStream } from './feed/owned-run.ts'
+export type { StreamItem } from './feed/reader-feed.ts'
+export { startRequest, type StartOptions } from './start.ts'
+export type { RegisteredAgent } from './registered-agents.ts'
+export { registerAgents, type Agents } from './registry.ts'
+export { findHook, type Hooks } from './hooks.ts'
+export type {
+  BusySession,
+  ContextHook,
+  RootContext,
+  SessionMemory,
+  SessionShown,
+  SessionQuery,
+  SessionTurn,
+} from './session.ts'
+export type { Incident, RuntimeTrust, TrustSetting, TrustView } from './operator/trust.ts'
+export type { BoundedCount, SystemOptions, SystemView, WorkerView } from './system.ts'
+export type { StallCause, StalledRun } from '@reeve/engine'
+export type { AuditOptions } from './operator/audit.ts'
+export {
+  AuditChain,
+  ChainCheck,
+  ed25519Signer,
+  ed25519Verifier,
+  newEd25519Key,
+  notPermitted,
+  verifyAudit,
+} from '@reeve/oversight'
+export type {
+  ApprovalGrant,
+  AuditDocument,
+  AuditEntry,
+  AuditHead,
+  AuditReport,
+  ControlState,
+  Ed25519Key,
+  Signer,
+  TakeoverContext,
+  TrustLevel,
+  Verifier,
+} from '@reeve/oversight'
+export { choicesCheck } from './versions.ts'
+export type {
+  Chosen,
+  KeptRevision,
+  RevisionStatus,
+  RuntimeVersions,
+  VersionChoice,
+  VersionChoices,
+  VersionUse,
+} from './versions.ts'
+export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
+export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
+export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult, RetryScope } from './operator/retry.ts'
+export type { FeedOptions } from './feed/all-runs.ts'
+export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
+export type { RunPart } from './feed/part-origin.ts'
+export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
+export { isDelta, mergeParts, runStatuses, unknownRun } from '@reeve/engine'
+export type {
+  CloseOptions,
+  DiscardedWork,
+  FeedEvent,
+  LivePart,
+  Question,
+  RetryFrom,
+  RunFilter,
+  RunStatus,
+  RunSummary,
+  UnderWay,
+} from '@reeve/engine'
+export { wholeFeed } from './feed/whole-feed.ts'
+export { delegationsOf, DiffFold, diffOf, isNotice, pagesOf, planGraph, runView } from '@reeve/journal'
+export type {
+  ActivationView,
+  ApprovalView,
+  InterruptView,
+  JournalEvent,
+  OpenOperation,
+  Recorded,
+  ForkEdit,
+  RunDiff,
+  RunDifference,
+  RunView,
+  Spoken,
+  SpokenAction,
+  TaskView,
+  TeamView,
+  ViewStatus,
+} from '@reeve/journal'

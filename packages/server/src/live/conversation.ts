@@ -1,0 +1,113 @@
+/**
+ * Conversations: what one activation was shown and said, oldest first.
+ *
+ * Owns: which entries the events of an activation make. Does not own: what a message is (journal/views/transcript.ts),
+ * reading the events (watched-run.ts).
+ * K1: the same events give the same entries.
+ */
+import { isObject, present, type ActivationId, type Json } from '@reeve/core'
+import { newTranscriptFold, transcribeChange, type Recorded, type Spoken } from '@reeve/journal'
+import type { ConversationEntry } from '../wire.ts'
+import { cut } from './cut.ts'
+
+/** Characters of one entry. The journal has the rest. */
+const textOfEntry = 100_000
+
+export class AgentConversation {
+  readonly #activation: ActivationId
+  readonly #fold = newTranscriptFold()
+  readonly entries: ConversationEntry[] = []
+  /** How many rows of its activation, and of the beginnings below it, were taken in. */
+  rows = 0
+
+  constructor(activation: ActivationId) {
+    this.#activation = activation
+  }
+
+  /** Takes in the next event of the activation, or the beginning of a worker of it. */
+  take(recorded: Recorded): void {
+    this.rows++
+    // events of child runs have positions of their own
+    const placed = { ...recorded, position: this.rows }
+    const change = this.#fold.index.take(placed)
+    if (change === undefined || recorded.activation !== this.#activation) {
+      if (change !== undefined) transcribeChange(this.#fold, placed, change)
+      return
+    }
+    const { position, at, event } = recorded
+    if (event.type === 'step.settled' && change.closed[0]?.event.type === 'model.requested') {
+      for (const text of reasoningIn(event.outcome)) this.#add({ position, at, type: 'reasoning', text })
+    }
+    if (event.type === 'message.received') {
+      this.#add({ position, at, type: 'message', ...present({ name: event.from ?? event.by }), value: event.body })
+    }
+    for (const said of transcribeChange(this.#fold, placed, change))
+      for (const entry of entriesOf(said)) this.#add({ position, at, ...entry })
+  }
+
+  #add({ text, value, ...entry }: ConversationEntry): void {
+    this.entries.push({
+      ...entry,
+      ...(text === undefined ? {} : { text: cut(text, textOfEntry) as string }),
+      ...(value === undefined ? {} : { value: cut(value, textOfEntry) }),
+    })
+  }
+}
+
+/** The thoughts in a model's answer, as its step has recorded it. */
+function reasoningIn(outcome: { readonly status: string; readonly output?: Json }): readonly string[] {
+  const answer = outcome.output ?? null
+  const reasoning = isObject(answer) ? answer['reasoning'] : undefined
+  const parts = isObject(reasoning) ? reasoning['parts'] : undefined
+  if (!Array.isArray(parts)) return []
+  return (parts as readonly Json[]).flatMap((part) =>
+    isObject(part) && part['type'] === 'reasoning' && typeof part['text'] === 'string' && part['text'] !== ''
+      ? [part['text']]
+      : [],
+  )
+}
+
+type Said = Omit<ConversationEntry, 'position' | 'at'>
+
+const asContent = (content: Json): Pick<Said, 'text' | 'value'> =>
+  typeof content === 'string' ? { text: content } : { value: content }
+
+const idOf = ({ callId }: { readonly callId?: string }): Pick<Said, 'callId'> =>
+  callId === undefined ? {} : { callId }
+
+function entriesOf(said: Spoken): readonly Said[] {
+  switch (said.type) {
+    case 'assistant': {
+      const { agent: name, text, calls = [] } = said
+      return [
+        ...(text === '' ? [] : [{ type: 'assistant', name, text } as const]),
+        ...calls.map(({ id: callId, name: tool, input }) => ({
+          type: 'tool-call' as const,
+          name: tool,
+          callId,
+          value: input,
+        })),
+      ]
+    }
+    case 'tool':
+      return [
+        {
+          type: 'tool-result',
+          name: said.tool,
+          ...idOf(said),
+          ...asContent(said.content),
+          ...(said.isError === undefined ? {} : { isError: said.isError }),
+        },
+      ]
+    case 'action':
+      return [{ type: 'outcome', name: said.action.type, ...idOf(said), value: said.action }]
+    case 'interrupt':
+      return [{ type: 'question', ...asContent(said.question) }]
+    case 'approval':
+      return [{ type: 'question', name: said.tool, ...idOf(said), text: said.reason, value: said.input }]
+    case 'error':
+      return [{ type: 'outcome', name: 'failed', text: said.failure.message, isError: true }]
+    case 'ended':
+      return [{ type: 'outcome', name: said.outcome.status, value: said.outcome as unknown as Json }]
+  }
+}

@@ -1,0 +1,102 @@
+/** Routes of versions: revisions of agents that are published over unchanged code. */
+import { present, ReeveError, type RunId } from '@reeve/core'
+import { cursorOf, runStatuses, type KeptRevision } from '@reeve/runtime'
+import { answered, route, type Route } from '../route.ts'
+import { placeOf } from './runs.ts'
+import type { VersionUse, VersionUses } from '../wire.ts'
+import { choice, flag, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+
+type RevisionData = KeptRevision['revision']
+
+/** The body of `POST /versions/{agent}`: data, or the name of a version that is kept. */
+interface VersionBody {
+  readonly status: 'draft' | 'published'
+  readonly revision?: RevisionData
+  readonly version?: string
+}
+
+interface VersionsQuery {
+  readonly agent?: string
+}
+
+interface UsesQuery {
+  readonly limit?: number
+  readonly after?: string
+}
+
+export const versionRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/versions',
+    summary: 'All versions that are kept, drafts and earlier ones too.',
+    query: object<VersionsQuery>('VersionsQuery', { agent: optional(name()) }),
+    answer: list(
+      view<KeptRevision>('KeptRevision', {
+        agent: name(),
+        status: choice(['draft', 'published']),
+        current: flag(),
+        at: whole(),
+      }),
+    ),
+    handle: ({ runtime }, { query }) => runtime.versions.revisions(query),
+  }),
+  route({
+    method: 'GET',
+    path: '/versions/uses',
+    summary: 'Which versions the newest runs began with, and which this installation chooses by default.',
+    query: object<UsesQuery>('VersionUsesQuery', {
+      limit: optional(whole({ minimum: 1, maximum: 1_000 })),
+      after: optional(name({ description: '`next` of the page before.' })),
+    }),
+    answer: object<VersionUses>('VersionUses', {
+      chosen: object<VersionUses['chosen']>('ChosenVersions', {
+        versions: optional(jsonObject()),
+        defaultStatus: optional(choice(['draft', 'published'])),
+      }),
+      runs: list(
+        object<VersionUse>('VersionUse', {
+          run: name<RunId>(),
+          agent: name(),
+          version: name(),
+          status: choice(runStatuses),
+          createdAt: whole(),
+          revisions: jsonObject(),
+        }),
+      ),
+      next: optional(name()),
+    }),
+    async handle({ runtime }, { query: { limit = 100, after } }) {
+      const runs = await runtime.versions.uses({ limit, ...present({ after: placeOf(after) }) })
+      const last = runs.length < limit ? undefined : runs.at(-1)
+      const isMore = last !== undefined && (await runtime.runs({ after: last, limit: 1 })).length > 0
+      return { chosen: runtime.versions.chosen, runs, ...present({ next: isMore ? cursorOf(last) : undefined }) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/versions/{agent}',
+    summary: 'Publish a version or keep a draft: as data, or by the name of one that is kept.',
+    body: object<VersionBody>('VersionBody', {
+      status: choice(['draft', 'published']),
+      revision: optional(jsonObject<RevisionData>()),
+      version: optional(name()),
+    }),
+    answer: nothing,
+    statuses: [204],
+    async handle({ runtime, principal }, { path: { agent }, body: { status, revision, version } }) {
+      const given = revision ?? version
+      const by = { by: principal.name }
+      if (given === undefined || (revision !== undefined && version !== undefined))
+        throw new ReeveError('input.invalid', 'expected either a revision or the name of a version', {
+          hint: unchanged,
+        })
+      if (status === 'published') await runtime.versions.publish(agent, given, by)
+      else if (revision === undefined)
+        throw new ReeveError('input.invalid', 'a draft needs a revision', { hint: unchanged })
+      else await runtime.versions.draft(agent, revision, by)
+      return answered(204)
+    },
+  }),
+]
+
+const unchanged = 'Nothing was changed.'

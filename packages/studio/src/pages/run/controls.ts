@@ -1,0 +1,108 @@
+/**
+ * Controls: what an operator can do to a run in its state, and what each does, in words.
+ *
+ * Owns: which buttons there are, the sentences of their dialogs. Does not own: sending the command (control-bar.tsx).
+ * Pure. The server checks again: a button that is shown too long is refused there.
+ */
+import type { LiveRun, RunHead } from '@reeve/server/wire'
+
+export type ControlName = 'pause' | 'resume' | 'take-over' | 'hand-back' | 'cancel' | 'fork' | 'retry'
+
+export interface Control {
+  readonly name: ControlName
+  readonly label: string
+  /** What happens, in one or two sentences. */
+  readonly effect: string
+  readonly danger?: true
+}
+
+const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'limited', 'timed-out', 'cancelled', 'bailed'])
+
+/** The run will not change any more. */
+export const hasEnded = (status: string): boolean => ended.has(status)
+
+/** Since when nothing new begins: the run is paused, or an operator has it. */
+export const heldSince = ({
+  pause,
+  takeover,
+  endedAt,
+}: Pick<RunHead, 'pause' | 'takeover' | 'endedAt'>): number | undefined =>
+  endedAt === undefined ? (pause?.since ?? takeover?.since) : undefined
+
+/** What can be done to a run in this state, the most likely first. */
+export function controlsOf(head: Pick<RunHead, 'status' | 'takeover' | 'cancel' | 'pause'>): readonly Control[] {
+  const { status, takeover } = head
+  if (hasEnded(status)) return [...(status === 'completed' ? [] : [controls.retry]), controls.fork]
+  const cancel = head.cancel === undefined ? [controls.cancel] : []
+  if (takeover !== undefined || status === 'human_control') return [controls['hand-back'], ...cancel, controls.fork]
+  if (status === 'paused' || status === 'pausing')
+    return [controls.resume, controls['take-over'], ...cancel, controls.fork]
+  if (status === 'stuck') return [controls.resume, controls['take-over'], ...cancel, controls.fork]
+  return [controls.pause, controls['take-over'], ...cancel, controls.fork]
+}
+
+const controls: Readonly<Record<ControlName, Control>> = {
+  pause: {
+    name: 'pause',
+    label: 'Pause',
+    effect: 'Nothing new begins until you resume the run. Model calls and tools that are under way may end.',
+  },
+  resume: {
+    name: 'resume',
+    label: 'Resume',
+    effect: 'The run goes on from where it stands. Nothing that is done is done again.',
+  },
+  'take-over': {
+    name: 'take-over',
+    label: 'Take over',
+    effect:
+      'You have the run until you hand it back: nothing new begins. You can complete steps by hand, change the plan of a team, or finish the run with your own result.',
+  },
+  'hand-back': {
+    name: 'hand-back',
+    label: 'Hand back',
+    effect: 'The agents go on with what you have completed and with the plan as you have changed it.',
+  },
+  cancel: {
+    name: 'cancel',
+    label: 'Cancel',
+    effect:
+      'The run and all its workers end. What can be undone is undone, unless you say that it stays. This cannot be taken back.',
+    danger: true,
+  },
+  fork: {
+    name: 'fork',
+    label: 'Fork',
+    effect:
+      'A new run begins with everything this one did so far. This run is not touched. Effects that were made are not made again.',
+  },
+  retry: {
+    name: 'retry',
+    label: 'Retry',
+    effect: 'The run goes on from its last good point. What succeeded is not done again.',
+  },
+}
+
+/** The tabs of a run, in their order: 1 to 8 on the keyboard. */
+export const tabs = [
+  { name: 'overview', label: 'Overview' },
+  { name: 'timeline', label: 'Timeline' },
+  { name: 'conversation', label: 'Conversation' },
+  { name: 'team', label: 'Team' },
+  { name: 'cost', label: 'Cost' },
+  { name: 'journal', label: 'Journal' },
+  { name: 'audit', label: 'Audit' },
+  { name: 'take-over', label: 'Take over' },
+] as const
+export type TabName = (typeof tabs)[number]['name']
+export const isTab = (name: string | undefined): name is TabName => tabs.some((tab) => tab.name === name)
+
+/** How many questions of a run wait for a person. */
+export const openQuestions = ({
+  approvals,
+  interrupts,
+  doubts,
+}: Pick<LiveRun, 'approvals' | 'interrupts' | 'doubts'>): number =>
+  Object.values(approvals).filter(({ open }) => open).length +
+  Object.values(interrupts).filter(({ open }) => open).length +
+  Object.keys(doubts).length

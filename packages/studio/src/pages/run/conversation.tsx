@@ -1,0 +1,239 @@
+/** Conversation: what an agent was given and shown, what it said and called, and what it streams now. */
+import { useEffect, useMemo, useRef, useState } from 'react'
+import type { ConversationEntry, ConversationPage } from '@reeve/server/wire'
+import { Button } from '../../ui/button.tsx'
+import { Select } from '../../ui/field.tsx'
+import { Icon, type IconName } from '../../ui/icon.tsx'
+import { JsonView } from '../../ui/json-view.tsx'
+import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
+import { durationText, Time } from '../../ui/time.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+import { AgentOptions } from './agent-options.tsx'
+import { agentRows } from './agent-tree.ts'
+import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
+import { ValueView } from './overview.tsx'
+import { useChosenAgent, useRun } from './run-context.tsx'
+import { UnreadTexts, type ShownText } from './live-text.ts'
+import { StreamText, useLiveTexts } from './stream-text.tsx'
+import { usePolled } from '../../data/polled.ts'
+import { VirtualRows } from './virtual-rows.tsx'
+
+const none: ReadonlySet<string> = new Set()
+
+export function Conversation() {
+  const { live, go } = useRun()
+  const chosen = useChosenAgent()
+  const agents = useMemo(() => agentRows(live.activations, none), [live.activations])
+  if (chosen === undefined) return <Empty title="No agent has begun yet" icon="agents" />
+  const at = agents.findIndex(({ view }) => view.activation === chosen.activation)
+  const step = (by: number): void => {
+    const next = agents[at + by]
+    if (next !== undefined) go(undefined, { agent: next.view.activation, entry: undefined })
+  }
+  return (
+    <div className="run-fill">
+      <div className="run-bar">
+        <span className="row grow run-agent-choice">
+          <span className="muted" aria-hidden="true">
+            Agent
+          </span>
+          <Select
+            aria-label="Agent"
+            value={chosen.activation}
+            onChange={({ target }) => go(undefined, { agent: target.value, entry: undefined })}
+          >
+            <AgentOptions agents={agents} at={at} />
+          </Select>
+        </span>
+        <Button small disabled={at <= 0} onClick={() => step(-1)}>
+          Previous
+        </Button>
+        <Button small disabled={at >= agents.length - 1} onClick={() => step(1)}>
+          Next
+        </Button>
+      </div>
+      <Entries key={chosen.activation} activation={chosen.activation} />
+    </div>
+  )
+}
+
+function Entries({ activation }: { readonly activation: string }) {
+  const { api, store, live, selection } = useRun()
+  const known = useRef<ConversationPage>(undefined)
+  const { data, error, reload } = usePolled<{ readonly page: ConversationPage; readonly readAt: number }>(
+    async (signal) => {
+      const readAt = store.changes()
+      const page = await api.conversation(activation, known.current, signal)
+      known.current = page
+      return { page, readAt }
+    },
+    live.head.position,
+    activation,
+  )
+  const [unread] = useState(() => new UnreadTexts())
+  const texts = unread.shown(useLiveTexts(activation), store.changes(), data?.readAt ?? 0)
+  const streams = texts.map(({ text: { address, kind } }) => `${kind} ${address}`).join('|')
+  const rows = useMemo(
+    () =>
+      data === undefined
+        ? []
+        : conversationRows(
+            data.page,
+            texts.map(({ text }) => text),
+          ),
+    // what they say is drawn by the row; here only which there are counts
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    [data, streams],
+  )
+  const wanted = selection.entry === undefined ? undefined : Number(selection.entry)
+  const [show, setShow] = useState<number>()
+  const isThere = data !== undefined
+  useEffect(() => {
+    if (isThere && wanted !== undefined && Number.isFinite(wanted)) setShow(rowOfMoment(rows, wanted))
+    // once for each entry that is asked for
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [isThere, wanted])
+  if (data === undefined)
+    return error === undefined ? <Loading what="the conversation" /> : <ErrorState error={error} onRetry={reload} />
+  return (
+    <VirtualRows
+      label="Conversation"
+      key={activation}
+      count={rows.length}
+      estimate={96}
+      follow
+      {...(show === undefined || show < 0 ? {} : { show })}
+      rowKey={(row) => rows[row]!.key}
+      render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} />}
+    />
+  )
+}
+
+function Row(props: {
+  readonly row: ConversationRow
+  readonly isShown: boolean
+  readonly texts: readonly ShownText[]
+}) {
+  const { row, isShown, texts } = props
+  switch (row.type) {
+    case 'given':
+      return (
+        <article className="run-entry given">
+          {row.instructions !== undefined && (
+            <details>
+              <summary>Instructions</summary>
+              <ValueView value={row.instructions} />
+            </details>
+          )}
+          <EntryHead icon="inbox" word="Given" />
+          <ValueView value={row.input} />
+        </article>
+      )
+    case 'live': {
+      const shown = texts.find(({ text: { address, kind } }) => address === row.address && kind === row.kind)
+      const now = shown?.hasEnded === true ? '' : ' now'
+      return (
+        <article className={`run-entry ${row.kind === 'text' ? 'assistant' : 'reasoning'}`}>
+          <EntryHead
+            icon={row.kind === 'text' ? 'agents' : 'more'}
+            word={`${row.kind === 'text' ? 'Says' : 'Thinks'}${now}`}
+          />
+          {shown && <StreamText {...shown} />}
+        </article>
+      )
+    }
+    case 'call':
+      return (
+        <article className={`run-entry call${isShown ? ' shown' : ''}`}>
+          <EntryHead icon="right" word="Calls" name={row.entry.name} at={row.entry.at} />
+          {row.entry.value !== undefined && <ValueView value={row.entry.value} depth={3} />}
+          {row.entry.text !== undefined && <ValueView value={row.entry.text} />}
+          {row.result === undefined ? (
+            <p className="muted">No result yet.</p>
+          ) : (
+            <div className={`run-result${row.result.isError ? ' error' : ''}`}>
+              <EntryHead
+                icon={row.result.isError ? 'warn' : 'check'}
+                word={row.result.isError ? 'Failed' : 'Result'}
+                after={durationText(Math.max(0, row.result.at - row.entry.at))}
+              />
+              <EntryBody entry={row.result} />
+            </div>
+          )}
+        </article>
+      )
+    case 'entry':
+      return (
+        <article className={`run-entry ${row.entry.type}${isShown ? ' shown' : ''}`}>
+          <EntryHead {...headOf(row.entry)} at={row.entry.at} />
+          <EntryBody entry={row.entry} />
+        </article>
+      )
+  }
+}
+
+/** An agent says, thinks and ends; a tool, a sender is named after the word. */
+const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
+  const { word } = heads[type]
+  const icon = isError === true ? 'warn' : heads[type].icon
+  const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
+  if (name === undefined) return { icon, word }
+  return isSpeaker ? { icon, word: word.toLowerCase(), speaker: name } : { icon, word, name }
+}
+
+const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly word: string }>> = {
+  user: { icon: 'inbox', word: 'Told' },
+  assistant: { icon: 'agents', word: 'Says' },
+  reasoning: { icon: 'more', word: 'Thinks' },
+  'tool-call': { icon: 'right', word: 'Calls' },
+  'tool-result': { icon: 'check', word: 'Result' },
+  message: { icon: 'send', word: 'Message' },
+  question: { icon: 'doubt', word: 'Question' },
+  outcome: { icon: 'check', word: 'Ends' },
+}
+
+function EntryHead(props: {
+  readonly icon: IconName
+  readonly word: string
+  /** Whom or what it is about. */
+  readonly name?: string | undefined
+  /** Who does it. */
+  readonly speaker?: string | undefined
+  readonly at?: number
+  readonly after?: string
+}) {
+  const { icon, word, name, speaker, at, after } = props
+  return (
+    <header>
+      <Icon name={icon} />
+      {speaker !== undefined && (
+        <b>
+          <VisibleText>{speaker}</VisibleText>
+        </b>
+      )}
+      <span className="word">{word}</span>
+      {name !== undefined && (
+        <b>
+          <VisibleText>{name}</VisibleText>
+        </b>
+      )}
+      <span className="grow" />
+      {after !== undefined && <span className="muted">after {after}</span>}
+      {at !== undefined && <Time at={at} form="clock" />}
+    </header>
+  )
+}
+
+function EntryBody({ entry }: { readonly entry: ConversationEntry }) {
+  return (
+    <>
+      {entry.text !== undefined && <ValueView value={entry.text} />}
+      {entry.value !== undefined &&
+        (typeof entry.value === 'string' ? (
+          <ValueView value={entry.value} />
+        ) : (
+          <JsonView value={entry.value} depth={2} />
+        ))}
+    </>
+  )
+}

@@ -1,0 +1,120 @@
+/**
+ * Spend: tokens and money of usage rows, and budgets as parts of a bar.
+ *
+ * Owns: sums, what is not known, how much of a limit is spent, reserved and left. Pure.
+ */
+import type { RunHead, Span } from '@reeve/server/wire'
+
+export type Usage = RunHead['usage']
+
+/** The sum of usage rows. Calls of unknown usage and without a price are counted, never taken as 0. */
+export interface Spend {
+  readonly calls: number
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly tokens: number
+  readonly usd: number
+  readonly unknown: number
+  readonly unpriced: number
+}
+
+export function spendOf(usage: Usage): Spend {
+  const sum = { calls: 0, input: 0, output: 0, cached: 0, tokens: 0, usd: 0, unknown: 0, unpriced: 0 }
+  for (const row of usage) {
+    sum.calls += row.calls
+    sum.input += row.input
+    sum.output += row.output
+    sum.cached += row.cached
+    sum.tokens += row.input + row.output
+    sum.usd += row.usd
+    sum.unknown += row.unknown
+    sum.unpriced += row.unpriced
+  }
+  return sum
+}
+
+/** A limit and its use. Shares are fractions of the bar, which is as wide as the limit, or as all that is used. */
+export interface Budget {
+  readonly of: 'tokens' | 'usd'
+  readonly limit: number
+  readonly spent: number
+  readonly reserved: number
+  /** Negative: so much more than the limit was spent or is reserved. */
+  readonly left: number
+  readonly spentShare: number
+  readonly reservedShare: number
+  readonly leftShare: number
+  /** Where the limit stands on the bar, from 0 to 1. */
+  readonly limitAt: number
+}
+
+interface Amounts {
+  readonly tokens?: number
+  readonly usd?: number
+}
+
+/** One bar for each limit there is. */
+export function budgetsOf(
+  limits: Amounts | undefined,
+  spent: Amounts,
+  reserved: Amounts | undefined,
+): readonly Budget[] {
+  return (['tokens', 'usd'] as const).flatMap((of) => {
+    const limit = limits?.[of]
+    return limit === undefined ? [] : [budgetOf(of, limit, spent[of] ?? 0, reserved?.[of] ?? 0)]
+  })
+}
+
+function budgetOf(of: Budget['of'], limit: number, spent: number, reserved: number): Budget {
+  const whole = Math.max(limit, spent + reserved)
+  const share = (part: number): number => (whole <= 0 ? 0 : part / whole)
+  const left = limit - spent - reserved
+  return {
+    of,
+    limit,
+    spent,
+    reserved,
+    left,
+    spentShare: share(spent),
+    reservedShare: share(reserved),
+    leftShare: share(Math.max(0, left)),
+    limitAt: share(limit),
+  }
+}
+
+/** US dollars; undefined: no call has a known price. */
+export const knownUsd = ({ usd, unpriced }: Spend): number | undefined => (usd === 0 && unpriced > 0 ? undefined : usd)
+
+/** What is not known, in words; undefined if all is known. */
+export function unknownText({ unknown, unpriced }: Pick<Spend, 'unknown' | 'unpriced'>): string | undefined {
+  const calls = (count: number): string => `${count} ${count === 1 ? 'call' : 'calls'}`
+  const parts = [
+    ...(unknown === 0 ? [] : [`${calls(unknown)} of unknown usage`]),
+    ...(unpriced === 0 ? [] : [`${calls(unpriced)} without a price`]),
+  ]
+  return parts.length === 0 ? undefined : parts.join(', ')
+}
+
+/** A point of the curve of what was spent: everything up to this moment. */
+export interface SpendPoint {
+  readonly at: number
+  readonly usd: number
+  readonly tokens: number
+}
+
+/** What model calls had used by when, by the moment of their end; at most so many points, the last one included. */
+export function spendOverTime(spans: Iterable<Span>, most = 400): readonly SpendPoint[] {
+  const ended = [...spans]
+    .flatMap((span) => (span.kind === 'model' && span.to !== undefined ? [{ ...span, to: span.to }] : []))
+    .sort((one, other) => one.to - other.to)
+  let [usd, tokens] = [0, 0]
+  const points = ended.map((span) => {
+    usd += span.usd ?? 0
+    tokens += (span.input ?? 0) + (span.output ?? 0)
+    return { at: span.to, usd, tokens }
+  })
+  if (points.length <= most) return points
+  const step = points.length / most
+  return Array.from({ length: most }, (_, i) => points[Math.min(points.length - 1, Math.ceil((i + 1) * step) - 1)]!)
+}

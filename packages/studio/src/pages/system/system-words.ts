@@ -1,0 +1,64 @@
+/** The figures of the system in words. Pure. */
+import type { RunRow, SystemDocument } from '@reeve/server/wire'
+import { countText } from '../../ui/count-text.ts'
+
+type Status = RunRow['status']
+type BoundedCount = NonNullable<SystemDocument['runs'][Status]>
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+export const storeKinds = { sqlite: 'SQLite', postgres: 'PostgreSQL', memory: 'In memory' } as const
+
+/** A size: `412 KiB`, `1.4 GiB`. */
+export function bytesText(bytes: number | undefined): string {
+  if (bytes === undefined) return 'not known'
+  const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1024 ** step
+  return `${value >= 100 || step === 0 ? Math.round(value) : value.toFixed(1)} ${units[step]!}`
+}
+
+/** How many, or at least how many. */
+export const boundedText = ({ count, isMore }: BoundedCount): string =>
+  `${countText(count)}${isMore === true ? '+' : ''}`
+
+export const msText = (ms: number): string => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+
+const engines: Readonly<Record<string, string>> = {
+  embedded: 'Embedded',
+  postgres: 'PostgreSQL',
+  restate: 'Restate',
+  temporal: 'Temporal',
+}
+
+/** The name of an engine; an unknown one as it is called. */
+export const engineWords = (engine: string): string => (Object.hasOwn(engines, engine) ? engines[engine]! : engine)
+
+/** In the order in which they matter to an operator: what goes on, what is held up, what has ended. */
+const order: readonly Status[] = [
+  'running',
+  'waiting',
+  'pausing',
+  'paused',
+  'human_control',
+  'stuck',
+  'failed',
+  'timed-out',
+  'limited',
+  'bailed',
+  'cancelled',
+  'completed',
+]
+
+export const ranked = (runs: SystemDocument['runs']): readonly (readonly [Status, BoundedCount])[] =>
+  order.flatMap((status) => {
+    const count = runs[status]
+    return count === undefined ? [] : [[status, count] as const]
+  })
+
+const lateMs = 10_000
+
+/** A ready run that nobody has taken up for so long waits for a worker that is not there. */
+export const isLate = (since: number | undefined, now: number): boolean => since !== undefined && now - since > lateMs
+
+/** From about 50 ms on people notice; from 250 ms on leases and streams suffer. */
+export const delayTone = (ms: number): 'ok' | 'wait' | 'bad' => (ms < 50 ? 'ok' : ms < 250 ? 'wait' : 'bad')

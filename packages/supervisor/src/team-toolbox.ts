@@ -1,0 +1,185 @@
+/**
+ * Team toolbox: the team of one activation of a supervisor: its members, its delegations, the tools of the next turn.
+ *
+ * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the
+ * definition (roster.ts). Lives in memory; replay rebuilds it from the same calls (K3). Specs change only when a member
+ * joins, never per turn.
+ */
+import { failure, type Failure } from '@reeve/core'
+import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '@reeve/agent'
+import type { Schema } from '@reeve/edge'
+import type { Context } from '@reeve/engine'
+import type { ToolCall, ToolSpec } from '@reeve/model'
+import type { Delegation, VerbNames } from './delegation/options.ts'
+import {
+  Delegations,
+  type DelegationRequest,
+  type LeaderState,
+  type DelegationPosition,
+  type SharedDelegation,
+  type Worker,
+} from './delegation/delegations.ts'
+import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
+import { ReadBinding } from './delegation/references.ts'
+import { describeWorker, type Roster } from './roster.ts'
+import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './delegate-tools.ts'
+import { ForwardBinding, RecruitBinding, StopBinding, type TeamAccess, type VerbSpecs } from './leader-tools.ts'
+
+/** What a supervisor's definition says about its team. */
+export interface LeaderPolicy {
+  readonly leader: string
+  readonly roster: Roster
+  readonly delegation: Delegation
+  readonly verbs: VerbNames
+  readonly concurrency: number | undefined
+  readonly maxTeamSize: number
+  readonly output: Schema | undefined
+  /** The model that answers questions of workers, if there is one. */
+  readonly access?: ModelAccess
+  /** The user's own tools. */
+  readonly tools: readonly Binding[]
+  readonly verbSpecs: VerbSpecs
+}
+
+export class TeamToolbox implements Toolbox, TeamAccess {
+  readonly delegations: Delegations
+  readonly #policy: LeaderPolicy
+  readonly #defers: boolean
+  readonly #names: string[]
+  #bindings = new Map<string, Binding>()
+  #specs: readonly ToolSpec[] = []
+  #stale = true
+
+  /** `defers`: its leader can be told of the ends of background work, where a worker may do any. */
+  constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
+    this.#policy = policy
+    this.#defers = defers && mayDefer(policy)
+    this.#names = [...names]
+    this.delegations = new Delegations(
+      policy.leader,
+      policy.delegation,
+      policy.concurrency,
+      policy.verbs,
+      policy.access,
+    )
+  }
+
+  get verbs(): VerbNames {
+    return this.#policy.verbs
+  }
+
+  get verbSpecs(): VerbSpecs {
+    return this.#policy.verbSpecs
+  }
+
+  /** The members of the team, in the order in which they joined. */
+  get names(): readonly string[] {
+    return this.#names
+  }
+
+  get typed(): readonly string[] {
+    return this.#names.filter((name) => this.#policy.roster.find(name)?.inputSchema !== undefined)
+  }
+
+  /** The tools. The same list until a member joins. */
+  get specs(): readonly ToolSpec[] {
+    if (this.#stale) this.#make()
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    return this.#bindings.get(name)
+  }
+
+  #make(): void {
+    const { roster, tools, output, delegation } = this.#policy
+    const typed = this.typed
+    const plain = this.#names.filter((name) => !typed.includes(name))
+    const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
+    this.verbSpecs.of([this.#defers, ...this.#names, ...this.#names.map((name) => roster.find(name))])
+    const bindings: Binding[] = [...tools]
+    if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
+    for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
+    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, [...this.#names], output))
+    const { shown } = this.delegations
+    if (shown !== undefined)
+      bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
+    if (delegation.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
+    if (this.#names.some((name) => this.disposition(name) !== undefined)) bindings.push(new StopBinding(this))
+    if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
+    // providers refuse an empty list of choices, so the last recruit removes the verb from the list, but not from the
+    // toolbox
+    this.#specs = this.verbSpecs.offered(() =>
+      bindings
+        .filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0))
+        .map((binding) => binding.spec),
+    )
+    this.#bindings = new Map(bindings.map((binding) => [binding.spec.name, binding]))
+    this.#stale = false
+  }
+
+  delegate(
+    ctx: Context,
+    call: ToolCall,
+    state: LeaderState,
+    asked: DelegationRequest,
+    place: DelegationPosition,
+  ): Promise<CallResult> {
+    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, this.#worker)
+  }
+
+  several(
+    names: readonly string[],
+    shared: Omit<SharedDelegation, 'workers'>,
+    place: DelegationPosition,
+  ): Promise<CallResult> {
+    return this.delegations.several({ ...shared, workers: names.map((name) => this.#worker(name)) }, place)
+  }
+
+  /** The background work; undefined if no worker may work in the background. */
+  get background(): Background | undefined {
+    return this.#defers ? this.delegations.background : undefined
+  }
+
+  disposition(worker: string): Disposition | undefined {
+    const { delegation, roster } = this.#policy
+    return this.#defers ? dispositionOf(delegation, worker, roster.find(worker)?.background === true) : undefined
+  }
+
+  readonly #worker = (name: string): Worker => this.#policy.roster.find(name) ?? { name }
+
+  recruit(name: string): Failure | undefined {
+    const { roster, maxTeamSize } = this.#policy
+    const known = roster.specialists.map((agent) => agent.name)
+    if (!known.includes(name))
+      return failure(
+        'delegation.unknown-worker',
+        `unknown specialist "${name}". Specialists are: ${known.join(', ')}.`,
+        'validation',
+      )
+    if (this.#names.includes(name)) return failure('delegation.refused', `"${name}" is on the team already`, 'policy')
+    if (this.#names.length >= maxTeamSize)
+      return failure('delegation.refused', `the team is full: ${maxTeamSize} is the most there may be`, 'policy')
+    this.#names.push(name)
+    this.#stale = true
+    return undefined
+  }
+
+  describe(name: string): string {
+    return describeWorker(name, this.#policy.roster.find(name))
+  }
+
+  /**
+   * The team for the leader's model, one line each. Plain concatenation: braces and dollars in descriptions are plain
+   * text.
+   */
+  lines(): string {
+    return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')
+  }
+}
+
+/** Whether some worker may work in the background. */
+const mayDefer = ({ delegation: { background, workers }, roster }: LeaderPolicy): boolean =>
+  background !== undefined ||
+  (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+  roster.everyWorker().some((worker) => worker.background === true)

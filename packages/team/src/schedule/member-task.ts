@@ -1,0 +1,57 @@
+/**
+ * Member task: what a member is given for an attempt at its task, under the edge of its team.
+ *
+ * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin
+ * (scheduler.ts), how a brief reads (member-brief.ts).
+ */
+import { present } from '@reeve/core'
+import { briefOf, briefValue, type Edge } from '@reeve/edge'
+import type { Context } from '@reeve/engine'
+import type { WorkerTask } from '@reeve/supervisor'
+import { oversightOf } from '../plan/task-oversight.ts'
+import type { TaskGraph, Entry } from './task-graph.ts'
+import { assignmentOf, briefFor } from './member-brief.ts'
+import type { WorkRules } from './rules.ts'
+import type { Topics } from '../mail/topics.ts'
+
+/** What a member is told of. */
+export interface MemberSurroundings {
+  readonly graph: TaskGraph
+  readonly topics: Topics
+  readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
+  /** How much mail it has not read. */
+  readonly unread: number
+}
+
+/** The worker, the brief and the grant of the member that has this task, for its next attempt. Pure. */
+export function memberTask(
+  ctx: Context,
+  edge: Edge,
+  entry: Entry,
+  { graph, topics, rules, unread }: MemberSurroundings,
+): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
+  const inputs = graph.inputs(entry, rules.passAll)
+  const about = { leader: ctx.place.activation, question: briefValue(edge.work.brief) }
+  const assignment = assignmentOf(entry, about, inputs, rules.verbs, unread)
+  const { agent, added, tools, limits, oversight: ofRole } = entry.role
+  const shown = topics.shown(entry.task.consumes ?? [], assignment.inputs)
+  // where role and task say nothing, what holds for the team holds
+  const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
+  const told = [added, entry.note === undefined ? undefined : `[${entry.note}]`].filter((each) => each !== undefined)
+  const permissions = tools === undefined ? undefined : { tools }
+  return {
+    worker: agent,
+    brief: briefOf(briefFor(entry, assignment, agent, shown)),
+    grant: {
+      assignment,
+      ...present({
+        added: told.length === 0 ? undefined : told.join('\n\n'),
+        permissions,
+        limits,
+        oversight,
+        sentBack: entry.sentBack,
+      }),
+    },
+    after: entry.after,
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to
+ * orchestration, so it holds back all pending tasks (spec team R-13, C65, C66), while those who work already go on.
+ *
+ * Owns: asking for leave to begin, once per start. Does not own: which task begins then: the first at that moment
+ * (task-queue.ts), not who was when it was asked.
+ * Holds: K8 (control is looked at before every beginning), K3 (leave is a recorded arrival).
+ */
+import { step } from '@reeve/agent'
+import type { Context } from '@reeve/engine'
+
+/**
+ * By which rules the work goes on: what leave to begin says. Older journals have `null`: there, a task that does not
+ * fit into the budget right away is refused.
+ */
+const rules = 1
+
+/** Who has to do with it. */
+export interface GateKeepers {
+  /** One may begin. `waits`: it may wait for room in the budget. */
+  readonly open: (waits: boolean) => void
+  /** Keeps the work from ending while leave is asked for. What it returns lets go. */
+  readonly hold: () => () => void
+  /** The team is cancelled. */
+  readonly leave: (thrown: unknown) => void
+}
+
+export class Gate {
+  readonly #ctx: Context
+  readonly #keepers: GateKeepers
+  #asked = 0
+
+  constructor(ctx: Context, keepers: GateKeepers) {
+    this.#ctx = ctx
+    this.#keepers = keepers
+  }
+
+  /** So many may begin: asks once for each. */
+  ask(count: number): void {
+    while (this.#asked < count) this.#askOnce()
+  }
+
+  #askOnce(): void {
+    const { open, hold, leave } = this.#keepers
+    this.#asked++
+    const letGo = hold()
+    const opened = (said: number | null): void => {
+      this.#asked--
+      open(said === rules)
+      letGo()
+    }
+    step(this.#ctx.scope('begin'), 'gate', (): number | null => rules, { effect: 'read' })
+      .then(opened)
+      .catch(leave)
+  }
+}

@@ -1,5 +1,0 @@
-/** The embedded engine's door. */
-export { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
-export type { CrashPoint } from '../host/index.ts'
-export { backupStore, compactStore } from './maintenance.ts'
-export { isStoreFile } from './schema.ts'

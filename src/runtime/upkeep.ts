@@ -1,6 +1,0 @@
-/**
- * Upkeep of stores: telling one by its file, copies, compaction, moving one to another engine. Owns: nothing; a door to what the engines do.
- * A door of its own, so that a program that runs agents loads no engine but the one it uses.
- */
-export { backupStore, compactStore, isStoreFile } from '../engine/embedded/index.ts'
-export { migrateStore, type Migrated } from '../engine/migration/index.ts'

@@ -1,4 +1,0 @@
-/** A process that holds nothing else asks whether it is ready, and prints the answer. */
-import { Readiness } from '../../src/server/readiness.ts'
-
-process.stdout.write(await (await new Readiness({ runs: async () => [] }).ready()).text())
