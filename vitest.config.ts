@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { aliases } from './scripts/packages.ts'
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname
 
@@ -7,7 +8,10 @@ const source = (path: string): string => new URL(path, import.meta.url).pathname
 process.env['NODE_COMPILE_CACHE'] ??= source('./node_modules/.cache/compiled')
 
 /** Needs PostgreSQL and minutes: `npm run test:postgres`. */
-export const onPostgres = ['packages/postgres/test/**/*.test.ts', 'test/{store,contract}/postgres*.test.ts']
+export const onPostgres = [
+  'packages/postgres/test/**/*.test.ts',
+  'packages/{engine/test/store,contract/test}/postgres*.test.ts',
+]
 
 /** Little text and much work: whole contracts on one engine, random trees. */
 const long = /\/(contract|fuzz|redteam)\/[^/]+$|contract[^/]*$/
@@ -25,39 +29,17 @@ export const sequence = { sequencer: LongFirst }
 export default defineConfig({
   resolve: {
     // tests may write what a user writes; they get the source, not the last build
-    alias: {
-      'reeve/team': source('./packages/public/src/team.ts'),
-      'reeve/oversight': source('./packages/public/src/oversight.ts'),
-      'reeve/views': source('./packages/public/src/views.ts'),
-      'reeve/engine': source('./packages/public/src/engine.ts'),
-      'reeve/client': source('./packages/client/src/index.ts'),
-      'reeve/testing/contract': source('./packages/contract/src/index.ts'),
-      'reeve/testing': source('./packages/testing/src/index.ts'),
-      'reeve/postgres': source('./packages/postgres/src/postgres.ts'),
-      'reeve/restate': source('./packages/restate/src/index.ts'),
-      'reeve/temporal': source('./packages/temporal/src/index.ts'),
-      // the longer path first: an alias is the beginning of what it replaces
-      'reeve/ai-sdk/agent': source('./packages/protocols/src/ai-sdk/agent.ts'),
-      'reeve/a2a/worker': source('./packages/protocols/src/a2a/worker.ts'),
-      'reeve/ag-ui': source('./packages/protocols/src/ag-ui/index.ts'),
-      'reeve/a2a': source('./packages/protocols/src/a2a/index.ts'),
-      'reeve/mcp': source('./packages/mcp/src/index.ts'),
-      'reeve/notify': source('./packages/notify/src/index.ts'),
-      'reeve/otel': source('./packages/otel/src/index.ts'),
-      'reeve/langgraph': source('./packages/workers/src/langgraph/index.ts'),
-      'reeve/openai-agents': source('./packages/workers/src/openai-agents/index.ts'),
-      'reeve/mastra': source('./packages/workers/src/mastra/index.ts'),
-      'reeve/acp': source('./packages/workers/src/acp/index.ts'),
-      'reeve/server': source('./packages/server/src/index.ts'),
-      'reeve/ai-sdk': source('./packages/protocols/src/ai-sdk/index.ts'),
-      'reeve/openai': source('./packages/protocols/src/openai/index.ts'),
-      reeve: source('./packages/public/src/index.ts'),
-    },
+    alias: aliases,
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     // they need servers, or a browser, and minutes: npm run test:restate, npm run test:temporal, npm run test:studio
-    exclude: [...configDefaults.exclude, 'packages/restate/test/**', 'packages/temporal/test/server/**', 'packages/studio/test/**', ...onPostgres],
+    exclude: [
+      ...configDefaults.exclude,
+      'packages/{restate,studio}/test/**',
+      'packages/temporal/test/server/**',
+      ...onPostgres,
+    ],
     environment: 'node',
     pool: 'forks',
     // vitest's default leaves a processor idle: on two that is half of the machine

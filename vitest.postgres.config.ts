@@ -21,7 +21,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'suites',
-          include: filesOn.map((file) => `test/${file}`),
+          include: [...filesOn],
           setupFiles: ['test/suites-setup.ts'],
           env: { REEVE_TEST_ENGINE: 'postgres' },
         },

@@ -20,13 +20,16 @@ export default defineConfig({
   test: {
     sequence,
     projects: [
-      { resolve: common.resolve ?? {}, test: { ...shared, name: 'restate', include: ['packages/restate/test/**/*.test.ts'] } },
+      {
+        resolve: common.resolve ?? {},
+        test: { ...shared, name: 'restate', include: ['packages/restate/test/**/*.test.ts'] },
+      },
       {
         resolve: common.resolve ?? {},
         test: {
           ...shared,
           name: 'suites',
-          include: filesOn.map((file) => `test/${file}`),
+          include: [...filesOn],
           setupFiles: ['test/suites-setup.ts'],
           env: { REEVE_TEST_ENGINE: 'restate' },
         },

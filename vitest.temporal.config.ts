@@ -1,7 +1,7 @@
 /**
  * Everything that needs a Temporal server: `npm run test:temporal`. Not part of `npm test`, which stays short and needs
  * no server; what the mover does without one, and the replay of its histories, is there
- * (test/adapters/temporal*.test.ts).
+ * (packages/temporal/test/*.test.ts).
  *
  * Owns: packages/temporal/test/server. The server is Temporal's own dev server, found or built by test/servers/temporal.ts. Where there
  * is none and no Go to build it, everything here is skipped, and that is said.

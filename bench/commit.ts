@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
-import { emptyBatch, type Batch } from '@reeve/engine/store'
+import { type Batch, emptyBatch } from '@reeve/engine/storage'
 import { SqliteStore, type Durability } from '@reeve/sqlite/store'
 import { inFolder, type Row } from './measure.ts'
 

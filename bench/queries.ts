@@ -10,8 +10,8 @@ import { rootActivation, runId, systemClock, type RunId } from '@reeve/core'
 import { encode } from '@reeve/journal'
 import { SqliteStore } from '@reeve/sqlite/store'
 import { PostgresStore } from '@reeve/postgres'
-import { emptyBatch, type Batch, type Store } from '@reeve/engine/store'
 import type { RunFilter, RunSummary } from '@reeve/engine'
+import { type Batch, emptyBatch, type Store } from '@reeve/engine/storage'
 import { inFolder, quantile, timed } from './measure.ts'
 
 const count = Number(process.env['RUNS'] ?? 100_000)

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 
 const needed = 24
-const main = new URL('../dist/cli/main.js', import.meta.url)
+const main = new URL('../dist/cli/src/main.js', import.meta.url)
 
 if (Number(process.versions.node.split('.')[0]) < needed) {
   console.error(`reeve needs Node ${needed} or newer; this is Node ${process.versions.node} (${process.execPath}).`)
@@ -13,7 +13,7 @@ if (Number(process.versions.node.split('.')[0]) < needed) {
   process.exit(2)
 }
 if (!existsSync(main)) {
-  console.error('reeve is not built: dist/cli/main.js is missing. In a checkout, run: npm run build')
+  console.error('reeve is not built: dist/cli/src/main.js is missing. In a checkout, run: npm run build')
   process.exit(2)
 }
 await import(main.href)

@@ -4,11 +4,11 @@
  * nothing and fails when a page is stale, when an exported name has no doc comment, or when the declarations need a
  * package users do not get.
  */
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, posix, relative } from 'node:path'
 import { type Comment, type ModuleExportName, type Node, parseSync, type Statement, visitorKeys } from 'oxc-parser'
+import { writeDeclarations } from './declarations.js'
 
 const root = dirname(import.meta.dirname)
 const page = join(root, 'api', 'reeve.api.md')
@@ -70,14 +70,7 @@ try {
 }
 
 function report(): { due: string; undocumented: string[] } {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  spawnSync(
-    process.execPath,
-    [compiler, '-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', emitted],
-    {
-      stdio: 'ignore',
-    },
-  )
+  writeDeclarations(emitted, { quietly: true })
   const sections = [
     '# The public API\n\nWritten by `npm run api` from the declarations a user gets. A difference here is a change of the API.',
   ]
@@ -282,7 +275,10 @@ function silentTypes(origins: Origin[], known: ReadonlySet<string>): string[] {
       for (const used of typesNamedIn(statement)) {
         const origin = module && originOf(module, used)
         if (origin?.in && !known.has(keyOf(origin)))
-          silent.set(keyOf(origin), `\`${origin.name}\` (${relative('.', origin.in.path).replace(/\.d\.ts$/, '.ts')})`)
+          silent.set(
+            keyOf(origin),
+            `\`${origin.name}\` (${origin.in.path.replace('/src/', '/').replace(/\.d\.ts$/, '.ts')})`,
+          )
       }
     }
   }

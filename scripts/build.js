@@ -1,5 +1,5 @@
 /**
- * Builds `dist/`: the code of `src/` in few files, its declarations, and the studio. Plain JavaScript, because an install
+ * Builds `dist/`: the code of `packages/` in few files, its declarations, and the studio. Plain JavaScript, because an install
  * may run it on a Node that cannot read TypeScript.
  *
  * The doors of package.json are built together, so that they share every class; what all of `reeve` needs is one file.
@@ -15,8 +15,9 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, posix, relative } from 'node:path'
+import { dirname, isAbsolute, join, posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeDeclarations } from './declarations.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const lenient = process.argv.includes('--if-possible')
@@ -25,11 +26,11 @@ const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
 
 /** Files that are loaded by their place, not imported. */
 const alone = [
-  'engine/embedded/heartbeat-thread',
-  'engine/postgres/heartbeat-thread',
-  'demo/survey/thread',
-  'adapters/temporal/workflow',
-  'cli/loaded-files',
+  'sqlite/src/heartbeat-thread',
+  'postgres/src/heartbeat-thread',
+  'demo/src/survey/thread',
+  'temporal/src/workflow',
+  'cli/src/loaded-files',
 ]
 
 for (const needed of [join(root, 'packages', 'public', 'src', 'index.ts'), compiler]) {
@@ -49,10 +50,18 @@ const quietly = ['--logLevel', 'warn']
 /** @param {readonly string[]} args */
 const run = (...args) => spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 const statuses = [
-  run(compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', next),
+  writeDeclarations(next),
   await bundle(),
   // the published package has the page, and those who install it have neither Vite nor React
-  run(vite, 'build', '--config', join(root, 'packages', 'studio', 'vite.config.ts'), '--outDir', join(next, 'studio'), ...quietly),
+  run(
+    vite,
+    'build',
+    '--config',
+    join(root, 'packages', 'studio', 'vite.config.ts'),
+    '--outDir',
+    join(next, 'studio'),
+    ...quietly,
+  ),
 ]
 if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })
@@ -83,10 +92,18 @@ function filesIn(folder) {
 
 /** What is built, by what builds it. */
 function hashOfSources() {
-  const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/build.js']
+  const settings = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.package.json',
+    'tsconfig.build.json',
+    'scripts/build.js',
+    'scripts/declarations.js',
+  ]
   const files = [
     ...settings.map((name) => join(root, name)),
-    ...['src', 'studio'].flatMap((name) => filesIn(join(root, name))),
+    ...filesIn(join(root, 'packages')).filter((file) => !/[\\/](\.types|test)[\\/]/.test(file)),
   ]
   const hash = createHash('sha256').update(process.version)
   for (const file of files) hash.update(`\0${file}\0`).update(existsSync(file) ? readFileSync(file) : '')
@@ -110,7 +127,8 @@ async function bundle() {
       cwd: root,
       platform: /** @type {const} */ ('node'),
       // packages are those that the user has installed
-      external: /^[^./]/,
+      /** @param {string} id */
+      external: (id) => /^[^./]/.test(id) && !id.startsWith('@reeve/') && !isAbsolute(id),
       treeshake: { moduleSideEffects: false },
     }
     const output = {
@@ -125,20 +143,20 @@ async function bundle() {
       chunkFileNames: 'shared/[name].js',
     }
     /** @param {string} name */
-    const source = (name) => join(root, 'src', `${name}.ts`)
+    const source = (name) => join(root, 'packages', `${name}.ts`)
     for (const name of alone) {
       const built = await rolldown({ ...options, input: { [name]: source(name) } })
       await built.write({ ...output, codeSplitting: false })
     }
     const built = await rolldown({
       ...options,
-      input: Object.fromEntries([...exported(), 'cli/main'].map((name) => [name, source(name)])),
+      input: Object.fromEntries([...exported(), 'cli/src/main'].map((name) => [name, source(name)])),
       plugins: [ownPlaces(RolldownMagicString)],
     })
     // once to see what each door needs of what the others need, once to put that together
     const parts = (await built.generate(output)).output
-    const ofAll = loadedBy('index.js', parts)
-    const ofClients = loadedBy('client/index.js', parts)
+    const ofAll = loadedBy('public/src/index.js', parts)
+    const ofClients = loadedBy('client/src/index.js', parts)
     await built.write({
       ...output,
       codeSplitting: {
@@ -156,7 +174,7 @@ async function bundle() {
   }
 }
 
-/** The doors of package.json, as their sources: `public/team`. */
+/** The doors of package.json, as their sources: `public/src/team`. */
 function exported() {
   /** @type {{ exports: Record<string, string | { default: string }> }} */
   const { exports: doors } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -194,7 +212,7 @@ function ownPlaces(Text) {
     name: 'own places',
     transform(code, id) {
       if (!code.includes('import.meta.url')) return null
-      const place = relative(join(root, 'src'), id).replaceAll('\\', '/').replace(/\.ts$/, '.js')
+      const place = relative(join(root, 'packages'), id).replaceAll('\\', '/').replace(/\.ts$/, '.js')
       return { code: new Text(code).replaceAll('import.meta.url', `__ownPlace__("${place}")`) }
     },
     renderChunk(code, { fileName }) {

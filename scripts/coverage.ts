@@ -6,9 +6,10 @@
  * Owns: what is a case among the anchors, the page. Does not own: the cases (docs/spec), their form (house.ts). `node
  * scripts/coverage.ts` writes the page.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { anchorsIn, root, specNames, specText, type SpecName } from './house.ts'
+import { packages } from './packages.ts'
 
 const page = join(root, 'docs', 'reference', 'coverage.md')
 
@@ -68,9 +69,16 @@ function namedIn(sources: readonly string[]): ReadonlySet<string> {
 }
 
 function testSources(): readonly string[] {
-  const files = ['test', 'packages/contract/src', 'packages/testing/src'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
-  )
+  const files = [
+    'test',
+    ...packages.map(({ name }) => `packages/${name}/test`),
+    'packages/contract/src',
+    'packages/testing/src',
+  ]
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
+    )
   return files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(file, 'utf8'))
 }
 

@@ -112,15 +112,15 @@ async function cancel(run: object): Promise<void> {
   await cancelling.cancel('enough')
 }
 
-/** How many functions of each file of `src/` were called since the last time. */
+/** How many functions of each file of `packages/` were called since the last time. */
 async function called(): Promise<Functions> {
   const { result } = await profiler.post('Profiler.takePreciseCoverage')
-  const source = pathToFileURL(join(root, 'src')).href
+  const source = pathToFileURL(join(root, 'packages')).href
   return new Map(
     result
       .filter(({ url }) => url.startsWith(`${source}/`))
       .map(({ url, functions }): [string, number] => [
-        url.slice(source.length + 1),
+        url.slice(source.length + 1).replace('/src/', '/'),
         functions.filter(({ functionName, ranges }) => functionName !== '' && ranges[0]!.count > 0).length,
       ])
       .filter(([, count]) => count > 0),

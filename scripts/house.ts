@@ -11,9 +11,8 @@ export const root = dirname(import.meta.dirname)
 
 /** Everything in which laws and cases are cited: folders and files at the root. The one list. */
 export const citing: readonly string[] = [
-  'src',
+  'packages',
   'test',
-  'studio',
   'scripts',
   'bench',
   'bin',
@@ -28,7 +27,7 @@ export const specNames = ['collaboration', 'delegation', 'team'] as const
 export type SpecName = (typeof specNames)[number]
 
 const extensions = new Set(['.ts', '.tsx', '.js', '.css', '.md'])
-const left = new Set(['node_modules', 'dist'])
+const left = new Set(['node_modules', 'dist', '.types'])
 
 /** The texts that may cite, by path. */
 export function citingTexts(): ReadonlyMap<string, string> {

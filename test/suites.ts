@@ -9,7 +9,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Exception {
-  /** Below test/. */
+  /** From the root. */
   readonly file: string
   /** How the title begins; absent: the whole file. */
   readonly title?: string
@@ -19,9 +19,9 @@ export interface Exception {
   readonly instead?: string
 }
 
-/** Every file of the two suites, below test/. */
-export const suiteFiles: readonly string[] = ['runtime', 'scenario'].flatMap((folder) =>
-  readdirSync(join(import.meta.dirname, folder))
+/** Every file of the two suites, from the root. */
+export const suiteFiles: readonly string[] = ['packages/runtime/test', 'test/scenario'].flatMap((folder) =>
+  readdirSync(join(import.meta.dirname, '..', folder))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `${folder}/${name}`),
 )
@@ -29,5 +29,5 @@ export const suiteFiles: readonly string[] = ['runtime', 'scenario'].flatMap((fo
 /** Why a test cannot run; undefined if it can. */
 export const exceptionOf = (exceptions: readonly Exception[], file: string, title: string): Exception | undefined =>
   exceptions.find(
-    (each) => file.endsWith(`/test/${each.file}`) && (each.title === undefined || title.startsWith(each.title)),
+    (each) => file.endsWith(`/${each.file}`) && (each.title === undefined || title.startsWith(each.title)),
   )

@@ -1,43 +1,58 @@
 /**
- * Holds `src/` to the house rules kept as data in `rooms.ts`. Every rule lists all its offenders at once, as `file:
- * what is wrong`.
+ * Holds the packages to their manifests and to the rules kept as data in `rules.ts`. Every rule lists all its offenders
+ * at once, as `file: what is wrong`.
  */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Adapter, adapters, drawers, frontDoor, frontDoors, maxDepth, type Room, rooms } from './rooms.ts'
+import { packages, publicDoors } from '../../scripts/packages.ts'
+import { clock, drawers, maxDepth, maxLines, neighbours, node } from './rules.ts'
 import { cycles, type Module, readModule, readSource, readStudio } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
 const source = readSource()
-const manifest = JSON.parse(readFileSync(posix.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
-  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
-}
+const root = posix.join(import.meta.dirname, '../..')
+const byName = new Map(packages.map((each) => [each.name, each]))
+/** The front doors: explicit named exports, nothing else. */
+const frontDoors = [...source.keys()].filter((path) => path.startsWith('packages/public/src/'))
 
 describe('the house', () => {
-  test('every file lives in a room', () =>
-    expectNone(offenders((module) => (roomOf(module.path) ? [] : ['is in no room']))))
-  test('rooms import only what they may', () => expectNone(offenders(strayImports)))
-  test('another room is entered through its door', () => expectNone(offenders(backDoors)))
-  test('the demo imports what the package exports', () => {
-    const exported = new Set(
-      Object.values(manifest.exports).flatMap((entry) =>
-        typeof entry === 'string' ? [] : [entry.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
+  test('a package imports what its manifest says, and nothing is there in vain', () => {
+    expectNone(offenders(strayImports))
+    const used = [...source.values(), ...readStudio().values()].flatMap(({ path, imports }) =>
+      imports.map(
+        ({ specifier, file }) => `${packageOf(path)} ${file === undefined ? nameIn(specifier) : packageOf(file)}`,
       ),
     )
     expectNone(
-      offenders((module) =>
-        roomOf(module.path) === 'demo'
-          ? foreign(module).flatMap((file) => (exported.has(file) ? [] : [`imports ${file}`]))
-          : [],
+      packages.flatMap(({ name, imports, others }) =>
+        [...imports, ...others].flatMap((each) =>
+          used.includes(`${name} ${each}`) ? [] : [`packages/${name}/package.json: nothing imports ${each}`],
+        ),
       ),
     )
+  })
+  test('what is derived from the manifests is theirs (npm run packages)', () => {
+    const command = ['--no-warnings', posix.join(root, 'scripts/packages.ts'), '--check']
+    expect(spawnSync(process.execPath, command, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  })
+  test('another package is entered through its door', () => expectNone(offenders(backDoors)))
+  test('in a package of strangers a folder imports its own, and what it may', () => expectNone(offenders(strayFolders)))
+  test('a package is what one person can own', () => {
+    const lines = new Map<string, number>()
+    for (const module of source.values())
+      lines.set(packageOf(module.path), (lines.get(packageOf(module.path)) ?? 0) + module.lines)
+    expectNone([...lines].flatMap(([name, count]) => (count > maxLines ? [`packages/${name}: ${count} lines`] : [])))
+  })
+  test('the demo imports what the package exports', () => {
+    expect(byName.get('demo')!.imports).toEqual(['public'])
   })
   test('the demo is imported by the commands that run it', () => {
     const importers = [...source.values()].filter(
       (module) =>
-        roomOf(module.path) !== 'demo' &&
-        module.imports.some(({ file }) => file !== undefined && roomOf(file) === 'demo'),
+        packageOf(module.path) !== 'demo' &&
+        module.imports.some(({ file }) => file !== undefined && packageOf(file) === 'demo'),
     )
     expect(importers.map(({ path }) => path)).toEqual([
       'packages/cli/src/command/demo.ts',
@@ -45,33 +60,30 @@ describe('the house', () => {
       'packages/cli/src/next-command.ts',
     ])
   })
-  test('the front doors are in package.json, under the paths that users import', () => {
-    const entries = Object.entries(frontDoors).map(([name, file]) => {
-      const built = file.replace('src/', './dist/').replace(/\.ts$/, '')
-      return [name.replace('reeve', '.'), { types: `${built}.d.ts`, default: `${built}.js` }]
-    })
-    expect(manifest.exports).toMatchObject(Object.fromEntries(entries))
+  test('every front door is exported, and what is exported is there', () => {
+    expect(Object.values(publicDoors)).toEqual(expect.arrayContaining(frontDoors))
+    expect(Object.values(publicDoors).filter((path) => !source.has(path))).toEqual([])
   })
   test('a front door holds explicit named exports, and each name is in one of them', () => {
-    const text = (file: string): string => readFileSync(posix.join(import.meta.dirname, '../..', file), 'utf8')
+    const text = (file: string): string => readFileSync(posix.join(root, file), 'utf8')
     const exported = /^export (?:type )?\{([^}]*)\} from '[^']+'$/gm
     const rest = (file: string): string =>
       text(file)
         .replace(exported, '')
         .replace(/^\/\*\*[^]*?\*\/$/gm, '')
         .trim()
-    expect(Object.values(frontDoors).map(rest)).toEqual(Object.values(frontDoors).map(() => ''))
-    const names = Object.values(frontDoors).flatMap((file) =>
+    expect(frontDoors.map(rest)).toEqual(frontDoors.map(() => ''))
+    const names = frontDoors.flatMap((file) =>
       [...text(file).matchAll(exported)].flatMap(([, list]) => list!.split(',').map((name) => name.trim())),
     )
     const all = names.filter((name) => name !== '')
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
   })
-  test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
+  test('node: modules are imported only where they may be', () => expectNone(offenders(strayNode)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('the studio knows the client, the types of the wire, what is visible, how JSON is read, and React', () => {
-    const mayImport = /^(?:studio\/src\/.+|src\/client\/index\.ts|src\/core\/(?:visible|json-text)\.ts)$/
-    const types = (path: string): string => readFileSync(posix.join(import.meta.dirname, '../..', path), 'utf8')
+    const mayImport = /^packages\/(?:studio\/src\/.+|client\/src\/index\.ts|core\/src\/(?:visible|json-text)\.ts)$/
+    const types = (path: string): string => readFileSync(posix.join(root, path), 'utf8')
     expectNone(
       [...readStudio().values()].flatMap(({ path, imports, opening }) => [
         ...imports.flatMap(({ specifier, file }) => {
@@ -79,7 +91,9 @@ describe('the house', () => {
             return /^react(?:-dom)?(?:\/|$)/.test(specifier) ? [] : [`${path}: imports ${specifier}`]
           if (mayImport.test(file) || file.endsWith('.css')) return []
           const typesAlone = new RegExp(`^import type [^;]*? from '${specifier.replaceAll('.', String.raw`\.`)}'$`, 'm')
-          return file === 'packages/server/src/wire.ts' && typesAlone.test(types(path)) ? [] : [`${path}: imports ${file}`]
+          return file === 'packages/server/src/wire.ts' && typesAlone.test(types(path))
+            ? []
+            : [`${path}: imports ${file}`]
         }),
         ...(opening === undefined ? [`${path}: opens without a doc comment`] : []),
       ]),
@@ -107,7 +121,8 @@ describe('the house', () => {
     ].map((name) => `packages/engine/src/host/${name}.ts`)
     expect(inTick.filter((path) => !source.has(path))).toEqual([])
     const kernel = [...source.keys()].filter(
-      (path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'packages/engine/src/store.ts',
+      (path) =>
+        /^packages\/engine\/src\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && !/src\/stor(?:e|age)\.ts$/.test(path),
     )
     const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
     expect(reads).toEqual([])
@@ -121,16 +136,10 @@ describe('the house', () => {
   })
   test('no file is a drawer', () => expectNone(offenders(drawerNames)))
   test('no folder is too deep', () =>
-    expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
+    expectNone(offenders(({ path }) => (path.split('/').length - 4 > maxDepth ? ['is too deep'] : []))))
   test('every module opens with a doc comment', () =>
     expectNone(offenders(({ opening }) => (opening === undefined ? ['opens without a doc comment'] : []))))
-  test('every adapter is in the data', () =>
-    expectNone(
-      offenders(({ path }) =>
-        adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [],
-      ),
-    ))
-  test('docs/explanation/architecture.md shows these rooms (npm run docs:arch)', () => {
+  test('docs/explanation/architecture.md shows these packages (npm run docs:arch)', () => {
     const { now, due } = pageNowAndDue()
     expect(now).toBe(due)
   })
@@ -206,83 +215,85 @@ function expectNone(found: string[]): void {
   expect(found, found.join('\n')).toEqual([])
 }
 
-/** The name of the room a file is in; the front doors are one of their own. */
-function roomOf(path: string): string | undefined {
-  if (Object.values(frontDoors).includes(path)) return 'front door'
-  const name = path.split('/')[1]!
-  return path.split('/').length > 2 && Object.hasOwn(rooms, name) ? name : undefined
+/** The name of the package a file is in. */
+function packageOf(path: string): string {
+  return path.split('/')[1]!
 }
 
-function rulesOf(path: string): Room {
-  const name = roomOf(path) ?? ''
-  return name === 'front door' ? frontDoor : (rooms[name] ?? { owns: '', imports: [] })
+/** The package of others that a specifier means. */
+function nameIn(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
 }
 
-/** Two adapters are strangers to each other though they share a room. */
-function ownerOf(path: string): string | undefined {
-  return roomOf(path) === 'adapters' ? path.split('/').slice(1, 3).join('/') : roomOf(path)
-}
-
-/** The name and the data of the adapter that a file belongs to. */
-function adapterOf(path: string): { name: string; adapter: Adapter | undefined } | undefined {
-  if (roomOf(path) !== 'adapters') return undefined
-  const name = path.split('/')[2]!
-  return { name, adapter: Object.hasOwn(adapters, name) ? adapters[name] : undefined }
-}
-
-function foreign(module: Module): string[] {
-  return module.imports.flatMap(({ file }) =>
-    file !== undefined && ownerOf(file) !== ownerOf(module.path) ? [file] : [],
-  )
+/** The folder below `src/` that a file is in; `''` for a file that lies loose. */
+function folderOf(path: string): string {
+  const [, , , ...rest] = path.split('/')
+  return rest.length > 1 ? rest[0]! : ''
 }
 
 function strayImports(module: Module): string[] {
-  const room = roomOf(module.path)
-  const own = adapterOf(module.path)
-  const allowed = [...rulesOf(module.path).imports, ...(own?.adapter?.imports ?? [])]
-  const isKin = (file: string): boolean => own?.adapter?.adapters?.includes(adapterOf(file)?.name ?? '') ?? false
-  return foreign(module).flatMap((file) =>
-    allowed.includes(roomOf(file) ?? file) || isKin(file)
-      ? []
-      : [`${own === undefined ? room : own.name} may not import ${file}`],
-  )
+  const own = packageOf(module.path)
+  const { imports = [], others = [] } = byName.get(own) ?? {}
+  return module.imports.flatMap(({ specifier, file }) => {
+    if (file === undefined)
+      return specifier.startsWith('node:') || others.includes(nameIn(specifier)) ? [] : [`may not import ${specifier}`]
+    const other = packageOf(file)
+    return other === own || imports.includes(other) ? [] : [`${own} may not import ${other}`]
+  })
 }
 
 function backDoors(module: Module): string[] {
-  return foreign(module).flatMap((file) => {
-    if (roomOf(file) === 'front door') return []
-    const other = adapterOf(file)
-    const doors = other === undefined ? rulesOf(file).doors : other.adapter?.doors
-    const isDoor = (doors ?? ['index.ts']).some((door) => file === posix.join('src', ownerOf(file) ?? '', door))
-    return isDoor ? [] : [`imports ${file}, which is not a door`]
+  return module.imports.flatMap(({ specifier, file }) =>
+    file !== undefined && specifier.startsWith('.') && packageOf(file) !== packageOf(module.path)
+      ? [`imports ${specifier}, which is no door`]
+      : [],
+  )
+}
+
+function strayFolders(module: Module): string[] {
+  const name = packageOf(module.path)
+  const folders = Object.hasOwn(neighbours, name) ? neighbours[name]! : undefined
+  if (folders === undefined) return []
+  const own = folderOf(module.path)
+  if (!Object.hasOwn(folders, own)) return ['is in no known folder']
+  return module.imports.flatMap(({ file }) => {
+    if (file === undefined || packageOf(file) !== name || folderOf(file) === own) return []
+    const isDoor = file === `packages/${name}/src/${folderOf(file)}/index.ts`
+    return folders[own]!.includes(folderOf(file)) && isDoor ? [] : [`may not import ${file}`]
   })
 }
 
-function strayPackages(module: Module): string[] {
-  return module.imports.flatMap(({ specifier, file }) => {
-    if (file !== undefined) return []
-    if (specifier.startsWith('node:'))
-      return isWithin(module.path, rulesOf(module.path).node) ? [] : [`may not import ${specifier}`]
-    const packages = [...(rulesOf(module.path).packages ?? []), ...(adapterOf(module.path)?.adapter?.packages ?? [])]
-    return packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
-      ? []
-      : [`may not import the package ${specifier}`]
-  })
+function strayNode(module: Module): string[] {
+  if (isWithin(module.path, node)) return []
+  return module.imports.flatMap(({ specifier }) =>
+    specifier.startsWith('node:') ? [`may not import ${specifier}`] : [],
+  )
 }
 
 function deadImports(module: Module): string[] {
   return module.imports.flatMap(({ specifier, file }) =>
-    file === undefined || source.has(file) ? [] : [`imports ${specifier}, which is not a source file`],
+    file === undefined
+      ? specifier.startsWith('@reeve/')
+        ? [`imports ${specifier}, which is no door`]
+        : []
+      : source.has(file)
+        ? []
+        : [`imports ${specifier}, which is not a source file`],
   )
 }
 
 function impurities(module: Module): string[] {
-  if (isWithin(module.path, rulesOf(module.path).clock)) return []
+  if (isWithin(module.path, clock)) return []
   return module.impure.map(({ what, at }) => `line ${at} uses ${what}`)
 }
 
-function isWithin(path: string, folders: readonly string[] | undefined): boolean {
-  return (folders ?? []).some((folder) => path.startsWith(`${posix.join('src', roomOf(path) ?? '', folder)}/`))
+function isWithin(path: string, folders: Readonly<Record<string, readonly string[]>>): boolean {
+  const name = packageOf(path)
+  const own = Object.hasOwn(folders, name) ? folders[name]! : []
+  return own.some((folder) => path.startsWith(`${posix.join('packages', name, 'src', folder)}/`))
 }
 
 function drawerNames({ path }: Module): string[] {

@@ -1,8 +1,8 @@
 /**
- * Reads `src/` into facts the architecture rules can judge: what each module imports (types and dynamic imports too),
+ * Reads the packages into facts the architecture rules can judge: what each module imports (types and dynamic imports too),
  * how long its functions are, which globals it calls, and how it opens. It judges nothing itself.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import {
   type ArrowFunctionExpression,
@@ -11,6 +11,7 @@ import {
   parseSync,
   visitorKeys,
 } from 'oxc-parser'
+import { packages } from '../../scripts/packages.ts'
 
 export interface Module {
   /** from the root of the repository: `packages/core/src/ids.ts` */
@@ -39,26 +40,21 @@ const clocks = [
   'process.hrtime',
 ]
 
-/** Every module under `src/`, by path. */
-export function readSource(): Map<string, Module> {
-  const modules = new Map<string, Module>()
-  if (!existsSync(join(root, 'src'))) return modules
-  const names = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).map((name) =>
-    name.replaceAll('\\', '/'),
-  )
-  for (const name of names.filter((each) => each.endsWith('.ts')).sort()) {
-    const path = posix.join('src', name)
-    modules.set(path, readModule(path, readFileSync(join(root, path), 'utf8')))
-  }
-  return modules
-}
+const doors: Readonly<Record<string, string>> = Object.assign({}, ...packages.map((each) => each.doors))
+
+/** Every module under `packages/<name>/src/`, by path; without the studio, which has rules of its own. */
+export const readSource = (): Map<string, Module> =>
+  new Map(packages.filter(({ name }) => name !== 'studio').flatMap(({ name }) => [...modulesOf(name)]))
 
 /** Every module of the studio, by path. */
-export function readStudio(): Map<string, Module> {
-  const names = readdirSync(join(root, 'packages/studio/src'), { recursive: true, encoding: 'utf8' })
-    .map((name) => posix.join('packages/studio/src', name.replaceAll('\\', '/')))
+export const readStudio = (): Map<string, Module> => modulesOf('studio')
+
+function modulesOf(name: string): Map<string, Module> {
+  const folder = posix.join('packages', name, 'src')
+  const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((each) => posix.join(folder, each.replaceAll('\\', '/')))
     .filter((path) => /\.tsx?$/.test(path))
-  return new Map(names.sort().map((path) => [path, readModule(path, readFileSync(join(root, path), 'utf8'))]))
+  return new Map(paths.sort().map((path) => [path, readModule(path, readFileSync(join(root, path), 'utf8'))]))
 }
 
 /** The facts of one module. */
@@ -108,7 +104,7 @@ export function readModule(path: string, text: string): Module {
   for (const specifier of specifiers) {
     found.imports.push({
       specifier,
-      file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined,
+      file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : doors[specifier],
     })
   }
   return found

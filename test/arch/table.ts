@@ -1,16 +1,16 @@
 /**
- * Prints the rooms as a table and keeps it between the markers of `docs/explanation/architecture.md`. Run as a program (`npm run
+ * Prints the packages as a table and keeps it between the markers of `docs/explanation/architecture.md`. Run as a program (`npm run
  * docs:arch`) it writes the page; the architecture test only compares.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { adapters, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
-import { readSource } from './source.ts'
+import { type Package, packages } from '../../scripts/packages.ts'
+import { clock, maxDepth, node } from './rules.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 const page = join(root, 'docs', 'explanation', 'architecture.md')
-const open = '<!-- rooms: written by `npm run docs:arch`, do not edit -->'
-const close = '<!-- /rooms -->'
+const open = '<!-- packages: written by `npm run docs:arch`, do not edit -->'
+const close = '<!-- /packages -->'
 const blank = `# Architecture\n\n${open}\n${close}\n`
 
 /** What `docs/explanation/architecture.md` holds now, and what it should hold. */
@@ -25,42 +25,37 @@ export function pageNowAndDue(): { now: string; due: string } {
 }
 
 function table(): string {
-  const files = [...readSource().keys()]
-  const rows = Object.entries(rooms).map(([name, room]) => {
-    return row(`\`${name}/\``, room, files.some((path) => path.startsWith(`src/${name}/`)) ? '' : ' *(place kept)*')
-  })
-  const more = Object.entries(adapters).map(([name, adapter]) => {
-    const kept = files.some((path) => path.startsWith(`src/adapters/${name}/`)) ? '' : ' *(place kept)*'
-    const list = (all: readonly string[] | undefined): string =>
-      (all ?? []).map((each) => `\`${each}\``).join(', ') || '–'
-    const others = (adapter.adapters ?? []).map((each) => `\`${each}/\``)
-    return `| \`${name}/\`${kept} | ${[...adapter.imports, ...others].join(', ')} | ${list(adapter.packages)} | ${list(adapter.doors ?? ['index.ts'])} |`
-  })
   return [
-    '| room | owns | may import | packages | `node:*` | clock, random |',
+    '| package | owns | may import | packages of others | `node:*` | clock, random |',
     '|---|---|---|---|---|---|',
-    row('`index.ts`, `public/`', frontDoor, ''),
-    ...rows,
+    ...inOrder().map(row),
     '',
-    '| adapter | may import besides | packages | doors |',
-    '|---|---|---|---|',
-    ...more,
-    '',
-    'Type imports count. Rooms and adapters are entered through their doors (`index.ts` unless named otherwise); no import cycle anywhere.',
-    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, the studio may import \`packages/client/src/\`, the types of \`packages/server/src/wire.ts\`, and \`packages/core/src/visible.ts\`.`,
+    'Type imports count. A package is entered through the doors of its `package.json`; no import cycle anywhere. The compiler holds it (`npm run check:types`).',
+    `A path has at most ${maxDepth} folders under \`src/\`.`,
   ].join('\n')
 }
 
-function row(name: string, room: Room, kept: string): string {
+/** Every package after those that it imports. */
+function inOrder(): Package[] {
+  const order = new Set<Package>()
+  const put = (each: Package): void => {
+    for (const name of each.imports) put(packages.find((other) => other.name === name)!)
+    order.add(each)
+  }
+  for (const each of packages) put(each)
+  return [...order]
+}
+
+function row({ name, description, imports, others }: Package): string {
   const places = (folders: readonly string[] | undefined): string =>
     (folders ?? []).map((each) => (each === '.' ? 'yes' : `\`${each}/\``)).join(', ') || '–'
   const cells = [
-    name,
-    room.owns + kept,
-    room.imports.join(', ') || 'nothing',
-    room.packages?.map((each) => `\`${each}\``).join(', ') ?? '–',
-    places(room.node),
-    places(room.clock),
+    `\`${name}\``,
+    description,
+    imports.join(', ') || 'nothing',
+    others.map((each) => `\`${each}\``).join(', ') || '–',
+    places(node[name]),
+    places(clock[name]),
   ]
   return `| ${cells.join(' | ')} |`
 }

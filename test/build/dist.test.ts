@@ -48,23 +48,23 @@ test('every door is there, with its types', () => {
 
 test('what a module finds by its place is built there', async () => {
   const found: string[] = []
-  for await (const file of glob('src/**/*.ts', { cwd: root })) {
+  for await (const file of glob('packages/*/src/**/*.ts', { cwd: root })) {
     const text = readFileSync(join(root, file), 'utf8')
     if (!text.includes('import.meta.url')) continue
     for (const [, name] of text.matchAll(/'(\.\/[\w-]+\.js)'/g)) found.push(join(dirname(file), name!))
   }
   expect(found.length).toBeGreaterThan(3)
-  for (const file of found) expect(existsSync(join(dist, relative('src', file))), file).toBe(true)
+  for (const file of found) expect(existsSync(join(dist, relative('packages', file))), file).toBe(true)
 })
 
 test('the main door is few files, and loads no engine before a runtime is made', () => {
-  const loaded = [...loads(join(dist, 'index.js'))].map((file) => relative(dist, file))
+  const loaded = [...loads(join(dist, 'public/src/index.js'))].map((file) => relative(dist, file))
   expect(loaded.filter((file) => file.endsWith('.js') && !file.startsWith('..')).length).toBeLessThanOrEqual(4)
   expect(loaded.join()).not.toMatch(/node:sqlite|node:worker_threads|commander|hono|pg\b/)
 })
 
 test('what runs agents, and a run of a planned team, is not among what defines them', () => {
-  const parts = [...loads(join(dist, 'index.js'))].filter((file) => file.startsWith(dist) && file.endsWith('.js'))
+  const parts = [...loads(join(dist, 'public/src/index.js'))].filter((file) => file.startsWith(dist) && file.endsWith('.js'))
   const text = parts.map((file) => readFileSync(file, 'utf8')).join('\n')
   expect(text).toContain('// packages/agent/src/agent.ts')
   expect(text).toContain('// packages/team/src/team.ts')
@@ -73,7 +73,7 @@ test('what runs agents, and a run of a planned team, is not among what defines t
 })
 
 test('what a browser loads asks for nothing of Node', () => {
-  expect([...loads(join(dist, 'client/index.js'))].filter((file) => /^node:/.test(file))).toEqual([])
+  expect([...loads(join(dist, 'client/src/index.js'))].filter((file) => /^node:/.test(file))).toEqual([])
 })
 
 test('all doors share their classes', () => {
@@ -110,5 +110,5 @@ try { agent({ name: '' }) } catch (error) { console.log(error.stack) }
 `,
     '--enable-source-maps',
   )
-  expect(said).toMatch(/src\/agent\/[\w/-]+\.ts:\d+/)
+  expect(said).toMatch(/packages\/agent\/src\/[\w/-]+\.ts:\d+/)
 })

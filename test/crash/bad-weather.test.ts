@@ -12,7 +12,13 @@ import { SqliteStore, type Durability } from '@reeve/sqlite/store'
 import type { Context, Orchestration } from '@reeve/engine'
 import type { Mover } from '@reeve/engine/mover'
 import { badMover, WakeUps } from '../../packages/contract/src/adversarial/mover.ts'
-import { adversarialEngine, badWeather, storm, type AdversarialEngine, type Weather } from '../../packages/contract/src/index.ts'
+import {
+  adversarialEngine,
+  badWeather,
+  storm,
+  type AdversarialEngine,
+  type Weather,
+} from '../../packages/contract/src/index.ts'
 import { checkJournal, verifyJournal } from '@reeve/testing'
 import { dice } from '../dice.ts'
 import { registryOf } from '../replay/scenarios.ts'

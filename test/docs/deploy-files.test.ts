@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
-import { defaultGraceMs } from '@reeve/engine/host/engine'
+import { defaultGraceMs } from '@reeve/engine/host'
 import { begin, reeve, type Ended } from '../../packages/cli/test/command.ts'
 import { freePort } from '../servers/place.ts'
 

@@ -65,13 +65,15 @@ function hintIn(node: Node): Node | undefined {
 }
 
 function sources(): string[] {
-  return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  return readdirSync(join(root, 'packages'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^[\w-]+\/src\/.*(?<!\.d)\.ts$/.test(file),
+  )
 }
 
 function hints(): Hint[] {
   return sources().flatMap((file) => {
     const found: Hint[] = []
-    walk(parseSync(file, read(join('src', file))).program, (node) => {
+    walk(parseSync(file, read(join('packages', file))).program, (node) => {
       const hint = hintIn(node)
       for (const text of hint === undefined ? [] : textsIn(hint))
         if (text.trim() !== '') found.push({ where: file, text })
@@ -93,7 +95,7 @@ const exported = new Set(
 const names = new Set([...exported, ...declared(api)])
 const types = new Map(
   sources().flatMap((file) =>
-    [...read(join('src', file)).matchAll(/^export (?:interface|type) (\w+)[^]*?\n(?:\}|$)/gm)].map(
+    [...read(join('packages', file)).matchAll(/^export (?:interface|type) (\w+)[^]*?\n(?:\}|$)/gm)].map(
       ([whole, name]) => [name!, whole] as const,
     ),
   ),

@@ -34,19 +34,19 @@ test('every relative link leads to a file, and to a heading of it', () => {
 })
 
 /** Folders that pages name before they exist. */
-const placesKept = ['packages/server/src/']
+const placesKept: readonly string[] = []
 
 test('every path into a room or a folder of the repository is there', () => {
   const folders = (folder: string): string[] =>
     readdirSync(join(root, folder), { withFileTypes: true }).flatMap((each) => (each.isDirectory() ? [each.name] : []))
-  const rooms = folders('src')
+  const rooms = folders('packages')
   const tops = folders('.')
   // decisions and the changelog tell of what there was
   const current = pages.filter((page) => page !== 'CHANGELOG.md' && !page.startsWith('docs/decisions/'))
   const lost = current.flatMap((page) =>
     [...read(page).matchAll(/`([\w.-]+\/[\w./-]*)`/g)].flatMap(([, path]) => {
       const top = path!.split('/')[0]!
-      const isThere = existsSync(join(root, path!)) || existsSync(join(root, 'src', path!))
+      const isThere = existsSync(join(root, path!)) || existsSync(join(root, 'packages', path!.replace('/', '/src/')))
       const isKept = placesKept.some((kept) => path!.startsWith(kept))
       return isThere || isKept || !(rooms.includes(top) || tops.includes(top) || path!.endsWith('.ts'))
         ? []

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, createRuntime, ReeveError, type Run, type Runtime } from '@reeve/public'
 import { seededRandom } from '@reeve/core'
-import { MemoryStore } from '@reeve/engine/memory/store'
+import { MemoryStore } from '@reeve/engine/memory'
 import { adversarialEngine, badWeather, storm } from '../../packages/contract/src/index.ts'
 
 /** Asks again and again, until somebody says `end`. */

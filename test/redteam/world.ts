@@ -17,13 +17,7 @@ import { openai } from '../../packages/protocols/src/openai/index.ts'
 import type { Agent } from '@reeve/agent'
 import { isObject, own, type Json, type JsonObject } from '@reeve/core'
 import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '@reeve/public'
-import {
-  createServer,
-  listen,
-  type ListeningServer,
-  type Protocol,
-  type ReeveServerOptions,
-} from '@reeve/server'
+import { createServer, listen, type ListeningServer, type Protocol, type ReeveServerOptions } from '@reeve/server'
 import { everyone, tokenOf, type Person } from './people.ts'
 
 /** An answer of the server. */

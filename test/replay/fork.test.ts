@@ -4,18 +4,7 @@
  * K1, K4, K6, K10.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  agent,
-  asTool,
-  human,
-  parallel,
-  router,
-  sequential,
-  supervisor,
-  team,
-  tool,
-  type Agent,
-} from '@reeve/public'
+import { agent, asTool, human, parallel, router, sequential, supervisor, team, tool, type Agent } from '@reeve/public'
 import { diffOf } from '@reeve/public/views'
 import { roundtable } from '@reeve/public/team'
 import type { Oversight } from '@reeve/public/oversight'

@@ -9,14 +9,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { createEmbeddedEngine } from '@reeve/sqlite'
 import { createRuntime, type Runtime } from '@reeve/runtime'
-import {
-  checkJournal,
-  manualClock,
-  resume,
-  teamScenario,
-  verifyJournal,
-  type ManualClock,
-} from '@reeve/testing'
+import { checkJournal, manualClock, resume, teamScenario, verifyJournal, type ManualClock } from '@reeve/testing'
 import { chaoticCrew, faults } from '../../packages/team/test/chaotic-crew.ts'
 
 const from = Number(process.env['EXAM_FROM'] ?? 1)

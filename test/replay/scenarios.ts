@@ -1,13 +1,5 @@
 /** Representative runs at the level of the kernel: simulated, replayed, and kept as golden journals. */
-import {
-  completed,
-  rootActivation,
-  runId,
-  type ActivationId,
-  type Json,
-  type OpId,
-  type Outcome,
-} from '@reeve/core'
+import { completed, rootActivation, runId, type ActivationId, type Json, type OpId, type Outcome } from '@reeve/core'
 import type { Context, Engine, Orchestration, Ordinals, Registry, StepIO, StepOptions } from '@reeve/engine'
 import type { ManualClock, Scenario } from '@reeve/testing'
 

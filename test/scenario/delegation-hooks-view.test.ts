@@ -6,13 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, delegate, tool } from '@reeve/agent'
 import { asTool, sequential } from '@reeve/flow'
-import {
-  delegationsIn,
-  delegationsOf,
-  foldDelegations,
-  newDelegationsFold,
-  type Recorded,
-} from '@reeve/journal'
+import { delegationsIn, delegationsOf, foldDelegations, newDelegationsFold, type Recorded } from '@reeve/journal'
 import type { Run } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, fatal, runtimeOf, scripted, waiting } from './team.ts'

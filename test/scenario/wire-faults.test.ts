@@ -8,7 +8,14 @@ import { totalUsage } from '@reeve/core'
 import { resolveModel } from '@reeve/model'
 import type { Run } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
-import { inPieces, startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../../packages/model/test/fake-llm.ts'
+import {
+  inPieces,
+  startFakeLlm,
+  wires,
+  type FakeLlm,
+  type FakeProxy,
+  type PassingAnswer,
+} from '../../packages/model/test/fake-llm.ts'
 import { eventsOf, runtimeOf, store } from './team.ts'
 import { answerAsTeam, quick, teamOf, who, type Deeds } from './wire-team.ts'
 

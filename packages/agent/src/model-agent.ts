@@ -6,15 +6,7 @@
  * (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '@reeve/core'
-import {
-  briefValue,
-  turnsOf,
-  type Edge,
-  type Limits,
-  type Oversight,
-  type Schema,
-  type SchemaLike,
-} from '@reeve/edge'
+import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { modelsOf, resolveModel, settingProblems, type Model, type ModelRef, type ToolSpec } from '@reeve/model'
 import { deadlineProblems } from '@reeve/oversight'

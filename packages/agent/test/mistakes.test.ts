@@ -29,7 +29,7 @@ test.each([
   ['file::memory:?cache=shared', /in memory as SQLite writes it/, /one that several share, name a file/],
   ['sqlite::memory:', /in memory as SQLite writes it/, /':memory:'/],
   [':memory:?cache=shared', /in memory as SQLite writes it/, /':memory:'/],
-  ['file:runs.db?mode=memory', /an SQLite URI with parameters, expected the path/, /the path alone/],
+  ['file:runs.db?mode=memory', /in memory as SQLite writes it/, /':memory:'/],
 ])('a store called %s is told what is supported', async (store, message, hint) => {
   await expect(createRuntime({ agents: [writer], store })).rejects.toMatchObject({
     code: 'config.invalid',

@@ -13,7 +13,9 @@ export type ServerNews = { readonly loaded: string } | { readonly port: number }
 
 const own = fileURLToPath(new URL('../../..', import.meta.url))
 const isOfProject = (path: string): boolean =>
-  !path.includes(`${sep}node_modules${sep}`) && !path.startsWith(`${own}src`) && !path.startsWith(`${own}dist`)
+  !path.includes(`${sep}node_modules${sep}`) &&
+  !path.startsWith(`${own}packages${sep}`) &&
+  !path.startsWith(`${own}dist`)
 
 registerHooks({
   load(url, context, next) {

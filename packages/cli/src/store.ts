@@ -274,7 +274,7 @@ function placeIn(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? '') : ''
   const [, url, line] =
     [...stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)/g)].find(
-      ([, at]) => !at!.startsWith(`${ownFiles}src/`) && !at!.startsWith(`${ownFiles}dist/`),
+      ([, at]) => !at!.startsWith(`${ownFiles}packages/`) && !at!.startsWith(`${ownFiles}dist/`),
     ) ?? []
   return url === undefined ? undefined : `${fileURLToPath(url)}:${line}`
 }

@@ -15,17 +15,17 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const source = (...path: string[]): string => JSON.stringify(join(import.meta.dirname, '..', '..', '..', 'src', ...path))
+const source = (path: string): string => JSON.stringify(join(import.meta.dirname, '..', '..', path))
 const makers = {
-  embedded: `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
+  embedded: `import { createEmbeddedEngine } from ${source('sqlite/src/index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
-  adversarial: `import { adversarialEngine } from ${source('contract', 'index.ts')}
-import { MemoryStore } from ${source('engine', 'memory', 'store.ts')}
+  adversarial: `import { adversarialEngine } from ${source('contract/src/index.ts')}
+import { MemoryStore } from ${source('engine/src/memory/store.ts')}
 const store = new MemoryStore({})
 export const engine = () => adversarialEngine({ store })`,
 }
 const agents = `
-import { agent, interrupt, supervisor, tool } from ${source('index.ts')}
+import { agent, interrupt, supervisor, tool } from ${source('public/src/index.ts')}
 const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
 const wants = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 export const agents = [

@@ -15,13 +15,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const source = (...path: string[]): string => JSON.stringify(join(root, 'src', ...path))
+const source = (path: string): string => JSON.stringify(join(root, 'packages', path))
 
 /** A clerk that calls `pay` with these arguments, and writes down what was really paid. */
 async function clerkWith(input: unknown): Promise<void> {
   await writeFile(
     join(folder, 'reeve.config.ts'),
-    `import { agent, tool } from ${source('index.ts')}
+    `import { agent, tool } from ${source('public/src/index.ts')}
 import { appendFileSync } from 'node:fs'
 const pay = tool({ name: 'pay', description: 'Pays.', sensitive: true, execute: (input) => (appendFileSync(${JSON.stringify(join(folder, 'paid'))}, JSON.stringify(input)), 'ok') })
 export const agents = [agent({ name: 'clerk', tools: [pay], model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : { calls: [{ name: 'pay', input: ${JSON.stringify(input)} }] }) })]

@@ -20,14 +20,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const source = (...path: string[]): string => JSON.stringify(join(import.meta.dirname, '..', '..', '..', 'src', ...path))
+const source = (path: string): string => JSON.stringify(join(import.meta.dirname, '..', '..', path))
 const configured = (channels: string): Promise<void> =>
   writeFile(
     join(folder, 'reeve.config.ts'),
     `
 import { appendFileSync } from 'node:fs'
-import { agent, approve } from ${source('index.ts')}
-import { terminal } from ${source('adapters', 'notify', 'index.ts')}
+import { agent, approve } from ${source('public/src/index.ts')}
+import { terminal } from ${source('notify/src/index.ts')}
 export const store = './own.db'
 export const agents = [
   agent({

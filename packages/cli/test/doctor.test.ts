@@ -260,5 +260,5 @@ test('what can only be said of other machines', () => {
     false,
   ])
   expect(reeveFinding('1.0.0', [], '/')).toEqual(finding('warn', /find none/))
-  expect(copiesOf('reeve', join(root, 'src'))).toEqual([root])
+  expect(copiesOf('reeve', join(root, 'docs'))).toEqual([root])
 })

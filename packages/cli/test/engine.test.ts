@@ -18,21 +18,21 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-const source = (...path: string[]): string => JSON.stringify(join(import.meta.dirname, '..', '..', '..', 'src', ...path))
+const source = (path: string): string => JSON.stringify(join(import.meta.dirname, '..', '..', path))
 const makers = {
   embedded: `
-import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
+import { createEmbeddedEngine } from ${source('sqlite/src/index.ts')}
 const make = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
   adversarial: `
-import { adversarialEngine } from ${source('contract', 'index.ts')}
-import { MemoryStore } from ${source('engine', 'memory', 'store.ts')}
+import { adversarialEngine } from ${source('contract/src/index.ts')}
+import { MemoryStore } from ${source('engine/src/memory/store.ts')}
 const store = new MemoryStore({})
 const make = () => adversarialEngine({ store })`,
 }
 /** An engine that counts what is done with it, and a clerk who asks before paying. */
 const config = (maker: keyof typeof makers): string => `${makers[maker]}
 import { appendFileSync } from 'node:fs'
-import { agent, tool } from ${source('index.ts')}
+import { agent, tool } from ${source('public/src/index.ts')}
 export const seen = { made: 0, driven: 0, closed: 0 }
 export const engine = () => {
   const made = make()
@@ -188,7 +188,7 @@ describe('resume with an engine', () => {
 
 describe('a config that is wrong', () => {
   const agents = 'export const agents = [{}]\n'
-  const ours = `import { ReeveError } from ${source('index.ts')}\n`
+  const ours = `import { ReeveError } from ${source('public/src/index.ts')}\n`
   test.each([
     ['both', "export const store = 'x.db'\nexport const engine = () => 1", 2, 'exports both `store` and `engine`'],
     ['neither', '', 2, 'exports no `store` and no `engine`'],

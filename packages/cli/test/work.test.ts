@@ -20,9 +20,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const source = (...path: string[]): string => JSON.stringify(join(import.meta.dirname, '..', '..', '..', 'src', ...path))
+const source = (path: string): string => JSON.stringify(join(import.meta.dirname, '..', '..', path))
 const store = "export const store = './own.db'"
-const engine = `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
+const engine = `import { createEmbeddedEngine } from ${source('sqlite/src/index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`
 /**
  * Agents that say in which process they work; one takes its time for what must not be cut off, one awaits what nobody
@@ -31,7 +31,7 @@ export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', imp
 const agents = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as later } from 'node:timers/promises'
-import { agent, step } from ${source('index.ts')}
+import { agent, step } from ${source('public/src/index.ts')}
 const note = (text: string) => appendFileSync(new URL('./notes', import.meta.url), text + '\\n')
 export const agents = [
   agent({ name: 'worker', version: '7', description: 'Says where it works.', run: (ctx) => step(ctx, 'where', () => process.pid) }),
@@ -148,7 +148,7 @@ test('the config says where to work, not what else is in the folder; --store is 
 })
 
 describe('what cannot be driven', () => {
-  const twins = `import { agent } from ${source('index.ts')}
+  const twins = `import { agent } from ${source('public/src/index.ts')}
 export const agents = ['one', 'two'].map((description) => agent({ name: 'twin', description, run: async () => description }))`
   test.each([
     ['no config', undefined, [], 'config not found'],
@@ -182,7 +182,7 @@ describe('what a config says of a runtime', () => {
     await writeFile(
       join(folder, 'reeve.config.ts'),
       `${store}
-import { agent, interrupt, step } from ${source('index.ts')}
+import { agent, interrupt, step } from ${source('public/src/index.ts')}
 export const redact = { values: ['${secret}'] }
 export const agents = [agent({ name: 'asks', run: async (ctx) => { await step(ctx, 'login', () => 'in with ${secret}'); return interrupt(ctx, 'which?') } })]
 `,

@@ -1,12 +1,7 @@
 /** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
-import { MemoryStore } from '@reeve/engine/memory/store'
+import { MemoryStore } from '@reeve/engine/memory'
 import { badMover, WakeUps } from '../src/adversarial/mover.ts'
-import {
-  adversarialEngine,
-  type AdversarialEngine,
-  type EngineSubject,
-  type Weather,
-} from '../src/index.ts'
+import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../src/index.ts'
 
 /**
  * `moved`: its runs are placed by a mover, which loses no wake-up: the clock of the suite stands still, and nobody

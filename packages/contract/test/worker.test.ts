@@ -1,12 +1,6 @@
 /** The worker contract over plain agents, and over workers that break it: the kit fails each of them. */
 import { describe, expect, test } from 'vitest'
-import {
-  workerClaims,
-  workerContract,
-  workerTable,
-  type WorkerClaim,
-  type WorkerResult,
-} from '@reeve/testing'
+import { workerClaims, workerContract, workerTable, type WorkerClaim, type WorkerResult } from '@reeve/testing'
 import { allHonoured, broken, codeWorker, modelWorker } from './worker-subjects.ts'
 
 describe.each([

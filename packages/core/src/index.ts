@@ -1,4 +1,4 @@
-/** Shared by all rooms: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
+/** Shared by all packages: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
 export { abortOf, LazyAbortController, setController, withSignalOf, type AbortState } from './abort.ts'
 export {
   asText,

@@ -3,7 +3,7 @@
  * `traceparent` (W3C Trace Context, version 00).
  *
  * Owns: reading and writing the header, how ids of traces and spans are derived. Does not own: spans
- * (../adapters/otel), where the header is read and sent.
+ * (packages/otel), where the header is read and sent.
  * Holds: ids are functions of ids in the journal, so they are the same in every process, after every crash and in every
  * export. Persistent: another derivation would split traces that were exported before.
  */

@@ -30,6 +30,7 @@ const hidden = new RegExp(
 const strayMarks = /(?<=^|[^\p{L}\p{M}\p{N}])\p{M}+|(?<=\p{M}{2})\p{Script=Inherited}+|(?<=\p{M}{5})\p{M}+/gu
 /** Emoji, also of several characters that have no ink of their own; not those that are made of a digit or a letter. */
 const emoji = /(?![\x21-\x7e\u24c2])\p{RGI_Emoji}\ufe0f?/gv
+const joinerOrEmoji = new RegExp(String.raw`[\u200c\u200d]|${emoji.source}`, 'gv')
 /** A joiner in a word of a script in which it changes the form of a letter. */
 const joins: readonly (readonly [before: RegExp, after: RegExp])[] = [
   [
@@ -59,16 +60,22 @@ const escapes: string[] = []
 
 const formOfAscii = (char: string): boolean => !prose.has(char) && /^[\x21-\x7e]+$/.test(char.normalize('NFKC'))
 
-/** What is never shown, as escapes; but for joiners in words that need them. */
+/** What is never shown, as escapes; joiners are looked at once it is known what stands beside them. */
 const withoutHidden = (text: string): string =>
   text
-    .replace(hidden, (character, at: number) => {
-      if (character !== '\u200c' && character !== '\u200d') return escape(character)
-      const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + 1, at + 3)]
-      return joins.some(([left, right]) => left.test(before) && right.test(after)) ? character : escape(character)
-    })
     .replace(strayMarks, escape)
+    .replace(hidden, (character) => (isJoiner.test(character) ? character : escape(character)))
     .replace(/[^\0-\xff]/gu, (character) => (formOfAscii(character) ? escape(character) : character))
+
+const isJoiner = /^[\u200c\u200d]$/
+
+/** Joiners that join nothing as escapes, outside of emoji. */
+const withoutStrayJoiners = (text: string): string =>
+  text.replace(joinerOrEmoji, (found, at: number) => {
+    if (!isJoiner.test(found)) return found
+    const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + 1, at + 3)]
+    return joins.some(([left, right]) => left.test(before) && right.test(after)) ? found : escape(found)
+  })
 
 /** An escape that is there, or emoji: each counts as one character that is not looked at. */
 const settled = new RegExp(String.raw`\\(?:u[0-9a-f]{4}|[nrt"\\\/bf])|${emoji.source}`, 'gv')
@@ -90,6 +97,7 @@ export function visible(text: string): string {
   }
   shown += withoutHidden(text.slice(last))
   for (let pass = 0; pass < mostPasses; pass++) {
+    shown = withoutStrayJoiners(shown)
     if (plain.test(shown)) return shown
     const kept: string[] = []
     const characters = [...shown.replace(settled, (each) => (kept.push(each), opaque))]

@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  surveyChecks,
-  surveyDependencies,
-  surveyInventory,
-  surveyMonorepo,
-  surveyTodos,
-} from '../src/survey/index.ts'
+import { surveyChecks, surveyDependencies, surveyInventory, surveyMonorepo, surveyTodos } from '../src/survey/index.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder

@@ -4,14 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  transferTool,
-  type FilePart,
-  type HistoryEntry,
-  type Json,
-  type Message,
-  type ToolCall,
-} from '@reeve/core'
+import { transferTool, type FilePart, type HistoryEntry, type Json, type Message, type ToolCall } from '@reeve/core'
 import {
   answersOnly,
   entriesOf,

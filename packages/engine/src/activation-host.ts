@@ -2,17 +2,7 @@
  * Activation host: what an activation needs of the engine that keeps it. The seam between replay
  * (replay/activation.ts) and the engine (host/).
  */
-import type {
-  ActivationId,
-  Failure,
-  Json,
-  MessageId,
-  Outcome,
-  Sha256,
-  Usage,
-  WithWorkDone,
-  Shape,
-} from '@reeve/core'
+import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, WithWorkDone, Shape } from '@reeve/core'
 import type {
   AskOpened,
   Caller,

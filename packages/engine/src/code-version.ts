@@ -7,7 +7,7 @@
 import type { Orchestration, Registry } from './context.ts'
 
 /** How the reason of a run ends that is stuck because code is missing: another process may have it. */
-export const notRegistered = 'is not registered'
+export const missingCodeEnding = 'is not registered'
 
 /** What is said to code that awaits what no engine can bring back (K3). */
 export const awaitsForeign = (agent: string): string =>
@@ -26,8 +26,8 @@ export function codeFor(
   return {
     missing:
       newest === undefined
-        ? `the agent "${agent}" ${notRegistered}`
-        : `version ${version} of "${agent}" ${notRegistered}`,
+        ? `the agent "${agent}" ${missingCodeEnding}`
+        : `version ${version} of "${agent}" ${missingCodeEnding}`,
   }
 }
 

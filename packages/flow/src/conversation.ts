@@ -7,15 +7,7 @@
  */
 import { agentContext, type AgentContext } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
-import {
-  answersOnly,
-  briefText,
-  entriesOf,
-  mayRead,
-  messageProblems,
-  withoutTransfers,
-  type Edge,
-} from '@reeve/edge'
+import { answersOnly, briefText, entriesOf, mayRead, messageProblems, withoutTransfers, type Edge } from '@reeve/edge'
 import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '@reeve/core'
 
 /**

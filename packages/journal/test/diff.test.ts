@@ -1,13 +1,6 @@
 /** Where two runs part: a pure fold of their events (K1). */
 import { describe, expect, test } from 'vitest'
-import {
-  childActivation,
-  completed,
-  rootActivation,
-  runId,
-  type ActivationId,
-  type RunId,
-} from '@reeve/core'
+import { childActivation, completed, rootActivation, runId, type ActivationId, type RunId } from '@reeve/core'
 import { diffOf, type JournalEvent, type Recorded } from '../src/index.ts'
 
 /** A run with one worker; what it did, from one position on. */

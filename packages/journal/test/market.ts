@@ -12,14 +12,7 @@ import {
   type MessageId,
   type Outcome,
 } from '@reeve/core'
-import type {
-  JournalEvent,
-  PlanCreated,
-  PlannedTask,
-  Recorded,
-  TaskSettled,
-  TeamFactEvent,
-} from '../src/index.ts'
+import type { JournalEvent, PlanCreated, PlannedTask, Recorded, TaskSettled, TeamFactEvent } from '../src/index.ts'
 
 const run = runId('market')
 export const root = rootActivation(run)

@@ -1,13 +1,6 @@
 /** One feed of a run and its child runs: an order that may have been, with the leader's positions untouched. */
 import { expect, test } from 'vitest'
-import {
-  childActivation,
-  completed,
-  rootActivation,
-  runOf,
-  type ActivationId,
-  type RunId,
-} from '@reeve/core'
+import { childActivation, completed, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
 import { childRunsIn, woven, type JournalEvent, type Recorded } from '../src/index.ts'
 
 const root = rootActivation('run_1' as RunId)

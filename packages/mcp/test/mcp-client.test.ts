@@ -21,15 +21,7 @@ import {
 } from '../src/tool-definition.ts'
 import { asText, isObject, jsonProblem } from '@reeve/core'
 import { compileSchema } from '@reeve/edge'
-import {
-  agent,
-  createRuntime,
-  ReeveError,
-  type Json,
-  type JsonObject,
-  type Run,
-  type Runtime,
-} from '@reeve/public'
+import { agent, createRuntime, ReeveError, type Json, type JsonObject, type Run, type Runtime } from '@reeve/public'
 import { mcpFixture, text } from './mcp-fixture.ts'
 
 let folder = ''

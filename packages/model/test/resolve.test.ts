@@ -276,13 +276,14 @@ describe('packages', () => {
   test('nothing is imported before the first call; a missing package is one line to install', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reeve-model-'))
     const root = new URL('../../..', import.meta.url).pathname
-    await cp(join(root, 'packages/core/src'), join(folder, 'packages/core/src'), { recursive: true })
-    await cp(join(root, 'packages/model/src'), join(folder, 'packages/model/src'), { recursive: true })
-    await mkdir(join(folder, 'node_modules'))
+    await cp(join(root, 'packages/core'), join(folder, 'core'), { recursive: true })
+    await cp(join(root, 'packages/model'), join(folder, 'model'), { recursive: true })
+    await mkdir(join(folder, 'node_modules/@reeve'), { recursive: true })
+    await symlink(join(folder, 'core'), join(folder, 'node_modules/@reeve/core'))
     await symlink(join(root, 'node_modules/@noble'), join(folder, 'node_modules/@noble'))
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
     const script = `
-      import { resolveModel } from './src/model/index.ts'
+      import { resolveModel } from './model/src/index.ts'
       const ask = { messages: [], tools: [], signal: new AbortController().signal, key: 'k' }
       for (const id of ['openai/a', 'anthropic/a', 'google/a', 'ollama/a']) {
         const model = resolveModel(id, { env: { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', GOOGLE_API_KEY: 'k' } })

@@ -6,13 +6,7 @@ import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from '@ai-sdk/
 import { UnsupportedFunctionalityError } from '@ai-sdk/provider'
 import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test'
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import {
-  answerMessage,
-  resolveModel,
-  type LanguageModelLike,
-  type Message,
-  type ModelRef,
-} from '../src/index.ts'
+import { answerMessage, resolveModel, type LanguageModelLike, type Message, type ModelRef } from '../src/index.ts'
 import { asking, delegate, failureOf, saying, sink } from './requests.ts'
 
 type Version = 'v2' | 'v3' | 'v4'

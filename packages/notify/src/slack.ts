@@ -4,16 +4,7 @@
  * Owns: the message, its escape. Does not own: the words (rendered-notice.ts), what an answer means (post.ts). It holds
  * no button and no address that decides: a message is read by previews, too.
  */
-import {
-  cut,
-  duration,
-  functionCheck,
-  required,
-  unchecked,
-  wholeNumber,
-  type Checks,
-  type Json,
-} from '@reeve/core'
+import { cut, duration, functionCheck, required, unchecked, wholeNumber, type Checks, type Json } from '@reeve/core'
 import type { Channel, Notice } from '@reeve/oversight'
 import { addressCheck, attemptsMost, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'

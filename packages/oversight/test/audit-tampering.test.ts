@@ -4,13 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, createRuntime, human, tool } from '@reeve/public'
-import {
-  ed25519Signer,
-  ed25519Verifier,
-  newEd25519Key,
-  verifyAudit,
-  type AuditDocument,
-} from '@reeve/public/oversight'
+import { ed25519Signer, ed25519Verifier, newEd25519Key, verifyAudit, type AuditDocument } from '@reeve/public/oversight'
 import { seededRandom } from '@reeve/core'
 import { hmacSigner } from '../src/index.ts'
 import { calls, scripted, waiting } from '../../../test/scenario/team.ts'

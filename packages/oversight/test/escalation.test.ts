@@ -4,13 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '@reeve/core'
-import {
-  afterFailures,
-  evaluateEscalation,
-  FailureCounter,
-  failureCounterOf,
-  type Subject,
-} from '../src/index.ts'
+import { afterFailures, evaluateEscalation, FailureCounter, failureCounterOf, type Subject } from '../src/index.ts'
 import { rootEdge, workerEdge, type Escalate } from '@reeve/edge'
 import { Locals, type Context } from '@reeve/engine'
 

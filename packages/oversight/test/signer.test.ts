@@ -2,14 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '@reeve/core'
 import { jwtVerify } from './jws.ts'
-import {
-  ed25519Signer,
-  ed25519Verifier,
-  hmacSigner,
-  newEd25519Key,
-  readSigned,
-  signDocument,
-} from '../src/index.ts'
+import { ed25519Signer, ed25519Verifier, hmacSigner, newEd25519Key, readSigned, signDocument } from '../src/index.ts'
 
 const secret = 'a secret of more than thirty-two bytes'
 const document = { b: [1, 'ü', null], a: { z: 1, y: 'x' } }

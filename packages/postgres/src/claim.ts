@@ -8,8 +8,16 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ActivationId, RunId } from '@reeve/core'
 import type { JournalEvent } from '@reeve/journal'
-import type { AccountState } from '@reeve/engine/replay/account'
-import type { ClaimCandidate, Claimed, InboxRow, AgentVersion, Past, StoredRun, ClaimFilter } from '@reeve/engine/store'
+import type { AccountState } from '@reeve/engine'
+import type {
+  AgentVersion,
+  ClaimCandidate,
+  Claimed,
+  ClaimFilter,
+  InboxRow,
+  Past,
+  StoredRun,
+} from '@reeve/engine/storage'
 import type { NamedStatement, Params } from './connection.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
 

@@ -14,11 +14,17 @@
 import type { Client } from 'pg'
 import { delay, isChildRun, jitter, present, ReeveError, runOf, stopwatch, type RunId } from '@reeve/core'
 import { isLastWord } from '@reeve/journal'
-import * as payload from '@reeve/engine/payload'
-import type { PostResult, RunUsage } from '@reeve/engine/port'
-import { callerIn, tagsOf, tenantOf } from '@reeve/engine/run-row'
-import type { Batch, BatchResult, ValueResult } from '@reeve/engine/store'
-import { sha256 } from '@reeve/engine/host/digests'
+import type { PostResult, RunUsage } from '@reeve/engine'
+import { sha256 } from '@reeve/engine/host'
+import {
+  type Batch,
+  type BatchResult,
+  callerIn,
+  payload,
+  tagsOf,
+  tenantOf,
+  type ValueResult,
+} from '@reeve/engine/storage'
 import { Pipeline, type Line, type NamedStatement } from './connection.ts'
 import { isAnswer, isConflict, isDuplicate, isGate, replaced } from './errors.ts'
 import { flags } from './entries.ts'

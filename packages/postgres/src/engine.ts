@@ -4,8 +4,7 @@
  *
  * Owns: its options. Does not own: moving runs (../host), the database (store.ts).
  */
-import { digestsOf } from '@reeve/engine/host/digests'
-import { HostEngine, type HostOptions } from '@reeve/engine/host'
+import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
 import { PostgresStore, type PostgresOptions } from './store.ts'
 
 /** How the engine on PostgreSQL is set up. Everything but the address has a default. */

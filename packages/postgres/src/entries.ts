@@ -3,7 +3,7 @@
  */
 import { ReeveError, type ActivationId, type RunId } from '@reeve/core'
 import { decode, type JournalEvent } from '@reeve/journal'
-import { unpack } from '@reeve/engine/payload'
+import { unpack } from '@reeve/engine'
 import type { NamedStatement } from './connection.ts'
 
 /** What an entry is besides its text: its long strings are in `blob`; it is the last word of its activation. */

@@ -4,14 +4,7 @@
  * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
  * not own: what is tried again (commit.ts, claim.ts).
  */
-import {
-  connectionWords,
-  messageOf,
-  ReeveError,
-  tlsProblem,
-  type ErrorCode,
-  type TlsProblem,
-} from '@reeve/core'
+import { connectionWords, messageOf, ReeveError, tlsProblem, type ErrorCode, type TlsProblem } from '@reeve/core'
 
 interface Meaning {
   readonly code: ErrorCode

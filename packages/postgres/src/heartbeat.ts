@@ -8,9 +8,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Client } from 'pg'
 import { delay } from '@reeve/core'
-import { sha256 } from '@reeve/engine/host/digests'
-import { stopThread } from '@reeve/engine/host/stop-thread'
-import { leaseFor, SchedulingDelay } from '@reeve/engine/host/scheduling-delay'
+import { leaseFor, SchedulingDelay, sha256, stopThread } from '@reeve/engine/host'
 import { connect, type NamedStatement } from './connection.ts'
 
 /**

@@ -14,9 +14,8 @@
  * that clock.
  */
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '@reeve/core'
-import { steadyMs } from '@reeve/engine/host'
-import { graceFor } from '@reeve/engine/host/scheduling-delay'
-import type { ReleasedOwners, StoreLease } from '@reeve/engine/store'
+import { graceFor, steadyMs } from '@reeve/engine/host'
+import type { ReleasedOwners, StoreLease } from '@reeve/engine/storage'
 import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
 import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, type BeatRow } from './heartbeat.ts'
 

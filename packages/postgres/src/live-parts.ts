@@ -8,9 +8,8 @@
  * are dropped; no part is written to disk.
  */
 import { stopwatch, type RunId } from '@reeve/core'
-import { mergeParts, partBytes } from '@reeve/engine/live-part'
-import type { LivePart } from '@reeve/engine/port'
-import type { PublishedParts, StoreParts } from '@reeve/engine/store'
+import { type LivePart, mergeParts, partBytes } from '@reeve/engine'
+import type { PublishedParts, StoreParts } from '@reeve/engine/storage'
 
 /** How often a process announces the runs it listens to, and how long that counts. Milliseconds. */
 const sayEveryMs = 2_000

@@ -7,7 +7,7 @@
  */
 import type { ClientBase } from 'pg'
 import { rootActivation, type RunId } from '@reeve/core'
-import { oldRunRow, type OldRunRow } from '@reeve/engine/run-row'
+import { oldRunRow, type OldRunRow } from '@reeve/engine/storage'
 import { blobsFor, blobStatement, entryColumns, eventOf, type EntryRow, flags } from './entries.ts'
 
 /** So many runs are read at once. */

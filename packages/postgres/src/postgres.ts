@@ -5,7 +5,8 @@
  * Owns: checking what was given, and a schema that stands in the address. Does not own: what becomes of it (engine.ts,
  * store.ts). Opens nothing: the engine connects before its first answer. Holds: no password in any message.
  */
-import { hostChecks } from '@reeve/engine/host/engine'
+import type { Engine } from '@reeve/engine'
+import { hostChecks } from '@reeve/engine/host'
 import {
   described,
   expects,
@@ -18,7 +19,6 @@ import {
   wholeNumber,
   type Checks,
 } from '@reeve/core'
-import type { Engine } from '@reeve/engine/port'
 import { addressOf } from './address.ts'
 import { createPostgresEngine, type PostgresEngineOptions } from './index.ts'
 

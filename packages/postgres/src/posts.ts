@@ -8,9 +8,8 @@
  * COMMIT is lost.
  */
 import { runOf } from '@reeve/core'
-import { askKey } from '@reeve/engine/question-record'
-import type { PostResult } from '@reeve/engine/port'
-import { deadlineBody, type NewRow, type RowTarget, type ValueResult, type ValueWrite } from '@reeve/engine/store'
+import { askKey, type PostResult } from '@reeve/engine'
+import { deadlineBody, type NewRow, type RowTarget, type ValueResult, type ValueWrite } from '@reeve/engine/storage'
 import type { NamedStatement, Params, Pipeline } from './connection.ts'
 import { encodedKey } from './value-keys.ts'
 

@@ -7,16 +7,14 @@
 import type { Pool, PoolClient } from 'pg'
 import { present, rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import type { Caller, JournalEvent, Recorded } from '@reeve/journal'
-import type { AccountState } from '@reeve/engine/replay/account'
-import { notRegistered } from '@reeve/engine/code-version'
-import { valuesHeard } from '@reeve/engine/fork/fork-values'
 import {
-  isWithin,
-  unreadableEvent,
+  type AccountState,
   type Backlog,
   type FeedEvent,
   type FeedPage,
   type HeldRuns,
+  isWithin,
+  mostListed,
   type Question,
   type QuestionFilter,
   type RunEnd,
@@ -25,21 +23,27 @@ import {
   type RunSummary,
   type StoredProcess,
   type UnmovedRun,
-} from '@reeve/engine/port'
-import { flappingOf, reportIn } from '@reeve/engine/process-report'
-import { summaryOf, type OpenQuestions, type SummaryRow } from '@reeve/engine/run-row'
-import { isOfFilter, mostListed } from '@reeve/engine/run-search'
+  unreadableEvent,
+  valuesHeard,
+} from '@reeve/engine'
 import {
-  type DueQuestion,
-  type InboxRow,
+  missingCodeEnding,
   type AgentVersion,
+  type DueQuestion,
+  flappingOf,
+  type InboxRow,
+  isOfFilter,
+  type OpenQuestions,
   questionOf,
   type QuestionRow,
+  reportIn,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
-} from '@reeve/engine/store'
+  summaryOf,
+  type SummaryRow,
+} from '@reeve/engine/storage'
 import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
 import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './value-keys.ts'
@@ -305,7 +309,7 @@ export class PostgresReader implements StoreReader {
     return this.#ids(this.#sql.left)
   }
   withoutCode(): Promise<readonly RunId[]> {
-    return this.#ids(this.#sql.withoutCode, [`%${notRegistered}`])
+    return this.#ids(this.#sql.withoutCode, [`%${missingCodeEnding}`])
   }
   async ready(drives: (kind: AgentVersion) => boolean, limit: number): Promise<readonly RunId[]> {
     const kinds = (await this.#rows<AgentVersion>(this.#sql.kinds)).filter(drives)

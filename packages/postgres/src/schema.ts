@@ -10,8 +10,7 @@
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '@reeve/core'
-import { olderStore } from '@reeve/engine/old-stores'
-import { stateColumn } from '@reeve/engine/run-search'
+import { olderStore, stateColumn } from '@reeve/engine/storage'
 import { describeOldRuns } from './old-runs.ts'
 
 /** Raised with every change of the tables. */

@@ -4,9 +4,8 @@
  * Owns: these statements, and the status of a run as it is derived here. Does not own: which states the runs of a status
  * can have (../run-search.ts), asking the server (reader.ts).
  */
-import type { QuestionFilter, RunFilter } from '@reeve/engine/port'
-import { tagsOf, tenantKey } from '@reeve/engine/run-row'
-import { fewRuns, possibleStates, statusSearch } from '@reeve/engine/run-search'
+import type { QuestionFilter, RunFilter } from '@reeve/engine'
+import { fewRuns, possibleStates, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
 import { isChildOf, runColumns } from './claim.ts'
 import { isListedRun } from './schema.ts'
 

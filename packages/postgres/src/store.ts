@@ -17,25 +17,25 @@ import {
   type ReeveError,
   type RunId,
 } from '@reeve/core'
-import { defaultLossLimit, warning, type HostOptions } from '@reeve/engine/host'
-import { openRun } from '@reeve/engine/port'
-import { callerIn, tagsOf } from '@reeve/engine/run-row'
-import { storeIsRedacted, storeMark } from '@reeve/engine/redaction-mark'
-import type {
-  StoredRun,
-  Batch,
-  BatchResult,
-  ClaimCandidate,
-  Claimed,
-  InboxRow,
-  Store,
-  StoreLease,
-  StoreParts,
-  StoreReader,
-  Unread,
-  ClaimFilter,
-} from '@reeve/engine/store'
-import { runStream } from '@reeve/engine/streams'
+import { openRun, runStream, storeIsRedacted, storeMark } from '@reeve/engine'
+import { defaultLossLimit, type HostOptions, warning } from '@reeve/engine/host'
+import {
+  type Batch,
+  type BatchResult,
+  callerIn,
+  type ClaimCandidate,
+  type Claimed,
+  type ClaimFilter,
+  type InboxRow,
+  refusedBy,
+  type Store,
+  type StoredRun,
+  type StoreLease,
+  type StoreParts,
+  type StoreReader,
+  tagsOf,
+  type Unread,
+} from '@reeve/engine/storage'
 import { readAddress } from './address.ts'
 import { Claims, isChildOf, query } from './claim.ts'
 import { PostgresBatchWriter } from './commit.ts'
@@ -54,7 +54,6 @@ import {
   type NamedStatement,
   type SchemaAddress,
 } from './connection.ts'
-import { refusedBy } from '@reeve/engine/refusal'
 import { closedStore, isMissing, isRefusal, replaced, silentServer, storeError } from './errors.ts'
 import { CloseWatch } from './close-watch.ts'
 import { PostgresLease } from './lease.ts'

@@ -7,20 +7,24 @@ import { suiteFiles, type Exception } from '../../../test/suites.ts'
 const tables = 'it looks into the tables of the store in a file'
 
 export const exceptions: readonly Exception[] = [
-  { file: 'runtime/parts.test.ts', why: 'it has no engine: a queue of parts alone' },
+  { file: 'packages/runtime/test/parts.test.ts', why: 'it has no engine: a queue of parts alone' },
   {
-    file: 'scenario/collaboration.test.ts',
+    file: 'test/scenario/collaboration.test.ts',
     title: 'collaboration 101: a journal that cannot be read',
     why: tables,
-    instead: 'postgres/outage.test.ts',
+    instead: 'packages/postgres/test/outage.test.ts',
   },
   {
-    file: 'scenario/collaboration.test.ts',
+    file: 'test/scenario/collaboration.test.ts',
     title: 'collaboration 91: ours: while the store fails',
     why: 'it locks the file of the store against all other processes',
-    instead: 'postgres/outage.test.ts',
+    instead: 'packages/postgres/test/outage.test.ts',
   },
-  { file: 'runtime/session.test.ts', title: 'what a session stores grows with every run by one turn', why: tables },
+  {
+    file: 'packages/runtime/test/session.test.ts',
+    title: 'what a session stores grows with every run by one turn',
+    why: tables,
+  },
 ]
 
 /**
@@ -41,5 +45,6 @@ export const filesOn: readonly string[] =
   process.env['REEVE_TEST_SAMPLE'] === undefined
     ? suiteFiles
     : suiteFiles.filter(
-        (file) => file.startsWith('runtime/') || durable.some((each) => file === `scenario/${each}.test.ts`),
+        (file) =>
+          file.startsWith('packages/runtime/test/') || durable.some((each) => file === `test/scenario/${each}.test.ts`),
       )

@@ -11,7 +11,12 @@ import { startServer, type RestateServer, type ServerOptions } from '../src/serv
 import { freePort, removeFolder, temporaryFolder } from '../../../test/servers/place.ts'
 
 export { freePort } from '../../../test/servers/place.ts'
-export { freshPostgres, stoppablePostgres, type FreshPostgres, type StoppablePostgres } from '../../../test/servers/postgres.ts'
+export {
+  freshPostgres,
+  stoppablePostgres,
+  type FreshPostgres,
+  type StoppablePostgres,
+} from '../../../test/servers/postgres.ts'
 
 /**
  * A server that can be killed and started again: same folder, same addresses. `pid` and `exited` are those of the last

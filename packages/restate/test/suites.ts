@@ -11,10 +11,10 @@ import type { Exception } from '../../../test/suites.ts'
 export const exceptions: readonly Exception[] = [
   ...onPostgres,
   {
-    file: 'scenario/wires.test.ts',
+    file: 'test/scenario/wires.test.ts',
     title: 'a process that dies after every few commits',
     why: 'it dies after two commits, and begins its run again in every life: with a mover that is one of the two, so that no life gets anywhere',
-    instead: 'chaos/main.ts',
+    instead: 'test/chaos/main.ts',
   },
 ]
 
@@ -23,13 +23,13 @@ export const exceptions: readonly Exception[] = [
  * is taken up by another process can tell.
  */
 const sample = [
-  'runtime/runtime',
-  'runtime/fork',
-  'runtime/session-owners',
-  'scenario/delegation-approval',
-  'scenario/delegation-durable',
-  'scenario/pausing',
-  'scenario/takeover',
-  'scenario/wires',
+  'packages/runtime/test/runtime',
+  'packages/runtime/test/fork',
+  'packages/runtime/test/session-owners',
+  'test/scenario/delegation-approval',
+  'test/scenario/delegation-durable',
+  'test/scenario/pausing',
+  'test/scenario/takeover',
+  'test/scenario/wires',
 ]
 export const filesOn: readonly string[] = sample.map((each) => `${each}.test.ts`)

@@ -6,14 +6,7 @@
  * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer
  * that an edge does not ask for costs one call.
  */
-import {
-  answerLayer,
-  modelRulesLayer,
-  outputKeyLayer,
-  reviewLayer,
-  type Agent,
-  type ModelRules,
-} from '@reeve/agent'
+import { answerLayer, modelRulesLayer, outputKeyLayer, reviewLayer, type Agent, type ModelRules } from '@reeve/agent'
 import { parentOf } from '@reeve/core'
 import { layered, type Layer, type ActivationWork } from '@reeve/edge'
 import type { Context } from '@reeve/engine'

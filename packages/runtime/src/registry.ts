@@ -9,14 +9,7 @@ import { checkAgents, isAgent, reachableAgents, type Agent } from '@reeve/agent'
 import { described, nearest, ReeveError, type Now } from '@reeve/core'
 import { readEdge, trustsOf, type Oversight } from '@reeve/edge'
 import type { Orchestration, Registry } from '@reeve/engine'
-import {
-  channelOf,
-  channelWork,
-  missingChannel,
-  unregistered,
-  waitingMessage,
-  type Channel,
-} from '@reeve/oversight'
+import { channelOf, channelWork, missingChannel, unregistered, waitingMessage, type Channel } from '@reeve/oversight'
 import { workOf, type LayerParts } from './layers.ts'
 import { agentOwners, isUsableBy, type OwnersOf, type Tenants } from './tenants.ts'
 

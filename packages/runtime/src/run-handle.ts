@@ -27,14 +27,7 @@ import {
 } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import { unknownRun, type Engine, type Question, type RunSummary } from '@reeve/engine'
-import {
-  delegationsIn,
-  viewOf,
-  type DelegationView,
-  type Recorded,
-  type RunView,
-  type Spoken,
-} from '@reeve/journal'
+import { delegationsIn, viewOf, type DelegationView, type Recorded, type RunView, type Spoken } from '@reeve/journal'
 import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
 import { answer, decide, storeTime, type Answer, type Decision, type DecisionAccess } from './operator/decisions.ts'
 import {

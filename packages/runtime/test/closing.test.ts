@@ -4,16 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Recorded } from '@reeve/journal'
-import {
-  agent,
-  sleep,
-  step,
-  supervisor,
-  tool,
-  type Runtime,
-  type RuntimeOptions,
-  type UnderWay,
-} from '@reeve/public'
+import { agent, sleep, step, supervisor, tool, type Runtime, type RuntimeOptions, type UnderWay } from '@reeve/public'
 import { engineUnderTest, runtimeUnderTest as createRuntime } from '../../../test/engine-under-test.ts'
 
 /** On another engine options of the engine are given to that. */

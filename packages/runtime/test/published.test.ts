@@ -6,7 +6,16 @@ import { parallel, router, sequential } from '@reeve/flow'
 import { interrupt } from '@reeve/oversight'
 import { supervisor } from '@reeve/supervisor'
 import { code, leadTo } from '../../../test/scenario/control.ts'
-import { calls, delegates, eventsOf, runtimeOf, scripted, store, waiting, type Scripted } from '../../../test/scenario/team.ts'
+import {
+  calls,
+  delegates,
+  eventsOf,
+  runtimeOf,
+  scripted,
+  store,
+  waiting,
+  type Scripted,
+} from '../../../test/scenario/team.ts'
 
 /** Answers with its system text. */
 const honest = (request: {

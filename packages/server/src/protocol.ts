@@ -2,19 +2,10 @@
  * Protocols: other languages that a server speaks beside its own routes.
  *
  * Owns: what a protocol is and what it is given: the runtime of the caller's tenant, their runs, their body. Does not
- * own: any protocol (`src/adapters/`), who may call (access/).
+ * own: any protocol (`packages/protocols`), who may call (access/).
  * Holds: a protocol is reached through the same guard, credentials, limits and tenants as every route.
  */
-import {
-  expects,
-  hasNames,
-  messageOf,
-  present,
-  ReeveError,
-  refuseProblems,
-  type Json,
-  type RunKey,
-} from '@reeve/core'
+import { expects, hasNames, messageOf, present, ReeveError, refuseProblems, type Json, type RunKey } from '@reeve/core'
 import type { Run, Runtime, StartOptions } from '@reeve/runtime'
 import { protocolDoors, verbRole, type ProtocolVerb } from './access/doors.ts'
 import { asPrincipal, mustAllow, principalProblems } from './access/principal.ts'

@@ -18,16 +18,7 @@ import {
   type Json,
   type JsonObject,
 } from '@reeve/core'
-import {
-  duration,
-  functionCheck,
-  listOf,
-  optionProblems,
-  required,
-  text,
-  unchecked,
-  type Checks,
-} from '@reeve/core'
+import { duration, functionCheck, listOf, optionProblems, required, text, unchecked, type Checks } from '@reeve/core'
 import { installationValues, type Runtime } from '@reeve/runtime'
 import { accessChecks, createAccess, type AccessOptions, type AccessRule, type Entrance } from './access/access.ts'
 import type { RequestBody } from './access/request-body.ts'

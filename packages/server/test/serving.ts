@@ -6,13 +6,7 @@ import { afterEach, expect } from 'vitest'
 import type { Json, JsonObject } from '@reeve/core'
 import { schemaProblem } from '@reeve/edge'
 import { createRuntime, type Runtime, type RuntimeOptions } from '@reeve/runtime'
-import {
-  createServer,
-  listen,
-  type ListeningServer,
-  type ReeveServer,
-  type ReeveServerOptions,
-} from '../src/index.ts'
+import { createServer, listen, type ListeningServer, type ReeveServer, type ReeveServerOptions } from '../src/index.ts'
 
 /** A runtime and its server on a socket. */
 export interface Serving {

@@ -10,17 +10,9 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import {
-  messageOf,
-  ReeveError,
-  rootActivation,
-  rootRun,
-  runOf,
-  type ActivationId,
-  type RunId,
-} from '@reeve/core'
+import { messageOf, ReeveError, rootActivation, rootRun, runOf, type ActivationId, type RunId } from '@reeve/core'
 import { isLastWord } from '@reeve/journal'
-import { askKey } from '@reeve/engine/question-record'
+import { askKey } from '@reeve/engine'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 import { prepared } from './statements.ts'
 

@@ -7,10 +7,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isChildRun, ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
 import { isLastWord } from '@reeve/journal'
-import { askKey } from '@reeve/engine/question-record'
-import type { PostResult, RunUsage } from '@reeve/engine/port'
-import { callerIn, tagsOf, tenantOf } from '@reeve/engine/run-row'
-import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '@reeve/engine/store'
+import { askKey, type PostResult, type RunUsage } from '@reeve/engine'
+import {
+  type Batch,
+  type BatchResult,
+  callerIn,
+  deadlineBody,
+  type NewRow,
+  tagsOf,
+  tenantOf,
+  type ValueResult,
+  type ValueWrite,
+} from '@reeve/engine/storage'
 import type { Archive } from './archive.ts'
 import { pack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'

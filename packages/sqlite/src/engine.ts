@@ -3,10 +3,9 @@
  *
  * Owns: its options. Does not own: moving runs (../host), the file (store.ts).
  */
-import type { Registry } from '@reeve/engine/context'
-import { HostEngine, type HostOptions } from '@reeve/engine/host'
-import { MemoryStore } from '@reeve/engine/memory/store'
-import { digestsOf } from '@reeve/engine/host/digests'
+import type { Registry } from '@reeve/engine'
+import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { MemoryStore } from '@reeve/engine/memory'
 import { SqliteStore, type SqliteOptions } from './store.ts'
 
 /** How the embedded engine is set up. Everything but the file has a default. */

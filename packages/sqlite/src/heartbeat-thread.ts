@@ -3,7 +3,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import { SchedulingDelay } from '@reeve/engine/host/scheduling-delay'
+import { SchedulingDelay } from '@reeve/engine/host'
 import { hungMs, leaseIn, shared, type HeartbeatData } from './heartbeat.ts'
 
 const { file, process, memory } = workerData as HeartbeatData

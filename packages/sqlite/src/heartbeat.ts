@@ -6,8 +6,7 @@
  * (lease.ts).
  */
 import { Worker } from 'node:worker_threads'
-import { leaseFor } from '@reeve/engine/host/scheduling-delay'
-import { stopThread } from '@reeve/engine/host/stop-thread'
+import { leaseFor, stopThread } from '@reeve/engine/host'
 
 /**
  * An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that

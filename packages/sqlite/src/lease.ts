@@ -19,9 +19,8 @@ import {
   type Clock,
   type RunId,
 } from '@reeve/core'
-import { steadyMs } from '@reeve/engine/host'
-import { graceFor } from '@reeve/engine/host/scheduling-delay'
-import type { ReleasedOwners, StoreLease } from '@reeve/engine/store'
+import { graceFor, steadyMs } from '@reeve/engine/host'
+import type { ReleasedOwners, StoreLease } from '@reeve/engine/storage'
 import { Heartbeat, hungMs } from './heartbeat.ts'
 import { prepared } from './statements.ts'
 

@@ -8,7 +8,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type ActivationId, type RunId } from '@reeve/core'
 import { decode, type JournalEvent } from '@reeve/journal'
-import { oldRunRow, type OldRunRow } from '@reeve/engine/run-row'
+import { oldRunRow, type OldRunRow } from '@reeve/engine/storage'
 import { unpack } from './blobs.ts'
 import { inRun, runRange } from './id-ranges.ts'
 

@@ -5,26 +5,16 @@
  */
 import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import {
-  present,
-  ReeveError,
-  rootActivation,
-  runOf,
-  type ActivationId,
-  type Json,
-  type RunId,
-} from '@reeve/core'
+import { present, ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import { decode, type Caller, type JournalEvent, type Recorded } from '@reeve/journal'
-import type { AccountState } from '@reeve/engine/replay/account'
-import { notRegistered } from '@reeve/engine/code-version'
-import { valuesHeard } from '@reeve/engine/fork/fork-values'
 import {
-  isWithin,
-  unreadableEvent,
+  type AccountState,
   type Backlog,
   type FeedEvent,
   type FeedPage,
   type HeldRuns,
+  isWithin,
+  mostListed,
   type Question,
   type QuestionFilter,
   type RunEnd,
@@ -33,21 +23,29 @@ import {
   type RunSummary,
   type StoredProcess,
   type UnmovedRun,
-} from '@reeve/engine/port'
+  unreadableEvent,
+  valuesHeard,
+} from '@reeve/engine'
 import {
-  type DueQuestion,
-  type InboxRow,
+  missingCodeEnding,
   type AgentVersion,
-  questionOf,
+  type DerivedState,
+  type DueQuestion,
+  flappingOf,
+  type InboxRow,
+  isDerived,
+  isOfFilter,
+  type OpenQuestions,
   type Past,
+  questionOf,
+  reportIn,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
-} from '@reeve/engine/store'
-import { flappingOf, reportIn } from '@reeve/engine/process-report'
-import { summaryOf, type OpenQuestions, type SummaryRow } from '@reeve/engine/run-row'
-import { isDerived, isOfFilter, mostListed, type DerivedState } from '@reeve/engine/run-search'
+  summaryOf,
+  type SummaryRow,
+} from '@reeve/engine/storage'
 import type { Archive, EntryRow } from './archive.ts'
 import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
@@ -563,7 +561,7 @@ export class SqliteReader implements StoreReader, Past {
 
   /** Runs that waited for code that was missing where they were last looked at. */
   withoutCode(): RunId[] {
-    return (this.#sql.withoutCode.all(`%${notRegistered}`) as { id: RunId }[]).map(({ id }) => id)
+    return (this.#sql.withoutCode.all(`%${missingCodeEnding}`) as { id: RunId }[]).map(({ id }) => id)
   }
 
   /**

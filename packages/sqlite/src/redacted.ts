@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { redactor, type Redaction } from '@reeve/core'
-import { storeMark, storeIsRedacted } from '@reeve/engine/redaction-mark'
+import { storeIsRedacted, storeMark } from '@reeve/engine'
 
 /** Guards a store that is redacted. */
 export class RedactedStore {

@@ -3,9 +3,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
-import { callerIn, tagsOf } from '@reeve/engine/run-row'
-import type { StoredRun } from '@reeve/engine/store'
-import { runStream } from '@reeve/engine/streams'
+import { runStream } from '@reeve/engine'
+import { callerIn, type StoredRun, tagsOf } from '@reeve/engine/storage'
 import { inSubtree, subtreeRange, childRange } from './id-ranges.ts'
 
 /** Removes a run and its child runs in one transaction. Positions of the feed are never given out again. */

@@ -6,10 +6,8 @@
  */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
-import type { QuestionFilter, RunFilter } from '@reeve/engine/port'
-import { tagsOf, tenantKey } from '@reeve/engine/run-row'
-import { fewRuns, possibleStates, statusSearch } from '@reeve/engine/run-search'
-import type { QuestionRow } from '@reeve/engine/store'
+import type { QuestionFilter, RunFilter } from '@reeve/engine'
+import { fewRuns, possibleStates, type QuestionRow, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 
 /** A piece of SQL, and the values of its parameters. */

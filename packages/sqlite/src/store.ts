@@ -6,10 +6,19 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { andThen, runOf, systemClock, type Clock, type Now, type ReeveError, type RunId } from '@reeve/core'
-import { defaultLossLimit, warning, type HostOptions } from '@reeve/engine/host'
-import { admittedRuns } from '@reeve/engine/admission'
-import type { Batch, BatchResult, ClaimCandidate, Claimed, InboxRow, Store, Unread, ClaimFilter } from '@reeve/engine/store'
-import { refusedBy } from '@reeve/engine/refusal'
+import { defaultLossLimit, type HostOptions, warning } from '@reeve/engine/host'
+import {
+  admittedRuns,
+  type Batch,
+  type BatchResult,
+  type ClaimCandidate,
+  type Claimed,
+  type ClaimFilter,
+  type InboxRow,
+  refusedBy,
+  type Store,
+  type Unread,
+} from '@reeve/engine/storage'
 import { Archive, Archiver } from './archive.ts'
 import { Identity } from './identity.ts'
 import { SqliteLease } from './lease.ts'

@@ -4,10 +4,9 @@
  * Owns: which store a name is opened as. Does not own: what a name may be (store-name.ts), what runs on it (host/).
  */
 import { ReeveError } from '@reeve/core'
-import { digestsOf } from '@reeve/engine/host/digests'
-import { SqliteStore } from '@reeve/sqlite/store'
-import { HostEngine, type HostOptions } from '@reeve/engine/host'
+import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
 import type { Mover } from '@reeve/engine/mover'
+import { SqliteStore } from '@reeve/sqlite/store'
 import { addressOf } from '@reeve/postgres/address'
 import { PostgresStore } from '@reeve/postgres'
 import { forFiles, storeKind, type NamedStoreOptions } from './store-name.ts'

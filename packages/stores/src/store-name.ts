@@ -6,7 +6,7 @@
  * Does not own: opening either (open-store.ts); it loads neither.
  * Holds: no password in any message.
  */
-import { hostChecks } from '@reeve/engine/host/engine'
+import { hostChecks, type HostOptions } from '@reeve/engine/host'
 import {
   hasNames,
   number,
@@ -19,7 +19,6 @@ import {
   type Checks,
 } from '@reeve/core'
 import type { Durability, SqliteOptions } from '@reeve/sqlite/store'
-import type { HostOptions } from '@reeve/engine/host'
 import type { PostgresOptions } from '@reeve/postgres'
 
 /**
@@ -52,14 +51,9 @@ const foreignForms: readonly (readonly [form: RegExp, problem: string, hint: str
   [/^\s|\s$/, 'begins or ends with white space', bare],
   [/^jdbc:/i, 'is a JDBC address', 'Write postgres://user:password@host:5432/database.'],
   [
-    /^(?!:memory:$)(?:[a-z]\w*:(?:\/\/)?)*:memory:/i,
+    /^(?!:memory:$)(?:[a-z]\w*:(?:\/\/)?)*:memory:|^file:.*[?&]mode=memory/i,
     'is the address of a database in memory as SQLite writes it',
     "Write ':memory:', for runs that are lost with the process. Each runtime has such a store of its own; for one that several share, name a file.",
-  ],
-  [
-    /^file:.*\?/is,
-    'is an SQLite URI with parameters, expected the path of a file',
-    "Write the path alone, such as './reeve.db', or ':memory:' for runs that are lost with the process.",
   ],
 ]
 

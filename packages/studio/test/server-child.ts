@@ -12,7 +12,7 @@ const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, ...person }) => [token, person])) },
   session: { secret: 'a secret of the tests of the studio, long enough' },
-  assets: join(import.meta.dirname, '../../dist/studio'),
+  assets: join(import.meta.dirname, '../../../dist/studio'),
 })
 const listening = await listen(server, { port: Number(port) })
 process.send?.({ url: listening.url, port: listening.port })

@@ -1,13 +1,7 @@
 /** How many tasks of a plan may fail: the table of spec team 1.10, in integers. */
 import { describe, expect, test } from 'vitest'
 import { failure } from '@reeve/core'
-import {
-  failureBudgetOf,
-  givenUp,
-  isTooMuch,
-  maxFailuresOf,
-  tolerances,
-} from '../src/schedule/failure-budget.ts'
+import { failureBudgetOf, givenUp, isTooMuch, maxFailuresOf, tolerances } from '../src/schedule/failure-budget.ts'
 
 const rows: Readonly<Record<number, readonly number[]>> = {
   50: [1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7],

@@ -7,14 +7,7 @@ import { sleep, teammate, type Agent } from '@reeve/agent'
 import type { Json, PlanResults, TaskResult } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { JournalEvent, Recorded } from '@reeve/journal'
-import {
-  team,
-  type Lead,
-  type LeadMoment,
-  type LeadOrder,
-  type Subtask,
-  type TeamOptions,
-} from '../src/index.ts'
+import { team, type Lead, type LeadMoment, type LeadOrder, type Subtask, type TeamOptions } from '../src/index.ts'
 import { played, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })

@@ -3,15 +3,7 @@
  * hopeless replies; and who waits, as the leader's post room tells it.
  */
 import { afterEach, expect, test } from 'vitest'
-import {
-  agent,
-  replyToCommand,
-  startWorker,
-  teammate,
-  commandIn,
-  type Agent,
-  type ReceivedCommand,
-} from '@reeve/agent'
+import { agent, replyToCommand, startWorker, teammate, commandIn, type Agent, type ReceivedCommand } from '@reeve/agent'
 import type { ActivationId, FailureError, Json, JsonObject, MessageId } from '@reeve/core'
 import { briefOf, readEdge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'

@@ -5,15 +5,7 @@
  * (completion.ts): it is an agent like any other.
  */
 import type { RetryPolicy } from '@reeve/engine'
-import {
-  expects,
-  mustBeOptions,
-  optionProblems,
-  refuseProblems,
-  required,
-  unchecked,
-  type Checks,
-} from '@reeve/core'
+import { expects, mustBeOptions, optionProblems, refuseProblems, required, unchecked, type Checks } from '@reeve/core'
 import type { Limits } from '@reeve/edge'
 import type { ModelRef, ModelSettings } from '@reeve/model'
 import { agent } from '../agent.ts'

@@ -23,14 +23,7 @@ import {
 } from '@reeve/core'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '@reeve/edge'
 import type { Context, Place } from '@reeve/engine'
-import {
-  callIdsOf,
-  estimateTokens,
-  MessagesContent,
-  type Message,
-  type Model,
-  type ToolMessage,
-} from '@reeve/model'
+import { callIdsOf, estimateTokens, MessagesContent, type Message, type Model, type ToolMessage } from '@reeve/model'
 import type { WorkDeferrer } from '../tool/call-result.ts'
 import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
 import type { OutputCap } from './output-cap.ts'

@@ -4,14 +4,7 @@
  * Owns: the table, what a filter is called here. Does not own: the search (runtime).
  */
 import { shellWord, visible, visibleLine } from '@reeve/core'
-import {
-  cursorIn,
-  cursorOf,
-  metadataValue,
-  type RunFilter,
-  type RunStatus,
-  type RunSummary,
-} from '@reeve/runtime'
+import { cursorIn, cursorOf, metadataValue, type RunFilter, type RunStatus, type RunSummary } from '@reeve/runtime'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { undrivenLine } from '../next-command.ts'

@@ -44,7 +44,7 @@ const defaultPort = 4040
 const otherPorts = 20
 
 /** The studio as it is built. */
-const builtStudio = fileURLToPath(new URL('../../../dist/studio', import.meta.url))
+const builtStudio = fileURLToPath(new URL('../../../../dist/studio', import.meta.url))
 
 /** Serves the API until Ctrl-C or SIGTERM. */
 export const serve = (context: CommandContext, options: ServeOptions): Promise<Exit> =>

@@ -5,25 +5,24 @@
  * Owns: asking again for callers where the store has failed. Does not own: what is bad (store.ts).
  */
 import { jitter, ReeveError, systemClock, type Clock, type Json, type Now, type RunId } from '@reeve/core'
-import { digestsOf } from '@reeve/engine/host/digests'
-import { MemoryStore } from '@reeve/engine/memory/store'
-import { HostEngine, type HostOptions } from '@reeve/engine/host'
 import type {
   FeedPage,
   ForkRun,
   Post,
   PostResult,
   Question,
-  Registry,
   QuestionFilter,
+  Registry,
   RunFilter,
   RunSummary,
   StartRun,
   StreamValues,
 } from '@reeve/engine'
-import type { Recorded } from '@reeve/journal'
+import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { MemoryStore } from '@reeve/engine/memory'
 import type { Mover } from '@reeve/engine/mover'
-import type { Store } from '@reeve/engine/store'
+import type { Store } from '@reeve/engine/storage'
+import type { Recorded } from '@reeve/journal'
 import { AdversarialStore } from './store.ts'
 import type { Weather } from './weather.ts'
 

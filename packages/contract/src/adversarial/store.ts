@@ -9,20 +9,20 @@
  */
 import { ReeveError, rootActivation, type ActivationId, type Now, type RunId } from '@reeve/core'
 import type {
+  AgentVersion,
   Batch,
   BatchResult,
-  ReleasedOwners,
   ClaimCandidate,
   Claimed,
-  AgentVersion,
+  ClaimFilter,
   Past,
+  ReleasedOwners,
   Store,
   StoreLease,
   StoreParts,
   StoreReader,
   Unread,
-  ClaimFilter,
-} from '@reeve/engine/store'
+} from '@reeve/engine/storage'
 import { badWeather, Draws, turns, type Weather } from './weather.ts'
 
 /** How bad it is. */

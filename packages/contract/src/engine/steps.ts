@@ -3,15 +3,7 @@
  * `once`.
  */
 import assert from 'node:assert/strict'
-import {
-  completed,
-  failure,
-  FailureError,
-  type Json,
-  type OpId,
-  type Outcome,
-  type ReeveError,
-} from '@reeve/core'
+import { completed, failure, FailureError, type Json, type OpId, type Outcome, type ReeveError } from '@reeve/core'
 import { ended, gate, step, until, type Play, type Stage } from './stage.ts'
 
 /** Waits until a run's n-th failed attempt is recorded, then lets its backoff pass. */

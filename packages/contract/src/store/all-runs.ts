@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { RunId } from '@reeve/core'
 import type { FeedEvent } from '@reeve/engine'
-import type { Store } from '@reeve/engine/store'
+import type { Store } from '@reeve/engine/storage'
 import { below, root, run, settled, stepped, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two, three] = [run('r1'), run('r2'), run('r3')] as const

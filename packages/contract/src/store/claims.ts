@@ -1,7 +1,7 @@
 /** Store contract: who gets which runs. One process holds a run at a time, under an epoch that grows. */
 import assert from 'node:assert/strict'
 import type { RunId } from '@reeve/core'
-import type { ClaimCandidate } from '@reeve/engine/store'
+import type { ClaimCandidate } from '@reeve/engine/storage'
 import { root, run, stepped, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const

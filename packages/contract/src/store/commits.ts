@@ -1,7 +1,7 @@
 /** Store contract: a commit is everything or nothing, and of what another process holds nothing is written. */
 import assert from 'node:assert/strict'
 import type { RunId } from '@reeve/core'
-import { noRun, type BatchResult } from '@reeve/engine/store'
+import { type BatchResult, noRun } from '@reeve/engine/storage'
 import {
   account,
   below,

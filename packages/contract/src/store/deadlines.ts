@@ -1,6 +1,6 @@
 /** Store contract: what the clock is to do. */
 import assert from 'node:assert/strict'
-import { deadlineBody } from '@reeve/engine/store'
+import { deadlineBody } from '@reeve/engine/storage'
 import { below, root, run, type StorePlay } from './stage.ts'
 
 const [one, two] = [run('r1'), run('r2')] as const

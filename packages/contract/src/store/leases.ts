@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { until } from '../engine/stage.ts'
-import { asideFor } from '@reeve/engine/store'
+import { asideFor } from '@reeve/engine/storage'
 import { keysOf, root, run, stepped, type StorePlay, type StoreProcess } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const

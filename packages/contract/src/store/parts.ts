@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { ActivationId, Json, RunId } from '@reeve/core'
 import type { LivePart } from '@reeve/engine'
-import type { PublishedParts } from '@reeve/engine/store'
+import type { PublishedParts } from '@reeve/engine/storage'
 import { until } from '../engine/stage.ts'
 import { root, run, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 

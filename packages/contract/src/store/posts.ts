@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import type { PostResult } from '@reeve/engine'
-import { deadlineBody } from '@reeve/engine/store'
+import { deadlineBody } from '@reeve/engine/storage'
 import { below, root, run, settled, type StorePlay, type StoreProcess } from './stage.ts'
 
 const one = run('r1')

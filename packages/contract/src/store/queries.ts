@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { cancelled, failed, failure, type RunId } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
 import type { Question, QuestionFilter, RunFilter, RunStatus, RunSummary } from '@reeve/engine'
-import type { StoreReader } from '@reeve/engine/store'
+import type { StoreReader } from '@reeve/engine/storage'
 import { below, root, run, type BatchDraft, type StorePlay } from './stage.ts'
 
 const names = (runs: readonly RunSummary[]): readonly string[] => runs.map((each) => each.run)

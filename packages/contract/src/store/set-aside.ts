@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { failure } from '@reeve/core'
 import { codeFor } from '@reeve/engine'
-import { asideFor, type ClaimCandidate } from '@reeve/engine/store'
+import { asideFor, type ClaimCandidate } from '@reeve/engine/storage'
 import { keysOf, lastOf, root, run, type StorePlay, type StoreProcess } from './stage.ts'
 
 const one = run('r1')

@@ -20,18 +20,18 @@ import {
   type RunId,
 } from '@reeve/core'
 import { encode, type Caller, type JournalEvent } from '@reeve/journal'
-import { askKey, type AccountState } from '@reeve/engine'
+import { type AccountState, askKey } from '@reeve/engine'
 import {
-  emptyBatch,
   type Batch,
   type BatchResult,
   type Claimed,
+  emptyBatch,
   type InboxRow,
   type NewQuestion,
   type NewRow,
   type Store,
   type ValueWrite,
-} from '@reeve/engine/store'
+} from '@reeve/engine/storage'
 import { manualClock, type ManualClock } from '@reeve/testing'
 
 /** An account of which so many turns were used. */

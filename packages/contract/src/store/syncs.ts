@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { completed, ReeveError, type Now } from '@reeve/core'
-import { digestsOf } from '@reeve/engine/host/digests'
-import { HostEngine } from '@reeve/engine/host'
 import type { Orchestration, Registry } from '@reeve/engine'
-import type { Store } from '@reeve/engine/store'
+import { digestsOf, HostEngine } from '@reeve/engine/host'
+import type { Store } from '@reeve/engine/storage'
 import { step } from '../engine/stage.ts'
 import { run, type StorePlay } from './stage.ts'
 

@@ -6,15 +6,7 @@
  * Holds: K9 (readers own nothing; a listener that leaves changes nothing). An outcome is waited for as long as the
  * store may yet tell it: failures that pass are waited out.
  */
-import {
-  andThen,
-  detached,
-  oneAtATime,
-  type Now,
-  type Redactor,
-  type ReeveError,
-  type RunId,
-} from '@reeve/core'
+import { andThen, detached, oneAtATime, type Now, type Redactor, type ReeveError, type RunId } from '@reeve/core'
 import {
   unknownRun,
   type LivePart,

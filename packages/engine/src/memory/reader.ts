@@ -7,7 +7,7 @@
 import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import { decode, type Caller, type JournalEvent, type Recorded } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
-import { notRegistered } from '../code-version.ts'
+import { missingCodeEnding } from '../code-version.ts'
 import { valuesHeard } from '../fork/fork-values.ts'
 import {
   isWithin,
@@ -260,7 +260,7 @@ export class MemoryReader implements StoreReader, Past {
     return [...this.#tables.stuck, ...cancelled].map(({ id }) => id)
   }
   withoutCode(): RunId[] {
-    return [...this.#tables.stuck].flatMap(({ id, stuck }) => (stuck!.endsWith(notRegistered) ? [id] : []))
+    return [...this.#tables.stuck].flatMap(({ id, stuck }) => (stuck!.endsWith(missingCodeEnding) ? [id] : []))
   }
   /** What an operator said to a run that is set aside, and no process has read. A cancel counts more. */
   wordFor(run: RunId): 'cancel' | 'resume' | undefined {

@@ -9,15 +9,7 @@
  * that does not fit is no message of the channel. From outside, only the runtime's own commands have the name of a
  * channel: the engine refuses any other message with it, and who sent one stands beside the body. A request whose receiver is gone is refused; it never hangs.
  */
-import {
-  isObject,
-  own,
-  present,
-  type ActivationId,
-  type Json,
-  type JsonObject,
-  type MessageId,
-} from '@reeve/core'
+import { isObject, own, present, type ActivationId, type Json, type JsonObject, type MessageId } from '@reeve/core'
 import type { Arrival, Context } from '../context.ts'
 
 /** A received message. */

@@ -4,15 +4,7 @@
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes
  * one waiter).
  */
-import {
-  childActivation,
-  parentOf,
-  present,
-  ReeveError,
-  type ActivationId,
-  type OpId,
-  ChurnMap,
-} from '@reeve/core'
+import { childActivation, parentOf, present, ReeveError, type ActivationId, type OpId, ChurnMap } from '@reeve/core'
 import type { ArrivalEvent, CancelReceived } from '@reeve/journal'
 import type { Arrival, Matcher } from '../context.ts'
 import type { Operation } from './operation.ts'

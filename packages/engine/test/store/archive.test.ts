@@ -7,14 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import {
-  ReeveError,
-  rootActivation,
-  runOf,
-  type ActivationId,
-  type RunId,
-  type SessionId,
-} from '@reeve/core'
+import { ReeveError, rootActivation, runOf, type ActivationId, type RunId, type SessionId } from '@reeve/core'
 import {
   account,
   type BatchDraft,

@@ -9,15 +9,7 @@
  * A delegation is known by its leader's label for it, which crosses to the worker. Workers that were begun in another
  * way (members of flows, agents as tools, `delegate` in code) have no label, and no row.
  */
-import {
-  isObject,
-  present,
-  type ActivationId,
-  type Failure,
-  type Json,
-  type Outcome,
-  type Usage,
-} from '@reeve/core'
+import { isObject, present, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '@reeve/core'
 import type { Recorded } from '../events/events.ts'
 import { foldChange, newRunFold, type RunFold } from './fold.ts'
 import { withTimeout } from '../older-journals.ts'

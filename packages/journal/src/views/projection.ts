@@ -5,15 +5,7 @@
  * events change (run-index.ts, fold.ts).
  * K1: a view says nothing that is not in the events before its position.
  */
-import {
-  addUsage,
-  parentOf,
-  present,
-  rootActivation,
-  type ActivationId,
-  type RunId,
-  type Usage,
-} from '@reeve/core'
+import { addUsage, parentOf, present, rootActivation, type ActivationId, type RunId, type Usage } from '@reeve/core'
 import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
 import type { Recorded } from '../events/events.ts'
 import type { IndexedOperation } from './run-index.ts'

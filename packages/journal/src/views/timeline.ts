@@ -5,14 +5,7 @@
  * have open (run-index.ts), how bars are drawn.
  * K1: the same events give the same timeline. K7: what an activation had open is closed with it.
  */
-import {
-  childActivation,
-  totalUsage,
-  type ActivationId,
-  type Draft,
-  type Outcome,
-  type Usage,
-} from '@reeve/core'
+import { childActivation, totalUsage, type ActivationId, type Draft, type Outcome, type Usage } from '@reeve/core'
 import type { JournalEvent, Recorded } from '../events/events.ts'
 import { kindOf } from './projection.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from './run-index.ts'

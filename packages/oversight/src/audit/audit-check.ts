@@ -5,16 +5,7 @@
  * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
  * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
-import {
-  canonical,
-  isObject,
-  isOwnWord,
-  jsonProblem,
-  own,
-  Slices,
-  type Json,
-  type JsonObject,
-} from '@reeve/core'
+import { canonical, isObject, isOwnWord, jsonProblem, own, Slices, type Json, type JsonObject } from '@reeve/core'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 

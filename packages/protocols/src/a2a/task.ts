@@ -16,7 +16,7 @@ import {
   type Outcome,
 } from '@reeve/core'
 import { briefValue, readEdge } from '@reeve/edge'
-import { isEdge, newTranscriptFold, transcribe, type Recorded, type Spoken } from '@reeve/journal'
+import { foldPage, isEdge, newTranscriptFold, transcribe, type Recorded, type Spoken } from '@reeve/journal'
 import { hasEnded, pagesOf, type Run, type RunSummary, type Runtime } from '@reeve/runtime'
 import { askedQuestions, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
 import { questionParts } from './message.ts'
@@ -202,7 +202,12 @@ export async function taskNow(
 ): Promise<{ readonly fold: TaskProjection; readonly status: TaskStatus; readonly isOver: boolean }> {
   const summary = await run.summary()
   const fold = new TaskProjection(summary)
-  for await (const page of pagesOf(run)) for (const recorded of page) fold.take(recorded)
+  // one read where one page holds it: while more is read the run goes on, and what it does then is for the stream
+  const first = await run.journal({ limit: foldPage.events, length: foldPage.length })
+  for (const recorded of first) fold.take(recorded)
+  const isWhole = first.length < foldPage.events && JSON.stringify(first).length < foldPage.length / 2
+  if (!isWhole)
+    for await (const page of pagesOf(run, first.at(-1)?.position)) for (const recorded of page) fold.take(recorded)
   if (hasEnded(summary.status)) return { fold, status: fold.ended(await run.outcome()), isOver: true }
   const questions = askedQuestions(await runtime.questions({ run: run.id }), runtime)
   if (questions.length > 0 && summary.status !== 'queued' && summary.status !== 'running')

@@ -5,14 +5,7 @@
  * Does not own: the feed, and what a run waits for (../../runtime).
  * Holds: K9: leaving changes nothing.
  */
-import {
-  pagesOf,
-  type Question,
-  type Run,
-  type RunOutcome,
-  type RunWaiting,
-  type StreamItem,
-} from '@reeve/runtime'
+import { pagesOf, type Question, type Run, type RunOutcome, type RunWaiting, type StreamItem } from '@reeve/runtime'
 
 /** Why a stream of a run shows nothing more. `position`: of the last event that it has shown. */
 export type StreamEnd =

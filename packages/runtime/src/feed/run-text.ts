@@ -17,13 +17,7 @@ import {
   type SaidChange,
 } from '@reeve/core'
 import type { Engine, LivePart } from '@reeve/engine'
-import {
-  newTranscriptFold,
-  transcribeChange,
-  type Recorded,
-  type Spoken,
-  type TranscriptFold,
-} from '@reeve/journal'
+import { newTranscriptFold, transcribeChange, type Recorded, type Spoken, type TranscriptFold } from '@reeve/journal'
 import type { PartsOptions } from './run-feed.ts'
 import { LiveQueue } from './live-parts.ts'
 import { PartOrigins } from './part-origin.ts'

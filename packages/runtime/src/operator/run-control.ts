@@ -5,16 +5,7 @@
  * decisions.ts).
  * K1: the journal is the state. Any process may command a run.
  */
-import {
-  flag,
-  optionProblems,
-  present,
-  refuseProblems,
-  string,
-  underName,
-  type Checks,
-  type RunId,
-} from '@reeve/core'
+import { flag, optionProblems, present, refuseProblems, string, underName, type Checks, type RunId } from '@reeve/core'
 import type { ControlState, TakeoverContext } from '@reeve/oversight'
 import {
   settleDivergence,

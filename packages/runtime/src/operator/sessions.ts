@@ -27,14 +27,7 @@ import {
   type RunId,
   type SessionId,
 } from '@reeve/core'
-import {
-  streamOf,
-  type Engine,
-  type ForkRun,
-  type RunSummary,
-  type StartRun,
-  type StreamValues,
-} from '@reeve/engine'
+import { streamOf, type Engine, type ForkRun, type RunSummary, type StartRun, type StreamValues } from '@reeve/engine'
 import { runsAtOnce } from '../session-queue.ts'
 import { sessionQueue } from '../session.ts'
 import { mustBeSession } from '../start.ts'

@@ -128,7 +128,7 @@ export const routeDoors = {
 
 /**
  * The verbs of protocols. Every caller of a protocol is a viewer; `open`: a path that it lists as open. A reply to a
- * question needs the role of the route that does the same (../../adapters/protocol-run/reply.ts).
+ * question needs the role of the route that does the same (packages/protocols/src/protocol-run/reply.ts).
  */
 export const protocolDoors = {
   'ag-ui start': operator('agent'),

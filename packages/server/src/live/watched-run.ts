@@ -9,15 +9,7 @@
  * of the process every few milliseconds. K9: readers change nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  childActivation,
-  ReeveError,
-  runOf,
-  sentPart,
-  systemClock,
-  type ActivationId,
-  type RunId,
-} from '@reeve/core'
+import { childActivation, ReeveError, runOf, sentPart, systemClock, type ActivationId, type RunId } from '@reeve/core'
 import { spansAfter, type ActivationStarted, type Recorded, type SpanPage } from '@reeve/journal'
 import { mergeParts, type Question, type Run, type RunPart, type Runtime } from '@reeve/runtime'
 import type { PartMessage } from '../wire.ts'

@@ -10,10 +10,8 @@
  */
 import { isWithin, present, ReeveError, rootActivation, type ActivationId, type RunId } from '@reeve/core'
 import { decode, type JournalEvent } from '@reeve/journal'
-import { callerIn, oldRunRow } from '@reeve/engine/run-row'
-import type { AccountState } from '@reeve/engine/replay/account'
-import { unpack } from '@reeve/engine/payload'
-import type { Batch } from '@reeve/engine/store'
+import { type AccountState, unpack } from '@reeve/engine'
+import { type Batch, callerIn, oldRunRow } from '@reeve/engine/storage'
 import type { MigrationSource } from './source.ts'
 
 export interface RunRow {

@@ -7,7 +7,7 @@
  * twice).
  */
 import { ReeveError, type Json, type RunId } from '@reeve/core'
-import type { ValueWrite } from '@reeve/engine/store'
+import type { ValueWrite } from '@reeve/engine/storage'
 import type { MigrationSource } from './source.ts'
 import { entriesOf } from './old-run.ts'
 

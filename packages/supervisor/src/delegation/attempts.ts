@@ -20,13 +20,7 @@ import {
   type Usage,
   ChurnMap,
 } from '@reeve/core'
-import {
-  unansweredOf,
-  type CallResult,
-  type ConversationState,
-  type LeaderQuestion,
-  type Reply,
-} from '@reeve/agent'
+import { unansweredOf, type CallResult, type ConversationState, type LeaderQuestion, type Reply } from '@reeve/agent'
 import { briefValue, type Brief, type LeaderGrant, type Receiver, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { failureCounterOf } from '@reeve/oversight'

@@ -20,14 +20,7 @@ import {
   type Outcome,
   type Usage,
 } from '@reeve/core'
-import {
-  grantChecks,
-  questionGrant,
-  type Agent,
-  type DelegateOptions,
-  type InputOf,
-  type OutputOf,
-} from '@reeve/agent'
+import { grantChecks, questionGrant, type Agent, type DelegateOptions, type InputOf, type OutputOf } from '@reeve/agent'
 import { briefOf, readEdge } from '@reeve/edge'
 import { isAnswer, keepProblem, race, voteOf, type HedgeStart, type Keep, type Racer } from '../worker/race.ts'
 import { Watch } from '../worker/watch.ts'

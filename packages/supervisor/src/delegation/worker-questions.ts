@@ -8,22 +8,8 @@
  * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it
  * counts as the leader's).
  */
-import {
-  either,
-  functionCheck,
-  isBoolean,
-  object,
-  wholeNumber,
-  type HistoryEntry,
-  type Outcome,
-} from '@reeve/core'
-import {
-  askSideQuery,
-  type ModelAccess,
-  type ConversationState,
-  type LeaderQuestion,
-  type Reply,
-} from '@reeve/agent'
+import { either, functionCheck, isBoolean, object, wholeNumber, type HistoryEntry, type Outcome } from '@reeve/core'
+import { askSideQuery, type ModelAccess, type ConversationState, type LeaderQuestion, type Reply } from '@reeve/agent'
 import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { Message } from '@reeve/model'
 import { askHook, type DelegationMoment } from './delegation-hooks.ts'

@@ -9,15 +9,7 @@
  * for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every
  * circle is (deadlocks.ts).
  */
-import {
-  failure,
-  FailureError,
-  isWithin,
-  type ActivationId,
-  type Failure,
-  type Json,
-  type Outcome,
-} from '@reeve/core'
+import { failure, FailureError, isWithin, type ActivationId, type Failure, type Json, type Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import { namesLeaderLimit } from '@reeve/journal'
 import { interrupt } from '@reeve/oversight'

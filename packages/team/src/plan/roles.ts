@@ -28,14 +28,7 @@ import {
   type ToolsLike,
   type UsdCap,
 } from '@reeve/agent'
-import {
-  limitsCheck,
-  oversightCheck,
-  patternsCheck,
-  type JsonSchema,
-  type Limits,
-  type Oversight,
-} from '@reeve/edge'
+import { limitsCheck, oversightCheck, patternsCheck, type JsonSchema, type Limits, type Oversight } from '@reeve/edge'
 import { modelCheck, modelProblem, type ModelRef } from '@reeve/model'
 
 /** Options of a role that is not simply an agent. */

@@ -6,21 +6,8 @@
  * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
  */
 import { choice, described, isObject, object, present, redactedMark, type JsonObject } from '@reeve/core'
-import {
-  oversightModes,
-  riskLevels,
-  stricter,
-  type Oversight,
-  type OversightMode,
-  type RiskLevel,
-} from '@reeve/edge'
-import {
-  approvalProblems,
-  approvalTimeoutCheck,
-  gateOf,
-  type GateDecision,
-  type Subject,
-} from '@reeve/oversight'
+import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '@reeve/edge'
+import { approvalProblems, approvalTimeoutCheck, gateOf, type GateDecision, type Subject } from '@reeve/oversight'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'
 

@@ -16,14 +16,7 @@ import { addUsage, type ActivationId, type Json } from '@reeve/core'
 import type { Edge } from '@reeve/edge'
 import { addressName, type Context } from '@reeve/engine'
 import type { TaskEndStatus } from '@reeve/journal'
-import {
-  pauseBeforeRetry,
-  retryDelay,
-  startTask,
-  Watch,
-  type StartedTask,
-  type WorkerEnd,
-} from '@reeve/supervisor'
+import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '@reeve/supervisor'
 import type { Directory } from '../staff/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'

@@ -5,7 +5,12 @@
 import { ApplicationFailure } from '@temporalio/activity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workflowIdOf, workflowType } from '../../src/names.ts'
-import { makeNamespace, temporalServer, whyNoTemporal, type TemporalTestServer } from '../../../../test/servers/temporal.ts'
+import {
+  makeNamespace,
+  temporalServer,
+  whyNoTemporal,
+  type TemporalTestServer,
+} from '../../../../test/servers/temporal.ts'
 import { Looking, openMover, run, serverAt, store } from './hand.ts'
 
 /** What a run without a park leaves in the server. */

@@ -1,0 +1,63 @@
+/**
+ * What a store is made of: its contract, and what every store does alike. Whoever writes a store imports this.
+ *
+ * Owns: nothing; it gives names of files beside it.
+ */
+export { admittedRuns } from './admission.ts'
+export { missingCodeEnding } from './code-version.ts'
+export { eventStoreId, olderStore } from './old-stores.ts'
+export { flappingOf, reportIn } from './process-report.ts'
+export { refusedBy } from './refusal.ts'
+export {
+  callerIn,
+  oldRunRow,
+  type OldRunRow,
+  type OpenQuestions,
+  summaryOf,
+  type SummaryRow,
+  tagsOf,
+  tenantKey,
+  tenantOf,
+} from './run-row.ts'
+export {
+  type DerivedState,
+  fewRuns,
+  isDerived,
+  isOfFilter,
+  possibleStates,
+  stateColumn,
+  statusSearch,
+} from './run-search.ts'
+export {
+  type AgentVersion,
+  asideFor,
+  type Batch,
+  type BatchResult,
+  type ClaimCandidate,
+  type Claimed,
+  type ClaimFilter,
+  deadlineBody,
+  type DueQuestion,
+  emptyBatch,
+  type InboxRow,
+  type NewQuestion,
+  type NewRow,
+  noRun,
+  type Past,
+  type PublishedParts,
+  questionOf,
+  type QuestionRow,
+  type ReleasedOwners,
+  type RowTarget,
+  type Store,
+  type StoredEntry,
+  type StoredOrigin,
+  type StoredRun,
+  type StoreLease,
+  type StoreParts,
+  type StoreReader,
+  type Unread,
+  type ValueResult,
+  type ValueWrite,
+} from './store.ts'
+export * as payload from './payload.ts'

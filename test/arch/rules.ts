@@ -1,0 +1,80 @@
+/**
+ * What a wall between packages cannot say: who may import `node:*`, who may read the clock, which folders of a package
+ * are strangers to each other. What a package owns, may import and gives stands in its `package.json`; the compiler
+ * holds it there (`npm run check:types`).
+ */
+
+/** Folders of packages that may import `node:*`; `'.'` is the whole package. Who is not named may not. */
+export const node: Readonly<Record<string, readonly string[]>> = {
+  engine: ['memory', 'host'],
+  stores: ['.'],
+  sqlite: ['.'],
+  postgres: ['.'],
+  restate: ['.'],
+  temporal: ['.'],
+  workers: ['.'],
+  protocols: ['.'],
+  mcp: ['.'],
+  notify: ['.'],
+  otel: ['.'],
+  server: ['.'],
+  cli: ['.'],
+  demo: ['.'],
+  testing: ['.'],
+  contract: ['.'],
+}
+
+/** Folders of packages that may read the clock and draw random numbers themselves; `'.'` is the whole package. */
+export const clock: Readonly<Record<string, readonly string[]>> = {
+  core: ['.'],
+  engine: ['host'],
+  sqlite: ['.'],
+  postgres: ['.'],
+  server: ['.'],
+  client: ['.'],
+  cli: ['.'],
+  demo: ['survey'],
+  testing: ['.'],
+  contract: ['.'],
+}
+
+/** In a package of strangers: the folders that a folder may import besides itself, through their doors. */
+export const neighbours: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  protocols: {
+    'protocol-run': [],
+    'chat-feed': ['protocol-run'],
+    'ai-sdk': ['chat-feed', 'protocol-run'],
+    openai: ['chat-feed', 'protocol-run'],
+    'ag-ui': ['protocol-run'],
+    a2a: ['protocol-run'],
+  },
+  workers: {
+    'external-agent': [],
+    langgraph: ['external-agent'],
+    'openai-agents': ['external-agent'],
+    mastra: ['external-agent'],
+    acp: ['external-agent'],
+  },
+}
+
+/** How many folders a path may have under the `src/` of a package. */
+export const maxDepth = 2
+
+/** How many lines a package may have: what one person can own. */
+export const maxLines = 20_000
+
+/** Names that say nothing about what is inside. */
+export const drawers = [
+  'utils',
+  'util',
+  'common',
+  'helpers',
+  'helper',
+  'misc',
+  'shared',
+  'types',
+  'interfaces',
+  'constants',
+  'internal',
+  'internals',
+]
