@@ -2,8 +2,8 @@
  * Tests of what a change can touch: the packages in which files differ from a revision, and all that import them.
  * `npm run test:touched -- main` (or any other revision; `HEAD` when it says nothing: what is not committed).
  *
- * A change outside the packages (the root's tests, its tools) touches everything there; documents touch the tests of
- * documents. Tests that need servers or a browser are run by their own commands, which are named.
+ * A change of the root's tools touches everything, one of a test that test's folder, one of a page the tests of pages.
+ * Tests that need servers or a browser are run by their own commands, which are named.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,17 +12,20 @@ import { packages, touchedBy } from './packages.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** What runs besides the tests of packages: for each, what must have been touched. */
-const wholes: readonly { readonly folder: string; readonly by: (names: ReadonlySet<string>) => boolean }[] = [
-  { folder: 'test/arch', by: () => true },
-  { folder: 'test/scenario', by: (names) => names.has('runtime') },
-  { folder: 'test/replay', by: (names) => names.has('runtime') },
-  { folder: 'test/crash', by: (names) => names.has('sqlite') },
-  { folder: 'test/property', by: (names) => names.has('runtime') },
-  { folder: 'test/fuzz', by: (names) => names.has('runtime') },
-  { folder: 'test/redteam', by: (names) => names.has('server') },
-  { folder: 'test/build', by: (names) => names.has('public') },
-]
+/** Tests of the whole product, and the package that must have been touched; those of the house always run. */
+const wholes: Readonly<Record<string, string>> = {
+  'test/scenario': 'runtime',
+  'test/replay': 'runtime',
+  'test/crash': 'sqlite',
+  'test/property': 'runtime',
+  'test/fuzz': 'runtime',
+  'test/redteam': 'server',
+  'test/build': 'public',
+}
+
+/** Tools and settings at the root: what a change of them touches nobody can tell. */
+const isTool = (file: string): boolean =>
+  !/^(packages|test|docs|examples|templates|bench|conformance|api)\/|\.(md|txt)$/.test(file)
 
 /** Commands of suites that need a server or a browser. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -38,12 +41,13 @@ export function testsOf(files: readonly string[]): {
   readonly commands: readonly string[]
 } {
   const own = files.flatMap((file) => /^packages\/([^/]+)\/(?!test\/)/.exec(file)?.[1] ?? [])
-  const names = touchedBy(own)
+  const names = touchedBy(files.some(isTool) ? packages.map(({ name }) => name) : own)
   const ofTests = files.flatMap((file) => /^packages\/[^/]+\/test(?=\/)|^test\/[^/]+(?=\/)/.exec(file)?.[0] ?? [])
   const ofPages = files.some((file) => /^(docs|examples|templates)\/|^[A-Z]+\.md$/.test(file)) ? ['test/docs'] : []
   const folders = [
     ...[...names].map((name) => `packages/${name}/test`),
-    ...wholes.filter(({ by }) => by(names)).map(({ folder }) => folder),
+    'test/arch',
+    ...Object.entries(wholes).flatMap(([folder, name]) => (names.has(name) ? [folder] : [])),
     ...ofTests,
     ...ofPages,
   ]

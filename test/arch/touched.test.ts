@@ -24,3 +24,7 @@ test('a change of a test, or of a page, touches that alone', () => {
     'test/docs',
   ])
 })
+
+test('a change of a tool at the root touches everything', () => {
+  expect(testsOf(['scripts/build.js'])).toEqual(testsOf(['packages/core/src/ids.ts']))
+})

@@ -33,9 +33,6 @@ test('every relative link leads to a file, and to a heading of it', () => {
   expect(lost).toEqual([])
 })
 
-/** Folders that pages name before they exist. */
-const placesKept: readonly string[] = []
-
 test('every path into a room or a folder of the repository is there', () => {
   const folders = (folder: string): string[] =>
     readdirSync(join(root, folder), { withFileTypes: true }).flatMap((each) => (each.isDirectory() ? [each.name] : []))
@@ -47,8 +44,7 @@ test('every path into a room or a folder of the repository is there', () => {
     [...read(page).matchAll(/`([\w.-]+\/[\w./-]*)`/g)].flatMap(([, path]) => {
       const top = path!.split('/')[0]!
       const isThere = existsSync(join(root, path!)) || existsSync(join(root, 'packages', path!.replace('/', '/src/')))
-      const isKept = placesKept.some((kept) => path!.startsWith(kept))
-      return isThere || isKept || !(rooms.includes(top) || tops.includes(top) || path!.endsWith('.ts'))
+      return isThere || !(rooms.includes(top) || tops.includes(top) || path!.endsWith('.ts'))
         ? []
         : [`${page}: ${path}`]
     }),
