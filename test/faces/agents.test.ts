@@ -210,7 +210,7 @@ const kinds = {
 } satisfies Record<string, () => Agent>
 
 /** Members that answer when they are called. */
-const called = ['members', 'team', 'tools', 'toolCount', 'undeclaredTools', 'usdCaps'] as const
+const called = ['definition', 'members', 'team', 'tools', 'toolCount', 'undeclaredTools', 'usdCaps'] as const
 /** Members that are not of the interface of agents, or are shown by lines of their own. */
 const apart = ['kind', 'name', 'description', 'version', 'ownVersion', 'related', 'problems', 'agent', 'around']
 
