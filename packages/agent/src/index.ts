@@ -174,8 +174,8 @@ export {
   type InboxCommand,
   type Mail,
   type MailToSend,
-  type RecruitWish,
-  type RetireWish,
+  type RecruitRequest,
+  type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
 export { tool, toolsOf } from './tool/tool.ts'

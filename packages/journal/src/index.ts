@@ -73,7 +73,7 @@ export type {
   MemberView,
   Noted,
   PlanView,
-  RecruitWishView,
+  RecruitRequestView,
   TaskView,
   TeamView,
   TopicView,

@@ -78,7 +78,7 @@ export type {
   TrustRule,
   TrustRules,
   TrustState,
-  TrustWord,
+  TrustReason,
   UpgradeMiss,
   UpgradeCheck,
   UsedCapability,

@@ -180,7 +180,7 @@ export interface TopicView {
 }
 
 /** A request for a new member. It is undecided while `admitted` is absent. */
-export interface RecruitWishView {
+export interface RecruitRequestView {
   readonly request: string
   readonly role: string
   readonly description: string
@@ -227,7 +227,7 @@ export interface TeamView {
   /** In the order in which they joined. */
   readonly members: readonly MemberView[]
   /** Requests for members: at most `shownAtMost`; the oldest refused ones are left out first. */
-  readonly recruiting: readonly RecruitWishView[]
+  readonly recruiting: readonly RecruitRequestView[]
   readonly mailbox: MailboxView
   readonly topics: readonly TopicView[]
   readonly budget: BudgetView
