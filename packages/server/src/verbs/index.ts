@@ -11,7 +11,7 @@ import { forkVerbs, retryVerbs } from './further-runs.ts'
 import { questionVerbs } from './questions.ts'
 import { sessionVerbs } from './sessions.ts'
 import { teamVerbs } from './team.ts'
-import type { NamesIn, Verb } from './verb.ts'
+import type { Verb } from './verb.ts'
 
 const verbs = [
   ...controlVerbs,
@@ -29,14 +29,19 @@ type RowAt<Address> = Extract<Row, { readonly address: Address }>
 
 /** The method and path of a verb: `POST /runs/{run}/pause`. */
 export type VerbAddress = Row['address']
-/** A value for each name in its path. */
-export type VerbNames<Address extends VerbAddress> = { readonly [Name in NamesIn<Address>]: string }
-/** What a verb is given. */
-export type VerbInput<Address extends VerbAddress> =
-  RowAt<Address>['input'] extends WireSchema<infer Input> ? Input : never
-/** What a verb answers. */
-export type VerbAnswer<Address extends VerbAddress> =
-  RowAt<Address>['answer'] extends WireSchema<infer Answer> ? Answer : never
+
+/** A path as it is asked for, with any text for each name of its address: `/runs/r1/pause`. */
+type Asked<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${Asked<After>}`
+  : Path
+type ByPath = { [Of in Row as Of['address'] extends `POST ${infer Path}` ? Asked<Path> : never]: Of }
+
+/** The path of a verb, below the base. */
+export type VerbPath = keyof ByPath & string
+/** What the verb of this path is given. */
+export type VerbInput<Path extends VerbPath> = ByPath[Path]['input'] extends WireSchema<infer Input> ? Input : never
+/** What it answers. */
+export type VerbAnswer<Path extends VerbPath> = ByPath[Path]['answer'] extends WireSchema<infer Answer> ? Answer : never
 
 /** The doors of the verbs, by their addresses. */
 export const verbDoors = Object.fromEntries(
