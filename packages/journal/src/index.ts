@@ -25,7 +25,7 @@ export {
   type IndexedOperation,
 } from './views/run-index.ts'
 export { foldPage, journalPages, pagesOf, readerPage, type PageSize } from './journal-pages.ts'
-export { childRunsIn, woven } from './views/woven.ts'
+export { childRunsIn, woven, WovenReading } from './views/woven.ts'
 export {
   activationViewOf,
   foldState,

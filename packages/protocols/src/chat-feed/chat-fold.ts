@@ -12,6 +12,7 @@ import {
   digest,
   isObject,
   isToolAgent,
+  runOf,
   type ActivationId,
   type FilePart,
   type Json,
@@ -102,20 +103,25 @@ export class ChatFold {
   /** Takes the next item of the feed in, and returns what changed. */
   take(item: StreamItem): readonly ChatChange[] {
     this.#changes = []
-    if (item.type === 'event') this.#event(item.event)
-    else this.#part(item.part)
-    return this.#changes
+    if (item.type === 'part') {
+      this.#part(item.part)
+      return this.#isOfRun(item.part.activation) ? this.#changes : this.#changes.map(nowhere)
+    }
+    if (this.#isOfRun(item.event.activation)) {
+      this.#event(item.event)
+      return this.#changes
+    }
+    this.#childEvent(item.event)
+    return this.#changes.map(nowhere)
   }
 
   /**
-   * Takes the next item of a child run in. Of it the lines of workers are shown, later than everything in this feed; what
-   * it asks is shown where its leader waits.
+   * Of a child run the lines of workers are shown, later than everything in the feed of the run; what it asks is shown
+   * where its leader waits.
    */
-  takeChild(item: StreamItem): readonly ChatChange[] {
-    this.#changes = []
-    if (item.type === 'event') this.#childEvent(item.event)
-    else this.#part(item.part)
-    return this.#changes.map(nowhere)
+  #isOfRun(activation: ActivationId): boolean {
+    const { run } = this.#transcript.index
+    return run === undefined || runOf(activation) === run
   }
 
   /** Whether this approval or question is shown, or was. */
@@ -163,16 +169,14 @@ export class ChatFold {
   }
 
   #childEvent(recorded: Recorded): void {
-    // between the events of the run itself, in the order in which they were read
-    const placed = { ...recorded, position: this.#transcript.index.position + 2 ** -20 }
-    const change = this.#transcript.index.take(placed)
+    const change = this.#transcript.index.take(recorded)
     const here = change?.here
     if (change === undefined || here === undefined) return
     const { event } = recorded
     if (event.type === 'activation.started') this.#begun(here)
     else if (event.type === 'worker.started' || event.type === 'worker.settled') this.#before(here, event)
     else if (event.type === 'approval.requested' || event.type === 'interrupt.raised') this.#waiting(here.id, 'waiting')
-    for (const spoken of transcribeChange(this.#transcript, placed, change))
+    for (const spoken of transcribeChange(this.#transcript, recorded, change))
       if (spoken.type === 'assistant') this.#workerSaid(spoken.activation, spoken.text)
     if (change.closed.some(({ event: { type } }) => type === 'approval.requested' || type === 'interrupt.raised'))
       this.#waiting(here.id, 'running')
