@@ -17,8 +17,8 @@ import {
   type Schema,
   type SchemaLike,
 } from '@reeve/edge'
-import { knownHere, type KnownWork } from './known-work.ts'
-import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
+import { knownHere, type KnownWork } from '../known-work.ts'
+import { finalArguments, fitUnderSchema } from '../final-arguments.ts'
 import {
   untimedProblems,
   approvalTimeoutCheck,

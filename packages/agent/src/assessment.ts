@@ -19,7 +19,7 @@ import {
   type Checks,
   type Json,
 } from '@reeve/core'
-import type { HookReply } from '../extensions/hook-call.ts'
+import type { HookReply } from './hook-call.ts'
 
 /** What an agent reports about its own result. */
 export interface Assessment {
@@ -62,6 +62,3 @@ export const assessmentProblem = (given: Json): string | undefined =>
   isObject(given)
     ? firstProblem(checks, given, 'an assessment')
     : `it is ${described(given)}, expected { ${Object.keys(checks).join(', ')} }`
-
-/** The message to a model that calls an unknown tool. */
-export const noSuchTool = (name: string): string => `there is no tool "${name}"`

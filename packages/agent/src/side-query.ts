@@ -9,10 +9,10 @@
 import type { HistoryEntry, Outcome } from '@reeve/core'
 import { toolEdge, type Edge, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
-import { fixedToolbox } from '../tool/binding.ts'
-import { runModelAgent } from './model-activation.ts'
-import { outputRepairs, type ModelSetup } from './turn-loop.ts'
-import { modelSetup } from '../model-agent.ts'
+import { fixedToolbox } from './tool/binding.ts'
+import { runModelAgent } from './loop/model-activation.ts'
+import { outputRepairs, type ModelSetup } from './loop/turn-loop.ts'
+import { modelSetup } from './model-agent.ts'
 
 /** The model to ask, and the agent in whose name it answers. */
 export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry' | 'silenceMs'>
