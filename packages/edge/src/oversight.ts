@@ -21,7 +21,7 @@ import {
   required,
   stricterMode,
   wholeNumber,
-  word,
+  choiceIn,
   type Check,
   type Checks,
   type OversightMode,
@@ -174,7 +174,7 @@ const approvalRule: Rule<ApprovalRules> = ({ onTimeout, approvers, fourEyes }, w
 
 /** The check of oversight. */
 export const oversightCheck = object<Oversight>({
-  mode: word(oversightModeRules),
+  mode: choiceIn(oversightModeRules),
   trust: expects((given) => [given].flat().every(isTrustName), trustNameForm),
   escalate: object(escalateChecks),
   approval: object(approvalChecks, approvalRule),
