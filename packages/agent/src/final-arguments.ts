@@ -3,7 +3,7 @@
  * members that its schema drops.
  *
  * Owns: that value, and the check of arguments that a human edited. Pure if the schema is. Does not own: asking
- * (../approval/tool-gate.ts, code/code-approval.ts).
+ * (approval/tool-gate.ts, code/code-approval.ts).
  * Holds: an approver sees exactly this value, and an approval holds for its digest.
  */
 import { canonical, isObject, jsonProblem, type Json } from '@reeve/core'
