@@ -2,8 +2,8 @@
  * Assessment: what an agent reports about its own result: confidence, cost, the next action, what it cannot do (spec
  * team R-14).
  *
- * Owns: the option, the form of an assessment. Does not own: asking for one (report-tool.ts), what follows from it
- * (work-review.ts), the triggers (../../oversight). A missing value is not 0: it is not evaluated.
+ * Owns: the option, the form of an assessment. Does not own: asking for one (approval/report-tool.ts), what follows from it
+ * (approval/work-review.ts), the triggers (../oversight). A missing value is not 0: it is not evaluated.
  */
 import type { StepIO } from '@reeve/engine'
 import {

@@ -2,7 +2,7 @@
  * judge(): makes an agent whose model scores an answer.
  *
  * Owns: its options, its instructions, the form of its answer. Does not own: when it runs and what its score does
- * (completion.ts): it is an agent like any other.
+ * (extensions/completion.ts): it is an agent like any other.
  */
 import type { RetryPolicy } from '@reeve/engine'
 import { expects, mustBeOptions, optionProblems, refuseProblems, required, unchecked, type Checks } from '@reeve/core'

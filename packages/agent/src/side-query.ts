@@ -2,8 +2,8 @@
  * Side query: a question to a model outside the turns of an agent: which member speaks next, what to answer a worker,
  * how far the work is.
  *
- * Owns: how the question is asked. Does not own: what the answer is used for (../../supervisor), the loop that asks and
- * corrects: it is the same (turn-loop.ts).
+ * Owns: how the question is asked. Does not own: what the answer is used for (../supervisor), the loop that asks and
+ * corrects: it is the same (loop/turn-loop.ts).
  * Holds: K4 (each caller gives it its own scope), K11 (it counts like every model call).
  */
 import type { HistoryEntry, Outcome } from '@reeve/core'

@@ -2,7 +2,7 @@
  * Code approval: code asks an approver at any point, and continues with the decision as a value.
  *
  * Owns: `ctx.approve`: its options, its answer, the check of edited arguments. Does not own: how an approval is asked
- * and decided (oversight), calls of tools (tool-gate.ts).
+ * and decided (oversight), calls of tools (../approval/tool-gate.ts).
  * Holds: K4: every question has its own scope, so several may be open at once. The scope name `approve` is persistent
  * format.
  */
