@@ -444,7 +444,7 @@ export interface StoredProcess {
   readonly drives: readonly HeldRuns[]
   /** It holds more runs than were counted. */
   readonly isMore?: true
-  /** What it last said of itself. Absent: it has held no run yet, or is of an older version. */
+  /** What it last said of itself. Absent: it has held no run yet. */
   readonly report?: ProcessReport
 }
 
