@@ -15,7 +15,7 @@ import {
   isObject,
   listOf,
   messageOf,
-  mustNotBeOwnWord,
+  mustNotBeReeveMessage,
   newId,
   number,
   openObject,
@@ -27,7 +27,7 @@ import {
   rootActivation,
   string,
   wholeNumber,
-  word,
+  choiceIn,
   type ActivationId,
   type Check,
   type Checks,
@@ -306,7 +306,7 @@ const moment = number((given) => Number.isFinite(given), 'a moment in millisecon
 
 /** The checks of these options. */
 const runFilterChecks: Checks<RunFilter> = {
-  status: listOf(word(statuses), 'statuses'),
+  status: listOf(choiceIn(statuses), 'statuses'),
   agent: id,
   user: string,
   session: string,
@@ -688,7 +688,7 @@ export function addressOfPost(post: Post): PostAddress {
       return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
     case 'message':
       mustBeWellFormed(post.id, 'the id of a message')
-      if (post.command !== true) mustNotBeOwnWord(post.body, 'message')
+      if (post.command !== true) mustNotBeReeveMessage(post.body, 'message')
       return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
     case 'cancel':
       return { target: 'run', to: post.activation ?? rootActivation(post.run), key: '!cancel' }

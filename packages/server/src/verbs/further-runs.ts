@@ -1,14 +1,14 @@
-/** Routes of retries: runs that ended badly go on, one by its id or many by a filter. */
+/** Verbs that begin another run from one: forks, and retries, one by its id or many by a filter. */
 import { present, type RunId } from '@reeve/core'
-import type { DiscardedWork, RetryFrom, RetryOptions, RetryResult, RetryScope } from '@reeve/runtime'
+import type { DiscardedWork, ForkOptions, RetryFrom, RetryOptions, RetryResult } from '@reeve/runtime'
+import { operator } from '../access/door.ts'
 import { shownError } from '../error-status.ts'
-import { answered, ownRun, route, type Route } from '../route.ts'
-import { amount, choice, flag, list, name, object, optional, text, whole } from '../wire-schema.ts'
-import type { RetriedRow, RetryAnswer, StartedRetry } from '../wire.ts'
-import { equalTo, runsFilter, type RunsFilter } from './runs.ts'
+import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
+import { amount, anyOf, choice, flag, jsonObject, list, name, object, optional, text, whole } from '../wire-schema.ts'
+import type { RetriedRow, RetryAnswer, StartedRetry, StartedRun } from '../wire.ts'
+import { Begun, verb } from './verb.ts'
 
-type RetryBody = Omit<RetryOptions, 'by'>
-type RetryAllBody = Pick<RetryOptions, 'reason'>
+type Fork = Omit<ForkOptions, 'run' | 'by'>
 
 const reason = optional(text({ maxLength: 10_000, description: 'Recorded with it.' }))
 
@@ -27,8 +27,6 @@ const discarded = object<DiscardedWork>(
   { description: 'What the origin recorded and the retry does not keep.' },
 )
 
-const scopeOf = ({ from, discarded }: RetryScope): RetryScope => ({ from, discarded })
-
 /** What became of one run, as it may be shown. */
 const retriedRow = (result: RetryResult): RetriedRow => {
   if (result.status !== 'refused') return result
@@ -36,13 +34,29 @@ const retriedRow = (result: RetryResult): RetriedRow => {
   return { run: result.run, status: 'refused', error }
 }
 
-export const retryRoutes: readonly Route[] = [
-  route({
-    method: 'POST',
-    path: '/runs/retry',
+export const forkVerbs = [
+  verb('POST /runs/{run}/fork', operator('run'), {
+    summary: 'Start a new run from a position of this one. 201 if it begins now, 200 if before.',
+    input: object<Fork>('ForkBody', {
+      at: optional(anyOf<number | 'last'>(whole({ minimum: 1 }), { schema: { const: 'last' } })),
+      runId: optional(name({ description: 'Makes the fork idempotent.' })),
+      edit: optional(jsonObject<NonNullable<Fork['edit']>>({ description: 'What is different in it.' })),
+      reason: optional(text({ maxLength: 10_000 })),
+    }),
+    answer: object<StartedRun>('StartedRun', { run: name<RunId>() }),
+    begins: true,
+    async run(input, { runtime, run, by }) {
+      const fork = await runtime.fork({ ...input, run: run.id, by })
+      return new Begun({ run: fork.id }, fork.created !== false)
+    },
+  }),
+] as const
+
+export const retryVerbs = [
+  verb('POST /runs/retry', operator('runs'), {
     summary: 'Retry the runs that match, newest first, 100 if no limit says otherwise. Default: those that failed.',
     query: object<RunsFilter>('RetryQuery', runsFilter),
-    body: object<RetryAllBody>('RetryAllBody', { reason }),
+    input: object<Pick<RetryOptions, 'reason'>>('RetryAllBody', { reason }),
     answer: object<RetryAnswer>('RetryAnswer', {
       results: list(
         object<RetriedRow>('RetriedRow', {
@@ -63,31 +77,25 @@ export const retryRoutes: readonly Route[] = [
       ),
       partial: flag({ description: 'Some were refused, or more runs match than the limit allows.' }),
     }),
-    async handle({ runtime, principal, signal }, { query: { limit = 100, metadata, ...filter }, body }) {
-      const { results, partial } = await runtime.retryAll(
-        { ...filter, ...present({ metadata: equalTo(metadata) }) },
-        { ...body, limit, signal, by: principal.name },
-      )
+    async run(input, { runtime, query: { limit = 100, metadata, ...filter }, by, signal }) {
+      const which = { ...filter, ...present({ metadata: equalTo(metadata) }) }
+      const { results, partial } = await runtime.retryAll(which, { ...input, limit, signal, by })
       return { results: results.map(retriedRow), partial }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/runs/{run}/retry',
+  verb('POST /runs/{run}/retry', operator('run'), {
     summary:
       'Go on with a run that ended badly, as a new run that begins before what failed. Once, unless it says again.',
-    body: object<RetryBody>('RetryBody', {
+    input: object<Omit<RetryOptions, 'by'>>('RetryBody', {
       runId: optional(name({ description: 'The id of the new run. Makes the retry idempotent.' })),
       again: optional(flag({ description: 'Another retry, though it has been retried before.' })),
       reason,
     }),
     answer: object<StartedRetry>('StartedRetry', { run: name<RunId>(), from, discarded }),
-    statuses: [201],
-    async handle(context, { path, body }) {
-      const { id } = await ownRun(context, path.run)
-      const retry = await context.runtime.retry(id, { ...body, by: context.principal.name })
-      const started: StartedRetry = { run: retry.id, ...scopeOf(retry) }
-      return retry.created === false ? started : answered(201, started)
+    begins: true,
+    async run(input, { runtime, run, by }) {
+      const retry = await runtime.retry(run.id, { ...input, by })
+      return new Begun({ run: retry.id, from: retry.from, discarded: retry.discarded }, retry.created !== false)
     },
   }),
-]
+] as const

@@ -1,36 +1,21 @@
-/** Routes of a team: its members, mail to them, messages to an agent at work. */
+/** Verbs of a team: its members, mail to them, messages to an agent at work. */
 import type { ActivationId } from '@reeve/core'
 import { present, ReeveError, runOf } from '@reeve/core'
-import type { PostFromOutside, RecruitFromOutside, RetireFromOutside, Run } from '@reeve/runtime'
-import { ownRun, route, type Route } from '../route.ts'
+import type { PostFromOutside, Recruited, RecruitFromOutside, Retired, RetireFromOutside, Run } from '@reeve/runtime'
+import { operator } from '../access/door.ts'
 import { amount, choice, flag, json, name, object, optional, text, view } from '../wire-schema.ts'
-import { carriedOut } from '../command-wait.ts'
+import type { MessageBody, Posted } from '../wire.ts'
+import { verb } from './verb.ts'
 
-type Recruited = Awaited<ReturnType<Run['team']['recruit']>>
-type Retired = Awaited<ReturnType<Run['team']['retire']>>
 type Estimate = NonNullable<RecruitFromOutside['estimate']>
-
-/** The body of `POST /runs/{run}/messages`. */
-interface MessageBody {
-  readonly to: ActivationId
-  readonly message: NonNullable<Parameters<Run['post']>[1]>
-  readonly id?: string
-}
-
-/** What became of a message. */
-interface Posted {
-  readonly result: 'accepted' | 'closed' | 'unknown'
-}
 
 const team = optional(name({ description: 'Its activation, or its agent. Default: the root, or the only team.' }))
 const posted = object<Posted>('Posted', { result: choice(['accepted', 'closed', 'unknown']) })
 
-export const teamRoutes: readonly Route[] = [
-  route({
-    method: 'POST',
-    path: '/runs/{run}/team/recruit',
+export const teamVerbs = [
+  verb('POST /runs/{run}/team/recruit', operator('run'), {
     summary: 'Ask a planned team for another member. 202: recorded, not decided yet.',
-    body: object<Omit<RecruitFromOutside, 'by' | 'signal'>>('RecruitBody', {
+    input: object<Omit<RecruitFromOutside, 'by' | 'signal'>>('RecruitBody', {
       description: text({ maxLength: 10_000, minLength: 1 }),
       role: optional(name()),
       requestId: optional(name({ description: 'Makes the request idempotent.' })),
@@ -45,18 +30,12 @@ export const teamRoutes: readonly Route[] = [
       team,
     }),
     answer: view<Recruited>('Recruited', {}),
-    statuses: [202],
-    async handle(context, { path, body }) {
-      const run = await ownRun(context, path.run)
-      const by = context.principal.name
-      return carriedOut(context, (signal) => run.team.recruit({ ...body, by, signal }))
-    },
+    waits: true,
+    run: (input, { run, by, signal }) => run.team.recruit({ ...input, by, signal }),
   }),
-  route({
-    method: 'POST',
-    path: '/runs/{run}/team/retire',
+  verb('POST /runs/{run}/team/retire', operator('run'), {
     summary: 'Ask a planned team to let a member go. 202: recorded, not decided yet.',
-    body: object<Omit<RetireFromOutside, 'by' | 'signal'>>('RetireBody', {
+    input: object<Omit<RetireFromOutside, 'by' | 'signal'>>('RetireBody', {
       member: name(),
       mode: optional(choice(['graceful', 'force'])),
       reassign: optional(flag()),
@@ -64,19 +43,13 @@ export const teamRoutes: readonly Route[] = [
       team,
     }),
     answer: view<Retired>('Retired', {}),
-    statuses: [202],
-    async handle(context, { path, body }) {
-      const run = await ownRun(context, path.run)
-      const by = context.principal.name
-      return carriedOut(context, (signal) => run.team.retire({ ...body, by, signal }))
-    },
+    waits: true,
+    run: (input, { run, by, signal }) => run.team.retire({ ...input, by, signal }),
   }),
-  route({
-    method: 'POST',
-    path: '/runs/{run}/team/post',
+  verb('POST /runs/{run}/team/post', operator('run'), {
     summary:
       'Write to members of a planned team: a member, role:<name>, or *. 202: the team has not begun yet, nothing was sent.',
-    body: object<Omit<PostFromOutside, 'by' | 'signal'>>('TeamPostBody', {
+    input: object<Omit<PostFromOutside, 'by' | 'signal'>>('TeamPostBody', {
       to: name(),
       content: json(),
       kind: optional(name()),
@@ -85,33 +58,26 @@ export const teamRoutes: readonly Route[] = [
       team,
     }),
     answer: posted,
-    statuses: [202],
-    async handle(context, { path, body }) {
-      const run = await ownRun(context, path.run)
-      const by = context.principal.name
-      return carriedOut(context, async (signal) => ({ result: await run.team.post({ ...body, by, signal }) }))
-    },
+    waits: true,
+    run: async (input, { run, by, signal }) => ({ result: await run.team.post({ ...input, by, signal }) }),
   }),
-  route({
-    method: 'POST',
-    path: '/runs/{run}/messages',
+  verb('POST /runs/{run}/messages', operator('run'), {
     summary: 'Send a message to an agent at work.',
-    body: object<MessageBody>('MessageBody', {
+    input: object<MessageBody>('MessageBody', {
       to: name<ActivationId>({ description: 'Its activation.' }),
       message: json(),
       id: optional(name({ description: 'Makes the message idempotent.' })),
     }),
     answer: posted,
-    async handle(context, { path, body: { to, message, id } }) {
-      const run = await ownRun(context, path.run)
+    async run({ to, message, id }, { run, by }) {
       if (!to.startsWith('act_') || !isOf(run, to))
         throw new ReeveError('input.invalid', `${JSON.stringify(to)} is no activation of the run`, {
           hint: 'GET /api/runs/{run} lists its activations. Nothing was sent.',
         })
-      return { result: await run.post(to, message, present({ id, by: context.principal.name })) }
+      return { result: await run.post(to, message, present({ id, by })) }
     },
   }),
-]
+] as const
 
 /** Whether an activation belongs to this run, or to a child run of it. */
 const isOf = ({ id }: Run, to: ActivationId): boolean => runOf(to) === id || runOf(to).startsWith(`${id}>`)

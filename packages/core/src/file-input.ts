@@ -1,5 +1,5 @@
 /**
- * Given file: a file as a caller or a remote agent describes it.
+ * File input: a file as a caller or a remote agent describes it.
  *
  * Owns: the one rule for its content, its media type and its name. Pure. Does not own: which addresses are taken
  * (file-address.ts), where a protocol has these members.
@@ -12,7 +12,7 @@ import { base64Problem, mediaTypeIn } from './file-content.ts'
 import type { FilePart } from './message.ts'
 
 /** A file as it was described: its content in base64, or an address. */
-export type GivenFile = ({ readonly data: string } | { readonly url: string }) & {
+export type FileInput = ({ readonly data: string } | { readonly url: string }) & {
   /** Of an address that holds the data itself, this one counts. */
   readonly mediaType?: string
   readonly filename?: string
@@ -25,7 +25,7 @@ const longestName = 255
  * The file as it is recorded. `otherwise`: its media type where none is given. `problem`: why it is refused, as a
  * sentence without a full stop.
  */
-export function givenFile(given: GivenFile, otherwise: string): FilePart | { readonly problem: string } {
+export function fileInput(given: FileInput, otherwise: string): FilePart | { readonly problem: string } {
   const { mediaType: type = '', filename: name = '' } = given
   const source = 'url' in given ? fileSource(given.url) : dataSource(given.data, otherwise)
   if ('problem' in source)
