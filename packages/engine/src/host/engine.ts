@@ -61,7 +61,7 @@ import {
   type StreamValues,
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
-import type { Digests } from '../activation-host.ts'
+import type { Digests } from '../replay/activation-host.ts'
 import type { Mover } from '../mover.ts'
 import { isLost, isMistake, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import { warning } from '../warning.ts'
