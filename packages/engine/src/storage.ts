@@ -7,6 +7,7 @@ export { admittedRuns } from './admission.ts'
 export { missingCodeEnding } from './code-version.ts'
 export { eventStoreId, olderStore } from './old-stores.ts'
 export { flappingOf, reportIn } from './process-report.ts'
+export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
 export {
   callerIn,
@@ -54,7 +55,9 @@ export {
   type StoredOrigin,
   type StoredRun,
   type StoreLease,
+  type StoreLog,
   type StoreParts,
+  type StoreQueries,
   type StoreReader,
   type Unread,
   type ValueResult,
