@@ -77,7 +77,7 @@ export type {
   MemberView,
   Noted,
   PlanView,
-  RecruitWishView,
+  RecruitRequestView,
   TaskView,
   TeamView,
   TopicView,

@@ -6,7 +6,7 @@
  * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: a changed one would not be found
  * again, or be taken for another.
  */
-import { isObject, isOwnWord, type Shape } from '@reeve/core'
+import { isObject, isReeveMessage, type Shape } from '@reeve/core'
 import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events/events.ts'
 
@@ -147,7 +147,7 @@ const edge = {
 } satisfies Shape
 
 /** A message between activations: Reeve's own words have a type that begins with `$`, anything else is users'. */
-const body: Shape = (value) => (isOwnWord(value) ? word : 'payload')
+const body: Shape = (value) => (isReeveMessage(value) ? word : 'payload')
 const word = {
   type: 'kept',
   do: 'kept',

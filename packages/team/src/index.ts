@@ -11,7 +11,7 @@ export type { RouteHints } from './plan/route.ts'
 export type { MailboxOptions } from './mail/options.ts'
 export type { RecruitOptions } from './staff/options.ts'
 export type { PolicyQuestion, PolicyVerdict, TeamPolicy } from './staff/policy.ts'
-export type { Lead, LeadMoment, LeadOrder } from './staff/lead.ts'
+export type { Lead, LeadMoment, LeadRequest } from './staff/lead.ts'
 export type { BudgetOptions } from './budget/budget.ts'
 export type { EndedTask, UndoTask } from './schedule/rollback.ts'
 export type {

@@ -39,7 +39,7 @@ export interface Mail {
 }
 
 /** A request for another member. */
-export interface RecruitWish {
+export interface RecruitRequest {
   /** The task of the new member. */
   readonly description: string
   /** Default `generalist`. */
@@ -58,7 +58,7 @@ export interface RecruitWish {
 }
 
 /** A request that a member leave. */
-export interface RetireWish {
+export interface RetireRequest {
   readonly member: string
   /** `graceful` (default): after its task. `force`: now. */
   readonly mode?: 'graceful' | 'force'
@@ -93,8 +93,8 @@ export interface EditCommand {
 export type TeamCommand =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
   | InboxCommand
-  | { readonly do: 'recruit'; readonly wish: RecruitWish }
-  | { readonly do: 'retire'; readonly wish: RetireWish }
+  | { readonly do: 'recruit'; readonly wish: RecruitRequest }
+  | { readonly do: 'retire'; readonly wish: RetireRequest }
   | { readonly do: 'team'; readonly role?: string }
   | { readonly do: 'publish'; readonly topic: string; readonly entry: Json }
   | { readonly do: 'entries'; readonly topic: string }

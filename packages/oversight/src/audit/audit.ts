@@ -10,7 +10,7 @@ import {
   asText,
   digestJson,
   isObject,
-  isOwnWord,
+  isReeveMessage,
   present,
   rootActivation,
   type ActivationId,
@@ -473,7 +473,7 @@ function saidFromOutside({
   body,
   by: who,
 }: Extract<JournalEvent, { type: 'message.received' }>): readonly EntryContent[] {
-  if (!isOwnWord(body))
+  if (!isReeveMessage(body))
     return who === undefined
       ? []
       : [{ by: 'human', who, what: 'operator.said', subject: 'message', evidence: { message: body } }]

@@ -14,7 +14,7 @@ import type { Entry } from '../schedule/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
 
-/** What is asked: all that a policy and a human see of a wish. */
+/** What is asked: all that a policy and an approver see of a request. */
 export interface PermissionRequest extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSize'> {
   readonly details: JsonObject
 }
