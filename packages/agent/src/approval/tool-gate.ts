@@ -382,7 +382,7 @@ export class ToolBinding implements Binding {
       begin: async (approval) => {
         const { edited, input, capability, on, approver } = approval
         if (edited) call = { ...call, input }
-        // older journals showed the arguments as the model wrote them
+        // what was approved runs: this version may make other arguments of the call than the one that asked
         else if (on?.inputHash !== digestJson(call.input)) call = shown
         const { from, checked } = last
         // arguments for another version stop at the capability, unless it was used with this version before
@@ -482,7 +482,7 @@ interface LapsedApproval {
   readonly lapsed: Failure
 }
 
-/** The question of an older journal that today's code would not ask. The approver's decision still counts. */
+/** A question that this version of the code would not ask, and an earlier one did. The approver's decision still counts. */
 export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNeed => ({
   reason,
   always: true,

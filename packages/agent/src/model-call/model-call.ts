@@ -189,7 +189,7 @@ function askOne(
   // where nothing is counted, a rule that died half-way has cost nothing
   if (!state.counts && model.isRule === true) options.isFree = true
   const ask = (io: StepIO): Promise<Json> => {
-    // inside the step, so that older journals replay unchanged
+    // inside the step: an answer that is recorded already needs no price
     if (state.edge.bounds.limits?.usd !== undefined && price === undefined)
       throw new FailureError(unpriced(agent, model))
     const request: Draft<ModelRequest> = withSignalOf(io, { messages, tools: specs, key: io.key })

@@ -162,9 +162,9 @@ export class Activation implements Owner, Verbs {
     if (event.type === 'agent.moved') this.version = event.to
     if (event.type === 'step.attempt-failed') this.noteAttempt(event)
     if (event.type !== 'activation.restarted') return
-    this.version = event.before?.version ?? this.version
+    this.version = event.before.version ?? this.version
     this.usage = this.#log.spent
-    this.#failed = FailedWorkers.of(event.before ?? {})
+    this.#failed = FailedWorkers.of(event.before)
     if (at > this.clock) this.clock = at
   }
 
@@ -643,7 +643,7 @@ export class Activation implements Owner, Verbs {
     if (this.seeds === undefined) this.host.standsFor?.(this, 1)
     this.#traffic = undefined
     this.usage = addUsage(this.usage, recorded.lost ?? [])
-    this.#failed = FailedWorkers.of(recorded.before ?? {})
+    this.#failed = FailedWorkers.of(recorded.before)
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'
       operation.ended = true

@@ -61,7 +61,6 @@ export class Scheduler {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
-  #waits = true
 
   constructor(
     ctx: Context,
@@ -80,7 +79,7 @@ export class Scheduler {
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
     this.#queue = new Queue(graph, (entry) => this.#readinessOf(entry), topics)
-    this.#gate = new Gate(this.#ctx, { open: (waits) => this.#open(waits), hold: () => this.hold(), leave: this.leave })
+    this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
     this.#timeouts = new DependencyTimeouts(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       graph,
       watch: this.watch,
@@ -116,11 +115,6 @@ export class Scheduler {
   readonly leave = (thrown: unknown): void => {
     this.#thrown ??= { why: thrown }
     this.#news?.()
-  }
-
-  /** Whether a task may wait for room in the budget: by the rules of the journal that it goes on from. */
-  get waitsForRoom(): boolean {
-    return this.#waits
   }
 
   /** Why nothing begins any more; undefined while something may. */
@@ -238,8 +232,7 @@ export class Scheduler {
   }
 
   /** The first task in the queue begins, if there is still a slot; or a human looks at it first. */
-  #open(waits: boolean): void {
-    this.#waits = waits
+  #open(): void {
     const next = this.#closed === undefined && this.#free > 0 ? this.#queue.next() : undefined
     if (next === undefined) return
     const { entry, state } = next
