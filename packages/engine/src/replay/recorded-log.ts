@@ -18,9 +18,9 @@ import {
   type RunPausing,
   type StepOpened,
 } from '@reeve/journal'
-import type { Command } from '../activation-host.ts'
+import type { Command } from './activation-host.ts'
 import { claimable, type RecordedCommand } from './operation.ts'
-import type { Seeds } from '../fork/origin.ts'
+import type { Seeds } from './origin.ts'
 import { isTraffic } from './traffic.ts'
 
 /** Something that was open when a segment of the log was closed. */

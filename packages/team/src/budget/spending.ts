@@ -14,7 +14,7 @@ import type { Context } from '@reeve/engine'
 import { interrupt } from '@reeve/oversight'
 import type { WorkerEnd } from '@reeve/supervisor'
 import type { Estimate } from '../plan/plan.ts'
-import { hasEnded, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, type TaskGraph, type Entry } from '../state/task-graph.ts'
 import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage } from './budget.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 

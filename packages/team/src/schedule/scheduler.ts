@@ -17,28 +17,21 @@ import type { Edge } from '@reeve/edge'
 import { addressName, type Context } from '@reeve/engine'
 import type { TaskEndStatus } from '@reeve/journal'
 import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '@reeve/supervisor'
-import type { Directory } from '../staff/directory.ts'
+import type { Directory } from '../state/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
 import { Gate } from './start-gate.ts'
 import { memberTask } from './member-task.ts'
-import {
-  dependencyFailed,
-  dependencyTimedOut,
-  endOf,
-  endOfAttempt,
-  refusalIn,
-  refusedBy,
-  type TaskEnd,
-} from './outcome-mapping.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
+import { endOfAttempt } from '../attempt-end.ts'
 import { Queue, type Impossible } from './task-queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
 import { isRefused, Reviews, type Word } from './task-reviews.ts'
 import { actedOn, reopen, tell } from './rework.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
-import { hasEnded, used, type Entry, type TaskGraph } from './task-graph.ts'
-import type { Topics } from '../mail/topics.ts'
+import { hasEnded, used, type Entry, type TaskGraph } from '../state/task-graph.ts'
+import type { Topics } from '../state/topics.ts'
 
 type Ready = Extract<Readiness, { readonly type: 'ready' }>
 type Refused = Extract<Word, { readonly type: 'refused' }>

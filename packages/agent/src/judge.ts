@@ -2,15 +2,15 @@
  * judge(): makes an agent whose model scores an answer.
  *
  * Owns: its options, its instructions, the form of its answer. Does not own: when it runs and what its score does
- * (completion.ts): it is an agent like any other.
+ * (extensions/completion.ts): it is an agent like any other.
  */
 import type { RetryPolicy } from '@reeve/engine'
 import { expects, mustBeOptions, optionProblems, refuseProblems, required, unchecked, type Checks } from '@reeve/core'
 import type { Limits } from '@reeve/edge'
 import type { ModelRef, ModelSettings } from '@reeve/model'
-import { agent } from '../agent.ts'
-import { isBlank, type Agent } from '../definition.ts'
-import type { ToolsLike } from '../tool/tool.ts'
+import { agent } from './agent.ts'
+import { isBlank, type Agent } from './definition.ts'
+import type { ToolsLike } from './tool/tool.ts'
 
 /** The options of a judge. */
 export interface JudgeOptions<Name extends string = string> {

@@ -22,8 +22,8 @@ import {
 } from '@reeve/core'
 import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '@reeve/journal'
 import type { OriginDeed } from '../context.ts'
-import { firstAttemptAt, inFirstRound, type AttemptsOf } from '../replay/earlier-attempts.ts'
-import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
+import { firstAttemptAt, inFirstRound, type AttemptsOf } from './earlier-attempts.ts'
+import { nothingUsed, type Birth, type Operation } from './operation.ts'
 
 /** The kinds of ids that questions and messages have. Persistent. */
 const recordedIds: ReadonlySet<string> = new Set(['apr', 'int', 'msg'])

@@ -2,7 +2,7 @@
  * Code approval: code asks an approver at any point, and continues with the decision as a value.
  *
  * Owns: `ctx.approve`: its options, its answer, the check of edited arguments. Does not own: how an approval is asked
- * and decided (oversight), calls of tools (tool-gate.ts).
+ * and decided (oversight), calls of tools (../approval/tool-gate.ts).
  * Holds: K4: every question has its own scope, so several may be open at once. The scope name `approve` is persistent
  * format.
  */
@@ -17,8 +17,8 @@ import {
   type Schema,
   type SchemaLike,
 } from '@reeve/edge'
-import { knownHere, type KnownWork } from './known-work.ts'
-import { finalArguments, fitUnderSchema } from '../tool/final-arguments.ts'
+import { knownHere, type KnownWork } from '../known-work.ts'
+import { finalArguments, fitUnderSchema } from '../final-arguments.ts'
 import {
   untimedProblems,
   approvalTimeoutCheck,

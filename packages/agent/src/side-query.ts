@@ -2,17 +2,17 @@
  * Side query: a question to a model outside the turns of an agent: which member speaks next, what to answer a worker,
  * how far the work is.
  *
- * Owns: how the question is asked. Does not own: what the answer is used for (../../supervisor), the loop that asks and
- * corrects: it is the same (turn-loop.ts).
+ * Owns: how the question is asked. Does not own: what the answer is used for (../supervisor), the loop that asks and
+ * corrects: it is the same (loop/turn-loop.ts).
  * Holds: K4 (each caller gives it its own scope), K11 (it counts like every model call).
  */
 import type { HistoryEntry, Outcome } from '@reeve/core'
 import { toolEdge, type Edge, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
-import { fixedToolbox } from '../tool/binding.ts'
-import { runModelAgent } from './model-activation.ts'
-import { outputRepairs, type ModelSetup } from './turn-loop.ts'
-import { modelSetup } from '../model-agent.ts'
+import { fixedToolbox } from './tool/binding.ts'
+import { runModelAgent } from './loop/model-activation.ts'
+import { outputRepairs, type ModelSetup } from './loop/turn-loop.ts'
+import { modelSetup } from './model-agent.ts'
 
 /** The model to ask, and the agent in whose name it answers. */
 export type ModelAccess = Pick<ModelSetup, 'agent' | 'model' | 'settings' | 'retry' | 'silenceMs'>

@@ -2,7 +2,7 @@
  * The task graph of a team: every task, which member has it, where it stands, and what it waits for. Plan tasks in the
  * order of the plan, then recruits in the order in which they came.
  *
- * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (scheduler.ts),
+ * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (../schedule/scheduler.ts),
  * who is on the team (../staff). Pure but for being written to. Spec team R-4 (order), R-6 (inputs by task id), R-8
  * (`join`).
  */

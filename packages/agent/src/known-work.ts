@@ -3,7 +3,7 @@
  * approver, and for the model after a no.
  *
  * Owns: the sentences, and which calls are not asked about because they have completed. Does not own: which effect is
- * the same as an earlier one (../../engine), the question (tool-gate.ts, code-approval.ts, work-review.ts).
+ * the same as an earlier one (../engine), the question (approval, code/code-approval.ts).
  * Holds: what happened, or may have, is never told as not done. It follows from recorded births, so replay finds the
  * same (K3).
  */

@@ -1,8 +1,7 @@
 /**
  * The directory of a team: all members it ever had, with their statuses (spec team 1.9, R-9).
  *
- * Owns: ids, the machine of statuses, copies. Does not own: why a member joins or leaves (recruitment.ts,
- * retirement.ts, ../schedule). Pure but for being written to.
+ * Owns: ids, the machine of statuses, copies. Does not own: why a member joins or leaves (../staff, ../schedule). Pure but for being written to.
  */
 import { copy } from '@reeve/core'
 import type { TeamEntry } from '@reeve/agent'

@@ -5,7 +5,7 @@
 import { copy, digestJson, jsonBytes, type Json, type JsonObject } from '@reeve/core'
 import type { TaskInput } from '@reeve/edge'
 import type { Subtask } from '../plan/plan.ts'
-import type { Entry } from '../schedule/task-graph.ts'
+import type { Entry } from './task-graph.ts'
 
 /** Bytes of one entry as JSON. */
 export const maxEntryBytes = 1024 * 1024

@@ -1,13 +1,19 @@
 /**
  * Call result: the result of a call, at once or later.
  *
- * Owns: these types. Does not own: what makes them (binding.ts), what the loop does with them (../loop/turn-loop.ts,
+ * Owns: these types. Does not own: what makes them (../tool/binding.ts), what the loop does with them (../loop/turn-loop.ts,
  * ../loop/background.ts).
  */
-import type { Action, Failure, Outcome } from '@reeve/core'
+import type { Action, Failure, Json, Outcome } from '@reeve/core'
 import type { FormattedResult } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
+
+/** The result of a call as the model sees it. */
+export interface ToolResult {
+  readonly content: Json
+  readonly isError?: boolean
+}
 
 /** How a call ends its agent. */
 export interface Finish {

@@ -8,7 +8,7 @@
  */
 import { cut, failure, type Failure, type FailureClass, type Json, type JsonObject } from '@reeve/core'
 import { isWhole, tooLongHint, type FinishReason, type ModelAnswer } from '@reeve/model'
-import type { OutputCap } from './output-cap.ts'
+import type { OutputCap } from '../conversation/output-cap.ts'
 
 /**
  * What an agent does with a text that was cut off at the output limit. `continue`: the model is asked to go on where it

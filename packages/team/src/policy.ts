@@ -2,7 +2,7 @@
  * Policy: who may join, leave, write or plan, as code outside of the team decides (spec team R-8).
  *
  * Owns: the question, the answer, and that a missing answer is a no. Does not own: the subject of the question
- * (recruitment.ts, ../mail, ../plan), who is asked where a policy says `ask`.
+ * (staff, mail, plan), who is asked where a policy says `ask`.
  * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for
  * another question. K4: a scope for each question, so several may be open.
  */

@@ -2,8 +2,8 @@
  * Assessment: what an agent reports about its own result: confidence, cost, the next action, what it cannot do (spec
  * team R-14).
  *
- * Owns: the option, the form of an assessment. Does not own: asking for one (report-tool.ts), what follows from it
- * (work-review.ts), the triggers (../../oversight). A missing value is not 0: it is not evaluated.
+ * Owns: the option, the form of an assessment. Does not own: asking for one (approval/report-tool.ts), what follows from it
+ * (approval/work-review.ts), the triggers (../oversight). A missing value is not 0: it is not evaluated.
  */
 import type { StepIO } from '@reeve/engine'
 import {
@@ -19,7 +19,7 @@ import {
   type Checks,
   type Json,
 } from '@reeve/core'
-import type { HookReply } from '../extensions/hook-call.ts'
+import type { HookReply } from './hook-call.ts'
 
 /** What an agent reports about its own result. */
 export interface Assessment {
@@ -62,6 +62,3 @@ export const assessmentProblem = (given: Json): string | undefined =>
   isObject(given)
     ? firstProblem(checks, given, 'an assessment')
     : `it is ${described(given)}, expected { ${Object.keys(checks).join(', ')} }`
-
-/** The message to a model that calls an unknown tool. */
-export const noSuchTool = (name: string): string => `there is no tool "${name}"`

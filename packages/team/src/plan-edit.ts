@@ -2,7 +2,7 @@
  * Plan edit: a human who has the run changes the plan, or gives the result of a task.
  *
  * Owns: carrying an edit out, all of it or nothing, and what is recorded of it. Does not own: what an edit may say
- * (edit-check.ts), who gives it and when (runtime/operator/takeover.ts).
+ * (plan/edit-check.ts), who gives it and when (runtime/operator/takeover.ts).
  * Holds: K3: it is heard as a word, in recorded order, while nothing new begins. Whatever has begun stays as it is
  * (spec team R-13, C72, C73).
  */
@@ -10,15 +10,15 @@ import { present, type JsonObject } from '@reeve/core'
 import type { EditCommand, ReceivedCommand } from '@reeve/agent'
 import type { Limits, Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
-import { lookAtEdit, type LookedAtEdit, type TaskStanding } from './edit-check.ts'
-import type { Subtask } from './plan.ts'
-import type { RoleBook } from './roles.ts'
-import type { Directory } from '../staff/directory.ts'
-import { addMember, plannedTask } from '../staff/admission.ts'
-import { hasEnded, newEntry, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
-import { failureBudgetOf, withFewer } from '../schedule/failure-budget.ts'
-import type { WorkRules } from '../schedule/rules.ts'
-import type { Scheduler } from '../schedule/scheduler.ts'
+import { lookAtEdit, type LookedAtEdit, type TaskStanding } from './plan/edit-check.ts'
+import type { Subtask } from './plan/plan.ts'
+import type { RoleBook } from './plan/roles.ts'
+import type { Directory } from './state/directory.ts'
+import { addMember, plannedTask } from './staff/admission.ts'
+import { hasEnded, newEntry, type TaskGraph, type Entry } from './state/task-graph.ts'
+import { failureBudgetOf, withFewer } from './schedule/failure-budget.ts'
+import type { WorkRules } from './schedule/rules.ts'
+import type { Scheduler } from './schedule/scheduler.ts'
 
 /** What an edit changes. */
 export interface EditParts {

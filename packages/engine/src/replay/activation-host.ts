@@ -1,10 +1,11 @@
 /**
  * Activation host: what an activation needs of the engine that keeps it. The seam between replay
- * (replay/activation.ts) and the engine (host/).
+ * (activation.ts) and the engine (../host).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, WithWorkDone, Shape } from '@reeve/core'
 import type {
   AskOpened,
+  CancelReceived,
   Caller,
   Charge,
   CommandEvent,
@@ -13,10 +14,12 @@ import type {
   Earlier,
   JournalEvent,
 } from '@reeve/journal'
-import type { Orchestration, OriginDeed, SentBack, StartWorkerOptions } from './context.ts'
-import type { Operation, Owner } from './replay/operation.ts'
-import type { Pause } from './replay/pauses.ts'
-import type { StopCause } from './mail.ts'
+import type { Orchestration, OriginDeed, SentBack, StartWorkerOptions } from '../context.ts'
+import type { Operation, Owner } from './operation.ts'
+import type { Pause } from '../context.ts'
+
+/** How a worker ends that its leader stops, if that is no plain cancel. */
+export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
 
 /** The digests of what is recorded, as fast as the platform makes them. */
 export interface Digests {

@@ -2,7 +2,7 @@
  * An agent of every kind as runtimes and leaders see it: versions, members, whom it reaches, what is wrong with its
  * definition. Versions are persistent (K4): a run that has begun finds its agent by them.
  *
- * `npx vitest run test/faces/agents.test.ts -u` writes the file anew.
+ * `npx vitest run test/faces/kinds.test.ts -u` writes the file anew.
  */
 import { expect, test } from 'vitest'
 import { agent, isAgent, problemText, rename, tool, type Agent } from '@reeve/agent'
@@ -263,5 +263,5 @@ test('K4: an agent of every kind has the version, the reach and the problems tha
   const text = Object.entries(kinds)
     .map(([what, make]) => [`# ${what}`, ...linesOf(make), ''].join('\n'))
     .join('\n')
-  await expect(text).toMatchFileSnapshot('agents.txt')
+  await expect(text).toMatchFileSnapshot('kinds.txt')
 })

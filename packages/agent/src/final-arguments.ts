@@ -3,12 +3,12 @@
  * members that its schema drops.
  *
  * Owns: that value, and the check of arguments that a human edited. Pure if the schema is. Does not own: asking
- * (../approval/tool-gate.ts, ../approval/code-approval.ts).
+ * (approval/tool-gate.ts, code/code-approval.ts).
  * Holds: an approver sees exactly this value, and an approval holds for its digest.
  */
 import { canonical, isObject, jsonProblem, type Json } from '@reeve/core'
 import type { Checked, Schema } from '@reeve/edge'
-import type { Agent } from '../definition.ts'
+import type { Agent } from './definition.ts'
 
 /**
  * The check of edited arguments. A text says why they do not fit. `runs`: what the tool would run with, if that

@@ -5,7 +5,7 @@
  * Owns: the growing list of messages, their content for content keys, their size, the last text. Everything is
  * incremental: the cost of a turn depends on what it adds. Messages removed from the prompt (`leaveOut`) remain part of
  * the conversation that other agents see.
- * Does not own: when messages are removed, and what replaces them (compaction.ts).
+ * Does not own: when messages are removed, and what replaces them (../extensions/compaction.ts).
  */
 import {
   asText,
@@ -23,10 +23,45 @@ import {
 } from '@reeve/core'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '@reeve/edge'
 import type { Context, Place } from '@reeve/engine'
-import { callIdsOf, estimateTokens, MessagesContent, type Message, type Model, type ToolMessage } from '@reeve/model'
-import type { WorkDeferrer } from '../tool/call-result.ts'
-import type { MiddlewareChain } from '../extensions/middleware-chain.ts'
+import type { Changeable } from '@reeve/journal'
+import {
+  callIdsOf,
+  estimateTokens,
+  MessagesContent,
+  type Message,
+  type Model,
+  type ModelSettings,
+  type ToolCall,
+  type ToolMessage,
+} from '@reeve/model'
+import type { ToolResult, WorkDeferrer } from './call-result.ts'
 import type { OutputCap } from './output-cap.ts'
+
+/** The prompt of a model call: the conversation, or what a middleware made of it. */
+export interface Prompt {
+  readonly messages: readonly Message[]
+  content(sha256: Sha256): string
+  /** Estimated, and only if a limit needs it. */
+  readonly tokens: number
+  /** Replace the settings of the definition. */
+  readonly settings?: ModelSettings
+}
+
+/** The middlewares around the work, as calls of models and tools see them. */
+export interface CallMiddleware {
+  /** Whether any of them wraps calls of tools. */
+  readonly wrapsTools: boolean
+  /** What they may change after it is recorded. */
+  readonly changeable: readonly Changeable[]
+  /** The prompt of a call; undefined if it is the conversation as it stands. */
+  shown(ctx: Context, settings?: ModelSettings): Promise<Prompt | undefined>
+  /** Runs a call through all of them. `run` does the call. */
+  around<R extends ToolResult>(
+    ctx: Context,
+    call: ToolCall,
+    run: (call: ToolCall) => Promise<R>,
+  ): Promise<R | ToolResult>
+}
 
 export class ConversationState {
   readonly agent: string
@@ -39,7 +74,7 @@ export class ConversationState {
   /** The prompt. It grows in place and is never copied, so every holder of a reference sees it grow. */
   readonly messages: Message[] = []
   /** The middlewares around the work, if any. */
-  hooks: MiddlewareChain | undefined
+  hooks: CallMiddleware | undefined
   /** Takes work into the background; undefined where that is not allowed. */
   background: WorkDeferrer | undefined
   /** The number of turns begun, which is the number of the current turn. */
