@@ -1,8 +1,8 @@
 /** One trust record: its level, what it rests on, what is missing for the next one, and every change with who made it. */
 import { useState } from 'react'
 import type { TrustView } from '@reeve/server/wire'
-import { readTrust } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { useWatched } from '../../data/polled.ts'
 import { Link, runPath } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
@@ -17,7 +17,11 @@ import { LevelBadge } from './trust-page.tsx'
 import { changeText, modeWords, nextText, rateText } from './trust-words.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
-  const { data, error, reload } = useWatched((signal) => readTrust(name, signal), ['trust', 'runs'], `trust ${name}`)
+  const { data, error, reload } = useWatched(
+    (signal) => server.trust.of(name, { signal }),
+    ['trust', 'runs'],
+    `trust ${name}`,
+  )
   const [open, setOpen] = useState<'level' | 'incident'>()
   const mayChange = useRole('admin')
   const close = (): void => setOpen(undefined)
