@@ -85,9 +85,9 @@ export interface RemoteControl {
 
 /** Members of a planned team, and mail to them. */
 export interface RemoteTeam {
-  recruit(wish: FromClient<RecruitFromOutside>): Promise<Recruited>
+  recruit(request: FromClient<RecruitFromOutside>): Promise<Recruited>
   /** Undefined: the wish is recorded, and no process has decided it yet. */
-  retire(wish: FromClient<RetireFromOutside>): Promise<Retired | undefined>
+  retire(request: FromClient<RetireFromOutside>): Promise<Retired | undefined>
   post(mail: FromClient<PostFromOutside>): Promise<'accepted' | 'closed'>
 }
 
@@ -256,9 +256,10 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
       state: () => http.get(`${at}/control`),
     },
     team: {
-      recruit: ({ requestId = newKey(), ...wish }) => carriedOut(http, `${at}/team/recruit`, { ...wish, requestId }),
-      retire: async (wish) => {
-        const { status, value } = await http.verbReply(`${at}/team/retire`, wish)
+      recruit: ({ requestId = newKey(), ...request }) =>
+        carriedOut(http, `${at}/team/recruit`, { ...request, requestId }),
+      retire: async (request) => {
+        const { status, value } = await http.verbReply(`${at}/team/retire`, request)
         return status === 202 ? undefined : value
       },
       post: async ({ id = newKey(), ...mail }) => {

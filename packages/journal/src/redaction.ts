@@ -6,7 +6,7 @@
  * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: a changed one would not be found
  * again, or be taken for another.
  */
-import { isObject, isOwnWord, type Shape } from '@reeve/core'
+import { isObject, isReeveMessage, type Shape } from '@reeve/core'
 import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events/events.ts'
 
@@ -147,7 +147,7 @@ const edge = {
 } satisfies Shape
 
 /** A message between activations: Reeve's own words have a type that begins with `$`, anything else is users'. */
-const body: Shape = (value) => (isOwnWord(value) ? word : 'payload')
+const body: Shape = (value) => (isReeveMessage(value) ? word : 'payload')
 const word = {
   type: 'kept',
   do: 'kept',
@@ -226,7 +226,7 @@ export const writtenPlan = {
 const structure = kept(
   [
     'type v op address agent version id path from to run activation tool toolVersion callId inputHash contentKey capability repeat worker delegation effect reserve charge usage lost',
-    'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode again strategy route subject status',
+    'model purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode again strategy route subject status',
     'madeBy retryOf toldBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment under',
   ].join(' '),

@@ -1,5 +1,6 @@
 /** Changing trust: setting a level with a reason, recording an incident. Both say what will happen. */
 import { useState } from 'react'
+import { levelModes, oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
 import { changed, useMutation } from '../../data/queries.ts'
 import { server } from '../../data/server.ts'
@@ -9,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { levelModes, levels, levelWords, modeWords, type Level } from './trust-words.ts'
+import { levels, levelWords, type Level } from './trust-words.ts'
 
 /** `record`: the one to change. Absent: one that is named in the dialog. */
 export function LevelDialog({ record, onClose }: { readonly record?: TrustView; readonly onClose: () => void }) {
@@ -58,7 +59,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
             </Checkbox>
           </>
         )}
-        <Field label="Level" hint={modeWords[levelModes[level]]}>
+        <Field label="Level" hint={oversightModeRules[levelModes[level]].title}>
           {(field) => (
             <Select {...field} value={level} onChange={({ target }) => setLevel(target.value as Level)}>
               {levels.map((each) => (
