@@ -38,23 +38,13 @@ export const clock: Readonly<Record<string, readonly string[]>> = {
   contract: ['.'],
 }
 
-/** In a package of strangers: the folders that a folder may import besides itself, through their doors. */
-export const neighbours: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  protocols: {
-    'protocol-run': [],
-    'chat-feed': ['protocol-run'],
-    'ai-sdk': ['chat-feed', 'protocol-run'],
-    openai: ['chat-feed', 'protocol-run'],
-    'ag-ui': ['protocol-run'],
-    a2a: ['protocol-run'],
-  },
-  workers: {
-    'external-agent': [],
-    langgraph: ['external-agent'],
-    'openai-agents': ['external-agent'],
-    mastra: ['external-agent'],
-    acp: ['external-agent'],
-  },
+/**
+ * In a package of strangers: the folders that all of them stand on, from the floor up. Any other folder may import
+ * these, through their doors, and no stranger.
+ */
+export const grounds: Readonly<Record<string, readonly string[]>> = {
+  protocols: ['protocol-run', 'chat-feed'],
+  workers: ['external-agent'],
 }
 
 /**
