@@ -201,7 +201,6 @@ class CodeTeam implements LeaderTeam {
 
 const unendedFailure = (why: string): Failure => failure('delegation.refused', why, 'internal')
 
-/** The parts of a leader that is code. */
 export interface CodeLeaderParts<
   Options extends AnySupervisorOptions = AnySupervisorOptions,
 > extends AgentParts<Options> {
@@ -221,7 +220,6 @@ export function codeLeaderParts<Options extends AnySupervisorOptions>(
   return { options, policy, run, ...schemas, ...teamParts(policy), parsesInput: true, hooked: ['delegation'] }
 }
 
-/** A leader that is code. */
 export const codeLeader: AgentKind<CodeLeaderParts, LeaderMembers> = {
   data: ({ options, policy: { roster } }, agent) => ({
     ...dataOf(agent, { workers: roster.names() }),

@@ -197,7 +197,6 @@ function modelLeaderParts(options: ModelSupervisorOptions): ModelLeaderParts {
   })
 }
 
-/** A leader with a model. */
 const modelLeader: AgentKind<ModelLeaderParts, ModelAgentMembers & LeaderMembers> = {
   data: ({ options, policy, setup: { instructions = '', model, tools } }, agent) => {
     const { guidance = defaultGuidance } = options
