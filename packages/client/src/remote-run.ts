@@ -192,7 +192,7 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
       for await (const message of feed(options)) if (message.type === 'event') yield message.event
       return undefined
     },
-    recorded: ({ signal, ...query } = {}) => http.get(`${at}/events`, { query, ...given(signal) }),
+    recorded: ({ signal, ...query } = {}) => http.get(`${at}/events`, { query, ...callOptions(signal) }),
     feed,
     async *parts({ path, agent, ...options } = {}) {
       const filter = { ...(path && { path }), ...(agent !== undefined && { agent }) }
@@ -225,9 +225,9 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     },
     view: (options) => http.get(at, options),
     delegations: (options) => http.get(`${at}/delegations`, options),
-    spans: ({ signal, ...query } = {}) => http.get(`${at}/spans`, { query, ...given(signal) }),
-    journal: ({ signal, ...query } = {}) => http.get(`${at}/journal`, { query, ...given(signal) }),
-    conversation: ({ signal, ...query } = {}) => http.get(`${at}/conversation`, { query, ...given(signal) }),
+    spans: ({ signal, ...query } = {}) => http.get(`${at}/spans`, { query, ...callOptions(signal) }),
+    journal: ({ signal, ...query } = {}) => http.get(`${at}/journal`, { query, ...callOptions(signal) }),
+    conversation: ({ signal, ...query } = {}) => http.get(`${at}/conversation`, { query, ...callOptions(signal) }),
     decide: (decision) => decide(http, decision),
     answer: (answer) => answerTo(http, answer),
     post: async (to, message, options = {}) =>
@@ -272,7 +272,7 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
 /** A position that no event has: nothing that is recorded is wanted. */
 const fromNow = 999_999_999_999_999
 
-const given = (signal: AbortSignal | undefined): CallOptions => (signal === undefined ? {} : { signal })
+const callOptions = (signal: AbortSignal | undefined): CallOptions => (signal === undefined ? {} : { signal })
 
 /** Decides an approval of any run. */
 export const decide = (http: Http, { approvalId, ...body }: RemoteDecision): Promise<void> =>
@@ -325,7 +325,7 @@ type Command = CallOptions & ({ readonly id: string } | { readonly requestId: st
 /** A command that a process has to carry out: given again, under the same id, until one has. */
 async function carriedOut<T>(http: Http, path: string, { signal, ...body }: Command): Promise<T> {
   for (;;) {
-    const { status, value } = await http.send<T>('POST', path, { body, repeatable: true, ...given(signal) })
+    const { status, value } = await http.send<T>('POST', path, { body, repeatable: true, ...callOptions(signal) })
     if (status !== 202) return value
     signal?.throwIfAborted()
   }

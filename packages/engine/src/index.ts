@@ -33,7 +33,7 @@ export {
   by,
   commandId,
   ignored,
-  said,
+  reasonAndAuthor,
   whyIgnored,
   type CommandMail,
   type InboxMail,

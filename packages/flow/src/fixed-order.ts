@@ -201,7 +201,7 @@ const loopRule: Rule<Partial<LoopOptions<string, readonly Agent[]>>> = ({ onBoun
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents> & Fitting<Agents>,
 ): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
-  const order: FixedOrder = { word: 'sequential', run: (run) => run.line('pass') }
+  const order: FixedOrder = { kind: 'sequential', run: (run) => run.line('pass') }
   return fixedOrder(options, order) as never
 }
 
@@ -217,7 +217,7 @@ export function loop<const Name extends string, const Agents extends readonly Ag
   const { maxIterations, onBound } = options
   const bound = onBound === 'fail' ? `${maxIterations} fail` : String(maxIterations)
   const rule: LoopRule = { maxIterations, until: options.until as Until | undefined, fails: onBound === 'fail' }
-  const order: FixedOrder = { word: 'loop', bound, run: (run) => again(run, rule) }
+  const order: FixedOrder = { kind: 'loop', bound, run: (run) => again(run, rule) }
   return fixedOrder(options, order) as never
 }
 
@@ -229,12 +229,12 @@ export function loop<const Name extends string, const Agents extends readonly Ag
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, SharedInput<Agents>, AllOutputs<Agents>> {
-  return fixedOrder(options, { word: 'parallel', run: (run) => run.branches() }) as never
+  return fixedOrder(options, { kind: 'parallel', run: (run) => run.branches() }) as never
 }
 
 /** One of the three orders. */
 interface FixedOrder {
-  readonly word: 'sequential' | 'loop' | 'parallel'
+  readonly kind: 'sequential' | 'loop' | 'parallel'
   readonly run: (run: FixedOrderRun) => Promise<OrderEnd>
   /** What its version holds besides. */
   readonly bound?: string
@@ -372,10 +372,10 @@ class FixedOrderRun {
     if (outcome.status !== 'completed') return false
     const { output } = outcome
     const ask = ({ signal }: StepIO): unknown => until(copy(output), { iteration, signal })
-    const read = (word: Json): string | undefined =>
-      typeof word === 'boolean' ? undefined : `it returned ${described(word)}; expected true or false`
+    const read = (kind: Json): string | undefined =>
+      typeof kind === 'boolean' ? undefined : `it returned ${described(kind)}; expected true or false`
     const reply = await callHook<boolean>(this.ctx.scope('until'), 'until', ask, read)
-    if (reply.failure === undefined) return reply.word ?? false
+    if (reply.failure === undefined) return reply.reply ?? false
     return {
       ...reply.failure,
       hint: 'Its error is in the journal, as `hook.failed`: run.events(), or reeve events <run>',
@@ -432,11 +432,11 @@ class FixedOrderAgent extends DefinedAgent {
   readonly #members: MemberList
 
   constructor(given: FlowOptions<string, readonly Agent[]>, order: FixedOrder) {
-    mustBeOptions(given, order.word, 'team.invalid')
+    mustBeOptions(given, order.kind, 'team.invalid')
     const members = new MemberList(given.agents)
     const known = members.known ? members.agents : []
-    const inputSchema = order.word === 'parallel' ? sharedInput(known) : known[0]?.inputSchema
-    const outputSchema = order.word === 'parallel' ? undefined : known.at(-1)?.outputSchema
+    const inputSchema = order.kind === 'parallel' ? sharedInput(known) : known[0]?.inputSchema
+    const outputSchema = order.kind === 'parallel' ? undefined : known.at(-1)?.outputSchema
     super({ ...given, inputSchema, outputSchema, team: () => members.names, reaches: given.agents })
     this.#members = members
     this.#given = given
@@ -452,7 +452,7 @@ class FixedOrderAgent extends DefinedAgent {
     const { limits, oversight, outputKey } = this
     return versionOf(this.#given.version, {
       ...(dataOf({ limits, oversight, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
-      order: this.#order.word,
+      order: this.#order.kind,
       ...present({ edge: dataIn(this.#given.edge), bound: this.#order.bound }),
     })
   }
@@ -472,17 +472,17 @@ class FixedOrderAgent extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    const { word } = this.#order
+    const { kind } = this.#order
     const members = this.members()
-    const checks: Checks<object> = (word === 'loop' ? loopChecks : flowChecks)(members)
+    const checks: Checks<object> = (kind === 'loop' ? loopChecks : flowChecks)(members)
     const options = { ...this.#given, agents: this.#members.given }
-    const what = `${word} "${this.name}"`
+    const what = `${kind} "${this.name}"`
     const rule: Rule<object> = (given, where) => [
       ...factRule(given, where),
-      ...(word === 'loop' ? loopRule(given, where) : []),
+      ...(kind === 'loop' ? loopRule(given, where) : []),
     ]
     const problems = optionProblems(checks, options, what, rule)
-    if (word === 'parallel') return problems
+    if (kind === 'parallel') return problems
     const { maxIterations = 1 } = this.#given as Partial<LoopOptions<string, readonly Agent[]>>
     const steps = members.map((next, i) => [i === 0 ? undefined : members[i - 1], next] as const)
     if (maxIterations > 1) steps.push([members.at(-1), members[0]!])

@@ -302,7 +302,7 @@ export class Reflection extends DefinedAgent {
             async (io) => (await judge(asked, io)) ?? noScore,
             judgementProblem,
           )
-        ).word
+        ).reply
     const judged = word === undefined ? undefined : scoreOf(word)
     if (judged === undefined || typeof judged === 'string') return undefined
     const scorer = isAgent(judge) ? judge.name : judge.name || 'judge'

@@ -22,7 +22,7 @@ export interface Prompt {
 }
 
 /** What a hook says about the next turn. Nothing: no change. */
-export interface IterationWord {
+export interface IterationReply {
   /** Whether the model is called again. */
   readonly continue?: boolean
   /** A user's note to the model before its next call. */
@@ -54,7 +54,7 @@ export class TurnView {
   /** The scores of the answer. */
   scored: Scored | undefined
   /** What the hooks after the turn said. */
-  word: IterationWord | undefined
+  reply: IterationReply | undefined
 
   constructor(ctx: Context) {
     this.ctx = ctx

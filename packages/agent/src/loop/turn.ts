@@ -21,7 +21,7 @@ import {
   type Outcome,
   type Shape,
 } from '@reeve/core'
-import { denies, permits } from '@reeve/edge'
+import { denies, allowsTool } from '@reeve/edge'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '@reeve/engine'
 import { answerShape, callScope, type Charge } from '@reeve/journal'
 import {
@@ -381,7 +381,7 @@ function runCall(
   if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
   if (
     permissions !== undefined &&
-    !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))
+    !(binding.verb === true ? !denies(permissions, call.name) : allowsTool(permissions, call.name))
   ) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
     return Promise.resolve(refuseUnreached(ctx, call, what, `[${what.message}]`))
@@ -462,5 +462,7 @@ export function offeredTools(
 ): readonly ToolSpec[] {
   const { permissions } = state.edge.bounds
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
-  return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
+  return specs.filter(({ name }) =>
+    isVerb?.(name) === true ? !denies(permissions, name) : allowsTool(permissions, name),
+  )
 }

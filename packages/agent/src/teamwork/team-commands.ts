@@ -105,7 +105,7 @@ export interface ReceivedCommand {
   readonly id: MessageId
   /** The member's activation, or one below it. Undefined: from outside. */
   readonly from: ActivationId | undefined
-  readonly word: TeamCommand
+  readonly command: TeamCommand
   /** The name of the sender, for commands from outside. */
   readonly by?: string
 }
@@ -123,16 +123,16 @@ const teamGone: JsonObject = {
 
 /** A command, and the name that it had in it before the sender was recorded beside it. */
 interface SentCommand {
-  readonly word: TeamCommand
+  readonly command: TeamCommand
   readonly claimed?: string
 }
 
 /** Commands are not validated here, but by their handlers. */
 const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand>(
   '$team',
-  (member, { type: _type, by: _by, ...word }) => {
+  (member, { type: _type, by: _by, ...command }) => {
     const by = member('by')
-    return { word: word as unknown as TeamCommand, ...(typeof by === 'string' ? { claimed: by } : undefined) }
+    return { command: command as unknown as TeamCommand, ...(typeof by === 'string' ? { claimed: by } : undefined) }
   },
   {
     name: '$team.reply',
@@ -152,7 +152,7 @@ const mailNotes = new TypedChannel<{ readonly seq: number }>('$team.mail', (memb
 })
 
 /** The message of a command. Who sends it from outside is recorded beside it. */
-export const teamMessage = (word: TeamCommand): Json => commands.message(word)
+export const teamMessage = (command: TeamCommand): Json => commands.message(command)
 
 /** The command in an arrival; undefined if there is none. It is not validated. */
 export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
@@ -161,7 +161,7 @@ export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
   const { id, from, body } = heard
   // a journal of before the sender was recorded replays by the name in the body
   const by = from === undefined ? (heard.by ?? body.claimed) : undefined
-  return { id, from, word: body.word, ...present({ by }) }
+  return { id, from, command: body.command, ...present({ by }) }
 }
 
 /** Replies to a command. Commands from outside get no reply: their senders read the journal. */
@@ -177,8 +177,8 @@ export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefin
   mailNotes.in(arrival, { activation: leader })?.body.seq
 
 /** Sends a command to the leader without waiting. */
-export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamCommand): MessageId =>
-  commands.send(ctx, leader, word)
+export const tellLeader = (ctx: Context, leader: ActivationId, command: TeamCommand): MessageId =>
+  commands.send(ctx, leader, command)
 
 /** Waits for the reply to a command. */
 export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> =>

@@ -6,7 +6,7 @@
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
 import { runOf, type ActivationId, type RunId, ChurnMap, ChurnSet } from '@reeve/core'
-import { isLastWord } from '@reeve/journal'
+import { isEndEvent } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
 import type { DerivedState } from '../run-search.ts'
 import type { RunStatus } from '../port.ts'
@@ -76,7 +76,7 @@ export class ActivationRecord {
   /** Whether its last word is recorded; undefined without any word. */
   get isOver(): boolean | undefined {
     const last = this.log.at(-1)
-    return last && isLastWord(last.body)
+    return last && isEndEvent(last.body)
   }
 
   entry(seq: number): EntryRecord | undefined {

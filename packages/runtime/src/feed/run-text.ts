@@ -156,7 +156,7 @@ class TextBuilder {
   }
 
   #said(said: Spoken): readonly SaidChange[] {
-    const text = wordsIn(said)
+    const text = textIn(said)
     if (text === undefined || (said.type === 'ended' && text === this.#last.get(said.activation))) return []
     this.#last.set(said.activation, text)
     const change = this.#seen.get(said.activation)?.restOf(text) ?? { withdrawn: 0, text }
@@ -165,7 +165,7 @@ class TextBuilder {
 }
 
 /** The text of a message, if any: an answer, or the text with which a hook ended the work. */
-function wordsIn(said: Spoken): string | undefined {
+function textIn(said: Spoken): string | undefined {
   if (said.type === 'assistant') return said.text
   return said.type === 'ended' && said.outcome.status === 'bailed' ? said.outcome.text : undefined
 }

@@ -77,7 +77,7 @@ export async function migrateStore({ from, to, check = false, onProgress = () =>
     const target = check && !(await isThere(places.to)) ? undefined : openTarget(places.to, marked)
     try {
       if (!marked) target?.mustHaveRules()
-      const migrated = await new MigrationJob(source, target, check, onProgress).done()
+      const migrated = await new MigrationRun(source, target, check, onProgress).done()
       await mustBeIdle(source)
       return migrated
     } finally {
@@ -142,7 +142,7 @@ interface Portion {
   readonly streams: readonly OldStream[]
 }
 
-class MigrationJob {
+class MigrationRun {
   readonly #source: MigrationSource
   readonly #target: Store | undefined
   readonly #check: boolean

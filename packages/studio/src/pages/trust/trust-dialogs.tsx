@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { levelModes, levels, levelWords, modeWords, type Level } from './trust-words.ts'
+import { levelModes, levels, levelLabels, modeLabels, type Level } from './trust-labels.ts'
 
 /** `record`: the one to change. Absent: one that is named in the dialog. */
 export function LevelDialog({ record, onClose }: { readonly record?: TrustView; readonly onClose: () => void }) {
@@ -58,12 +58,12 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
             </Checkbox>
           </>
         )}
-        <Field label="Level" hint={modeWords[levelModes[level]]}>
+        <Field label="Level" hint={modeLabels[levelModes[level]]}>
           {(field) => (
             <Select {...field} value={level} onChange={({ target }) => setLevel(target.value as Level)}>
               {levels.map((each) => (
                 <option key={each} value={each}>
-                  {levelWords[each]}
+                  {levelLabels[each]}
                 </option>
               ))}
             </Select>

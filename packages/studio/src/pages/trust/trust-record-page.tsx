@@ -14,7 +14,7 @@ import { exactTime, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { IncidentDialog, LevelDialog } from './trust-dialogs.tsx'
 import { LevelBadge } from './trust-page.tsx'
-import { changeText, modeWords, nextText, rateText } from './trust-words.ts'
+import { changeText, modeLabels, nextText, rateText } from './trust-labels.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
   const { data, error, reload } = useWatched((signal) => readTrust(name, signal), ['trust', 'runs'], `trust ${name}`)
@@ -74,7 +74,7 @@ const factsOf = (record: TrustView): Parameters<typeof Facts>[0]['facts'] => {
   const { level, mode, completed, succeeded, startedAt, lastIncident } = record
   return [
     ['Level', <LevelBadge key="l" level={level} />],
-    ['What it means', modeWords[mode]],
+    ['What it means', modeLabels[mode]],
     [
       'Runs counted',
       completed === 0

@@ -7,7 +7,7 @@ export type HistoryEntry = TrustView['history'][number]
 
 export const levels: readonly Level[] = ['novice', 'proficient', 'expert']
 
-export const levelWords: Readonly<Record<Level, string>> = {
+export const levelLabels: Readonly<Record<Level, string>> = {
   novice: 'Novice',
   proficient: 'Proficient',
   expert: 'Expert',
@@ -16,7 +16,7 @@ export const levelWords: Readonly<Record<Level, string>> = {
 export const levelTones: Readonly<Record<Level, Tone>> = { novice: 'idle', proficient: 'info', expert: 'ok' }
 
 /** What a person is asked at a level. */
-export const modeWords: Readonly<Record<TrustView['mode'], string>> = {
+export const modeLabels: Readonly<Record<TrustView['mode'], string>> = {
   'in-command': 'A person approves every action.',
   'in-the-loop': 'A person approves what is escalated: sensitive, expensive or risky actions.',
   'on-the-loop': 'A person approves only what always needs an approval.',
