@@ -1,5 +1,5 @@
 /** One model agent: agents, tools, the turn loop, the tool gate; and the verbs of code agents. */
-export { DefinedAgent } from './defined-agent.ts'
+export { defineAgent, partsOf, type AgentKind, type AgentParts } from './define-agent.ts'
 export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export type { Assess, Assessment } from './approval/assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
@@ -67,6 +67,7 @@ export {
   meantByAgentOptions,
   modelAgentChecks,
   schemaOf,
+  schemasOf,
   toolProblems,
   type AgentFacts,
   type Middleware,
@@ -116,7 +117,14 @@ export type {
   ToolResult,
 } from './extensions/middleware.ts'
 export { defaultTurns } from './loop/turn-budget.ts'
-export { ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
+export {
+  modelAgentKind,
+  modelParts,
+  modelSetup,
+  type AnyModelAgentOptions,
+  type ModelAgentMembers,
+  type ModelAgentParts,
+} from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
 export { checkOutput, outputAs, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'
@@ -127,7 +135,7 @@ export {
   askHuman,
   channelsOf,
   transferAnswer,
-  HumanAgent,
+  humanAgent,
   humanData,
   humanChecks,
   humanRule,

@@ -16,7 +16,6 @@ import { doctor } from './command/doctor.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
 import { init } from './command/init.ts'
-import { migrate } from './command/migrate.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
@@ -695,23 +694,6 @@ function addMaintenance(program: Command, execute: Execute): void {
     .description('rewrite the store without the free space of removed runs (workers wait meanwhile)')
     .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
     .action(() => execute(compact))
-  program
-    .command('migrate')
-    .description('migrate the runs of an event store of the Restate engine of 0.1 into a new store')
-    .argument('<from>', 'the old event store: a file, or postgres://…?schema=name')
-    .argument('<to>', 'the new store: a file, or postgres://…; created if it does not exist')
-    .option('--check', 'report what would be migrated and what cannot; write nothing')
-    .option('--json', 'the result as one JSON document')
-    .addHelpText(
-      'after',
-      `${examples('reeve migrate events.db reeve.db --check', "reeve migrate 'postgres://db/app?schema=reeve' 'postgres://db/app?schema=reeve2'")}
-
-Stop the old workers first. The old store is only read. An interrupted migration continues when called again.
-Exit codes: 0 all runs are migrated, 1 some runs cannot be migrated.`,
-    )
-    .action((from: string, to: string, options: Parameters<typeof migrate>[3]) =>
-      execute((context) => migrate(context, from, to, options)),
-    )
 }
 
 /** Loaded on first use: no other command needs the Restate client. */

@@ -60,6 +60,16 @@ export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names
 export { ChurnMap, ChurnSet } from './churn-map.ts'
 export { isReeveMessage, mustNotBeReeveMessage } from './reeve-message.ts'
 export { isSamePerson, personName, underName } from './people.ts'
+export {
+  defaultMode,
+  levelModes,
+  oversightModeRules,
+  oversightModes,
+  ruleOfMode,
+  stricterMode,
+  type OversightMode,
+  type OversightModeRule,
+} from './oversight-mode.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, pause, seededRandom, stopwatch, systemClock, timerMs } from './clock.ts'

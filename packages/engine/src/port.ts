@@ -88,12 +88,11 @@ export interface RootQueue {
   readonly turn: { readonly type: string }
 }
 
-/** The activations in a stored queue of runs. A queue of before version 0.2 has ids of runs, in `runs`. */
+/** The activations in a stored queue of runs. */
 export function rootsInQueue(value: Json | undefined): readonly ActivationId[] {
   if (!isObject(value)) return []
-  const { roots, runs } = value
-  if (Array.isArray(roots)) return roots as readonly ActivationId[]
-  return Array.isArray(runs) ? (runs as readonly RunId[]).map((run) => rootActivation(run)) : []
+  const { roots } = value
+  return Array.isArray(roots) ? (roots as readonly ActivationId[]) : []
 }
 
 /** How a run ended. */

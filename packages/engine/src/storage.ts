@@ -5,20 +5,9 @@
  */
 export { admittedRuns } from './admission.ts'
 export { missingCodeEnding } from './code-version.ts'
-export { eventStoreId, olderStore } from './old-stores.ts'
 export { flappingOf, reportIn } from './process-report.ts'
 export { refusedBy } from './refusal.ts'
-export {
-  callerIn,
-  oldRunRow,
-  type OldRunRow,
-  type OpenQuestions,
-  summaryOf,
-  type SummaryRow,
-  tagsOf,
-  tenantKey,
-  tenantOf,
-} from './run-row.ts'
+export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
 export {
   type DerivedState,
   fewRuns,
@@ -28,6 +17,7 @@ export {
   stateColumn,
   statusSearch,
 } from './run-search.ts'
+export { type SchemaVersions, upgradesFrom } from './schema-version.ts'
 export {
   type AgentVersion,
   asideFor,

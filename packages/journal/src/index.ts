@@ -25,7 +25,7 @@ export {
   type IndexedOperation,
 } from './views/run-index.ts'
 export { foldPage, journalPages, pagesOf, readerPage, type PageSize } from './journal-pages.ts'
-export { childRunsIn, woven } from './views/woven.ts'
+export { childRunsIn, woven, WovenReading } from './views/woven.ts'
 export {
   activationViewOf,
   foldState,
@@ -56,6 +56,10 @@ export {
   writtenKey,
 } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
+export { Story, type RecordedAnswer, type SaidItem, type StoryItem } from './story/story.ts'
+export { heardText, type HeardPart, type LiveAnswer, type LiveBlock } from './story/live-answers.ts'
+export { blocksOf, joinedBlocks, thoughtsIn, type AnswerBlock } from './story/answer-text.ts'
+export { holdsControl, type Owner } from './story/speakers.ts'
 export {
   newTranscriptFold,
   transcribe,

@@ -1,18 +1,20 @@
 /**
  * A route: one path and method of the server, as data.
  *
- * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it
- * (access/doors.ts).
+ * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), the verbs among them (verbs/),
+ * who may call it (access/doors.ts).
  */
 import type { JsonObject } from '@reeve/core'
 import type { Run, Runtime } from '@reeve/runtime'
 import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
-import { routeDoors, type Door, type RouteDoor } from './access/doors.ts'
+import type { Door } from './access/door.ts'
+import { routeDoors, type RouteDoor } from './access/doors.ts'
 import type { RequestBody } from './access/request-body.ts'
 import { runOf } from './access/tenant-runtime.ts'
 import type { Readiness } from './readiness.ts'
+import type { NamesIn } from './verbs/verb.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal } from './wire.ts'
 
@@ -46,9 +48,6 @@ export interface RequestContext {
   /** A reader of a stream that takes nothing for this long is dropped. */
   readonly readerTimeoutMs: number
 }
-
-/** The names in braces of a path. */
-type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 
 /** What a handler is given: everything checked by the schemas of its route. */
 export interface RouteInput<Path extends string, Query, Body> {

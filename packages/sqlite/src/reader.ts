@@ -469,8 +469,7 @@ export class SqliteReader implements StoreReader, Past {
 
   /**
    * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those
-   * that have read an operator's cancel and are parked: undoing may wait for a person, and a store that an older
-   * version wrote may hold some that never ended.
+   * that have read an operator's cancel and are parked: undoing may wait for a person.
    */
   left(): RunId[] {
     return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(

@@ -14,6 +14,7 @@ import {
   failure,
   plainCopy,
   present,
+  ruleOfMode,
   toolAgent,
   type Failure,
   type Json,
@@ -94,8 +95,8 @@ export async function passGate(
     sensitive,
     ...(risk === undefined ? undefined : { risk }),
   }
-  // in mode in-command, the approver sees every call
-  const grantable = decision?.mode !== 'in-command'
+  // a mode that asks about all shows the approver every call
+  const grantable = decision === undefined || ruleOfMode(decision.mode)?.asks !== 'all'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
   // only a human who sees what was done before may have it done again
   const isRepeat = known?.decides !== undefined

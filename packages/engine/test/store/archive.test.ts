@@ -21,7 +21,6 @@ import {
 import { Archiver } from '../../../sqlite/src/archive.ts'
 import { backupStore } from '@reeve/sqlite'
 import { SqliteStore } from '@reeve/sqlite/store'
-import { withoutArchive } from './older.ts'
 
 const forEver = Number.MAX_SAFE_INTEGER
 
@@ -366,18 +365,4 @@ test('K1: what comes before a damaged chunk is read; after it a reader can go on
   const { hint } = thrownBy(() => again.page(page.upTo, 99))
   const from = Number(/read on from (\d+)/.exec(hint ?? '')?.[1])
   expect(again.page(from, 99).events).toEqual(whole.filter(({ run: id }) => id === 'late' || id === 'newest'))
-})
-
-test('K1: a file of before there was an archive is archived by the process that opens it', async () => {
-  const first = open(inFolder())
-  await long(first, 1_500)
-  const acts = ['one', 'two', 'last'].map((id) => root(run(id)))
-  const before = answers(first, acts)
-  first.db.exec(`${withoutArchive}; PRAGMA user_version = 5`)
-  first.close()
-  const second = open(first.name)
-  expect(answers(second, acts)).toEqual(before)
-  while (second.archive(Date.now()));
-  expect(count(second, 'log')).toBe(1)
-  expect(answers(second, acts)).toEqual(before)
 })

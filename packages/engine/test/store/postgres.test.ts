@@ -15,7 +15,6 @@ import { root, run, settled, started, stepped, type StoreProcess } from '../../.
 import { freePort, stoppablePostgres } from '../../../restate/test/harness.ts'
 import { removeFolder, temporaryFolder } from '../../../../test/servers/place.ts'
 import { onServer } from './postgres-place.ts'
-import { withoutSearch } from './older.ts'
 import { batch, World } from './postgres-world.ts'
 import { Wire } from './proxy.ts'
 
@@ -43,30 +42,6 @@ describe('the schema', () => {
     expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '5' }])
   })
 
-  test('K1: of version 1 gets its entries numbered, each run in its order, and goes on', async () => {
-    await using world = await World.fresh()
-    const old = await world.process()
-    await old.commit((draft) => draft.begin(one, { at: 50 }).log(root(one), 1, stepped('back in time'), 10))
-    await old.commit((draft) => draft.begin(two, { at: 20 }).end(two, 1, { at: 60 }))
-    await world.sql(
-      `${withoutSearch('$s.')}; alter table $s.entry drop column num; update $s.meta set value = '1' where key = 'version'`,
-    )
-    const { store, commit } = await world.process().then((next) => ({
-      store: next.store,
-      commit: (fill: Parameters<typeof next.commit>[0]) => next.commit(fill),
-    }))
-    const told = async (from: number): Promise<unknown> =>
-      (await store.reader.page(from, 10)).events.map(({ id, run: whose, seq }) => [id, whose, seq])
-    expect(await told(0)).toEqual([
-      [1, two, 0],
-      [2, one, 0],
-      [3, one, 1],
-      [4, two, 1],
-    ])
-    await commit((draft) => draft.begin(run('r3')))
-    expect(await told(4)).toEqual([[5, 'r3', 0]])
-  })
-
   test('of another program is left as it is', async () => {
     await using world = await World.fresh()
     await world.sql('create table $s.entry(mine text); insert into $s.entry values ($$kept$$)')
@@ -87,15 +62,15 @@ describe('the schema', () => {
     expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.foreign')
   })
 
-  test('of the Restate engine’s events is recognised, and the error says what to do', async () => {
+  test('K12: of a version that no upgrade leads from is left as it is, and the error says what to do', async () => {
     await using world = await World.fresh()
-    await world.sql(
-      `create table $s.meta(program text primary key, version integer not null); insert into $s.meta values('reeve', 1)`,
-    )
+    await world.store().lease.beat()
+    await world.sql(`update $s.meta set value = '4' where key = 'version'`)
     const store = world.store()
     const error = await errorOf(store, () => store.reader.summaries())
-    expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('reeve migrate')])
-    expect(error.message).toContain('Restate')
+    expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('Nothing was changed')])
+    expect(error.message).toContain('schema 4')
+    expect(await world.sql(`select value from $s.meta where key = 'version'`)).toEqual([{ value: '4' }])
   })
 
   test('of a newer version is left as it is', async () => {

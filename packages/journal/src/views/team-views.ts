@@ -6,7 +6,7 @@
  * All times are milliseconds since 1970.
  */
 import type { MailRefused } from '../events/mail-facts.ts'
-import type { ActivationId, Failure, Json, Outcome, TaskStatus, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, Outcome, OversightMode, TaskStatus, Usage } from '@reeve/core'
 import type {
   BudgetCrossed,
   BudgetMoved,
@@ -62,7 +62,7 @@ export interface TaskView {
   /** A human reviews its result before it counts. */
   readonly review?: true
   /** Its own oversight mode. Absent: that of the team. */
-  readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
+  readonly mode?: OversightMode
   /** The tasks and topics it waits for. */
   readonly waitsFor: readonly string[]
   /** The inputs that were missing when it began. */

@@ -8,7 +8,7 @@
  * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that
  * does not fit is asked again, three times in all, and then counts as a no.
  */
-import { present, type Json } from '@reeve/core'
+import { present, ruleOfMode, type Json } from '@reeve/core'
 import type { Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { DoneEffect, EscalationHit } from '@reeve/journal'
@@ -216,9 +216,6 @@ export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { h
 /** Why an approver is asked, in one sentence. */
 export function reasonOf({ hits, mode }: Pick<GateDecision, 'hits' | 'mode'>, always?: string): string {
   const said = [...hits.map(({ detail }: EscalationHit) => detail), ...(always === undefined ? [] : [always])]
-  return said.length > 0
-    ? said.join('; ')
-    : mode === 'in-command'
-      ? 'a human is in command: every action is approved'
-      : 'it needs an approval'
+  if (said.length > 0) return said.join('; ')
+  return ruleOfMode(mode)?.reason ?? 'it needs an approval'
 }

@@ -9,6 +9,7 @@ import {
   choiceOr,
   described,
   isObject,
+  levelModes,
   number,
   object,
   present,
@@ -17,13 +18,13 @@ import {
   wholeNumber,
   type Check,
   type Json,
+  type OversightMode,
 } from '@reeve/core'
-import type { OversightMode } from '@reeve/edge'
 
 /** From the lowest to the highest. */
-export const trustLevels = ['novice', 'proficient', 'expert'] as const
+export const trustLevels = Object.keys(levelModes) as readonly TrustLevel[]
 /** A trust level. */
-export type TrustLevel = (typeof trustLevels)[number]
+export type TrustLevel = keyof typeof levelModes
 
 /** `serious`: back to novice, and all counts restart. `minor`: the level stays, without a promotion for a while. */
 export type IncidentSeverity = 'serious' | 'minor'
@@ -160,7 +161,7 @@ function mustBeLevel(level: unknown): asserts level is TrustLevel {
  */
 export function modeOfLevel(level: TrustLevel): OversightMode {
   mustBeLevel(level)
-  return ({ novice: 'in-command', proficient: 'in-the-loop', expert: 'on-the-loop' } as const)[level]
+  return levelModes[level]
 }
 
 /** Why there is no promotion: the actual and the required value. */

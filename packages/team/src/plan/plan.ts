@@ -4,8 +4,8 @@
  * Owns: the types and their defaults, a plan as it is recorded. Does not own: whether a plan makes sense (validate.ts), who makes one
  * (planner.ts), how it is carried out (../schedule). Spec team 1.2.
  */
-import type { Json, JsonObject } from '@reeve/core'
-import type { OversightMode, RiskLevel } from '@reeve/edge'
+import type { Json, JsonObject, OversightMode } from '@reeve/core'
+import type { RiskLevel } from '@reeve/edge'
 import type { DependencyPolicy, TeamStrategy } from '@reeve/journal'
 
 /** What work may use, as an estimate. */

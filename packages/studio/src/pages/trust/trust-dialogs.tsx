@@ -1,5 +1,6 @@
 /** Changing trust: setting a level with a reason, recording an incident. Both say what will happen. */
 import { useState } from 'react'
+import { levelModes, oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
 import { noteIncident, setTrust } from '../../data/installation.ts'
 import { changed, useMutation } from '../../data/queries.ts'
@@ -9,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { levelModes, levels, levelLabels, modeLabels, type Level } from './trust-labels.ts'
+import { levels, levelLabels, type Level } from './trust-labels.ts'
 
 /** `record`: the one to change. Absent: one that is named in the dialog. */
 export function LevelDialog({ record, onClose }: { readonly record?: TrustView; readonly onClose: () => void }) {
@@ -58,7 +59,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
             </Checkbox>
           </>
         )}
-        <Field label="Level" hint={modeLabels[levelModes[level]]}>
+        <Field label="Level" hint={oversightModeRules[levelModes[level]].title}>
           {(field) => (
             <Select {...field} value={level} onChange={({ target }) => setLevel(target.value as Level)}>
               {levels.map((each) => (

@@ -1,5 +1,6 @@
 /** One trust record: its level, what it rests on, what is missing for the next one, and every change with who made it. */
 import { useState } from 'react'
+import { oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
 import { readTrust } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
@@ -14,7 +15,7 @@ import { exactTime, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { IncidentDialog, LevelDialog } from './trust-dialogs.tsx'
 import { LevelBadge } from './trust-page.tsx'
-import { changeText, modeLabels, nextText, rateText } from './trust-labels.ts'
+import { changeText, nextText, rateText } from './trust-labels.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
   const { data, error, reload } = useWatched((signal) => readTrust(name, signal), ['trust', 'runs'], `trust ${name}`)
@@ -74,7 +75,7 @@ const factsOf = (record: TrustView): Parameters<typeof Facts>[0]['facts'] => {
   const { level, mode, completed, succeeded, startedAt, lastIncident } = record
   return [
     ['Level', <LevelBadge key="l" level={level} />],
-    ['What it means', modeLabels[mode]],
+    ['What it means', oversightModeRules[mode].title],
     [
       'Runs counted',
       completed === 0
