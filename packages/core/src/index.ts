@@ -232,6 +232,7 @@ export {
   type Shape,
 } from './redact.ts'
 export {
+  beginsAnew,
   bothChanges,
   isChange,
   PlainText,

@@ -20,7 +20,8 @@ import type { ReceivedCommand } from '@reeve/agent'
 import { briefText, briefValue, type Edge, type Schema } from '@reeve/edge'
 import type { Context, Ordinals } from '@reeve/engine'
 import type { TeamRoute, TeamStrategy } from '@reeve/journal'
-import { overrides, type Advice } from './learn/advisor.ts'
+import { overrides } from './learn/advisor.ts'
+import type { Advice } from './plan/plan.ts'
 import { Learning, type Progress } from './learn/learning.ts'
 import { listenToMembers, type MemberCommandHandlers } from './mail/command-handlers.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
@@ -33,20 +34,20 @@ import { generalist, type RoleBook } from './plan/roles.ts'
 import { routeOf } from './plan/route.ts'
 import type { Validated } from './plan/validate.ts'
 import { synthesise } from './result/synthesis.ts'
-import { Directory } from './staff/directory.ts'
+import { Directory } from './state/directory.ts'
 import { addMember, plannedTask } from './staff/admission.ts'
 import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
-import { TaskGraph, newEntry, type TaskEntry } from './schedule/task-graph.ts'
+import { TaskGraph, newEntry, type TaskEntry } from './state/task-graph.ts'
 import { Deadlocks } from './progress/deadlocks.ts'
-import { edited, type EditParts } from './plan/plan-edit.ts'
+import { edited, type EditParts } from './plan-edit.ts'
 import { Exchanges, type ExchangesState } from './progress/mail-loops.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './schedule/failure-budget.ts'
 import { isRefused } from './schedule/task-reviews.ts'
 import type { WorkRules } from './schedule/rules.ts'
 import { Spending } from './budget/spending.ts'
 import { Rollback } from './schedule/rollback.ts'
-import { published, Topics } from './mail/topics.ts'
+import { published, Topics } from './state/topics.ts'
 import { Scheduler } from './schedule/scheduler.ts'
 
 /** What a team is made of. */
@@ -249,7 +250,7 @@ export class TeamRun {
 
   /** Who answers what members and people outside ask. */
   #handlers(work: Scheduler, route: TeamRoute): MemberCommandHandlers {
-    const post = (this.#post = this.#messageRouter(work, route))
+    const post = (this.#post = this.#postRoom(work, route))
     const staff = (this.#staff = this.#staffOf(work, post))
     this.#deadlocks = new Deadlocks(this.#ctx, {
       graph: this.#graph,
@@ -287,7 +288,7 @@ export class TeamRun {
   }
 
   /** Who looks after the mail. */
-  #messageRouter(work: Scheduler, route: TeamRoute): MessageRouter {
+  #postRoom(work: Scheduler, route: TeamRoute): MessageRouter {
     const { mailbox: options, policy } = this.#options
     return new MessageRouter({
       ctx: this.#ctx,

@@ -6,7 +6,7 @@
  * Holds: K9: a piece that was missed ends what is heard of its attempt; the rest comes once it is recorded. A piece costs
  * as much as it is long, whatever has come before.
  */
-import { isObject, type ActivationId, type Json } from '@reeve/core'
+import { beginsAnew, isObject, type ActivationId, type Json } from '@reeve/core'
 import type { AnswerBlock } from './answer-text.ts'
 
 /** A live part of a run, as the engine passes it on (engine/live-part.ts). */
@@ -106,9 +106,9 @@ export class LiveAnswers {
   }
 }
 
-/** Whether a piece is of this attempt. Numbers of attempts come again after a pause: then it begins anew. */
-const isOf = (answer: LiveAnswer, { epoch, attempt, offset }: HeardPart, kind: AnswerBlock['kind']): boolean =>
-  answer.epoch === epoch && answer.attempt === attempt && !(offset === 0 && answer.heard[kind] > 0)
+/** Whether a piece is of this attempt. */
+const isOf = ({ epoch, attempt, heard }: LiveAnswer, part: HeardPart, kind: AnswerBlock['kind']): boolean =>
+  epoch === part.epoch && !beginsAnew(attempt, heard[kind], part)
 
 const isLate = (answer: LiveAnswer, { epoch, attempt }: HeardPart): boolean =>
   epoch < answer.epoch || (epoch === answer.epoch && attempt < answer.attempt)

@@ -9,8 +9,8 @@
  */
 import { failure } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { Directory } from '../staff/directory.ts'
-import { hasEnded, type TaskGraph, type TaskEntry } from '../schedule/task-graph.ts'
+import type { Directory } from '../state/directory.ts'
+import { hasEnded, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 
@@ -141,10 +141,10 @@ export class Deadlocks {
 
   /** A member that does not wait for mail. */
   #worker(entry: TaskEntry): Waiter {
-    const { budget, work } = this.#parts
+    const { budget: room, work } = this.#parts
     const { id: name, status } = entry
     if (status === 'waiting') return { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) }
-    const holders = budget.awaited(entry)
+    const holders = room.awaited(entry)
     return holders === undefined ? { name, needs: 'nothing' } : { name, needs: 'any', of: holders }
   }
 
@@ -169,13 +169,13 @@ export class Deadlocks {
   }
 
   #break({ cycle: found, names }: Stuck): void {
-    const { graph, mail, budget, work } = this.#parts
+    const { graph, mail, budget: room, work } = this.#parts
     const cycle = inPlanOrder(found, graph)
     // a working member goes on without the pending one
-    const short = cycle.map((id) => graph.get(id)!).find((each) => budget.awaited(each) !== undefined)
+    const short = cycle.map((id) => graph.get(id)!).find((each) => room.awaited(each) !== undefined)
     if (short !== undefined) {
       this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message: this.#told(cycle, undefined) })
-      return budget.refuse(short)
+      return room.refuse(short)
     }
     const waits = mail.waiting()
     const hit =

@@ -10,7 +10,7 @@
  */
 import type { Context, Pause } from '@reeve/engine'
 import type { Watch } from '@reeve/supervisor'
-import type { TaskGraph, TaskEntry } from './task-graph.ts'
+import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 
 /** What a dependency timeout depends on. */
 export interface DependencyTimeoutParts {

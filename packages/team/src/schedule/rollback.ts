@@ -9,7 +9,7 @@ import { present, type Json, type Outcome, type Failure } from '@reeve/core'
 import { agentContext, type AgentContext } from '@reeve/agent'
 import { isLeaving, type Context } from '@reeve/engine'
 import type { WorkingMember } from './working-members.ts'
-import type { TaskEntry } from './task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 
 /** A task that has ended and is to be undone. */
 export interface EndedTask {

@@ -17,28 +17,21 @@ import type { Edge } from '@reeve/edge'
 import { addressName, type Context } from '@reeve/engine'
 import type { TaskEndStatus } from '@reeve/journal'
 import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '@reeve/supervisor'
-import type { Directory } from '../staff/directory.ts'
+import type { Directory } from '../state/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { WorkingMembers, type WorkingMember } from './working-members.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
 import { StartGate } from './start-gate.ts'
 import { memberTask } from './member-task.ts'
-import {
-  dependencyFailed,
-  dependencyTimedOut,
-  endOf,
-  endOfAttempt,
-  refusalIn,
-  refusedBy,
-  type TaskEnd,
-} from './outcome-mapping.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
+import { endOfAttempt } from '../attempt-end.ts'
 import { TaskQueue, type Impossible } from './task-queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
 import { isRefused, TaskReviews, type ReviewResult } from './task-reviews.ts'
 import { actedOn, reopen, noteRework } from './rework.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
-import { hasEnded, used, type TaskEntry, type TaskGraph } from './task-graph.ts'
-import type { Topics } from '../mail/topics.ts'
+import { hasEnded, used, type TaskEntry, type TaskGraph } from '../state/task-graph.ts'
+import type { Topics } from '../state/topics.ts'
 
 type Ready = Extract<Readiness, { readonly type: 'ready' }>
 type Refused = Extract<ReviewResult, { readonly type: 'refused' }>
@@ -64,11 +57,10 @@ export class Scheduler {
   readonly #pauses = new Map<TaskEntry, () => void>()
   #closed: string | undefined
   #advancing = false
-  #mustAdvance = false
+  #again = false
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
-  #waits = true
 
   constructor(
     ctx: Context,
@@ -87,11 +79,7 @@ export class Scheduler {
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
     this.#queue = new TaskQueue(graph, (entry) => this.#readinessOf(entry), topics)
-    this.#gate = new StartGate(this.#ctx, {
-      open: (waits) => this.#open(waits),
-      hold: () => this.hold(),
-      leave: this.leave,
-    })
+    this.#gate = new StartGate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
     this.#timeouts = new DependencyTimeouts(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       graph,
       watch: this.watch,
@@ -132,11 +120,6 @@ export class Scheduler {
   readonly leave = (thrown: unknown): void => {
     this.#thrown ??= { why: thrown }
     this.#news?.()
-  }
-
-  /** Whether a task may wait for room in the budget: by the rules of the journal that it goes on from. */
-  get waitsForBudget(): boolean {
-    return this.#waits
   }
 
   /** Why nothing begins any more; undefined while something may. */
@@ -212,12 +195,12 @@ export class Scheduler {
 
   /** Begins whatever may begin. Called whenever something has changed; calls within calls are one. */
   advance(): void {
-    this.#mustAdvance = true
+    this.#again = true
     if (this.#advancing) return
     this.#advancing = true
     try {
-      while (this.#mustAdvance) {
-        this.#mustAdvance = false
+      while (this.#again) {
+        this.#again = false
         this.#round()
         this.#listener.advanced()
       }
@@ -254,8 +237,7 @@ export class Scheduler {
   }
 
   /** The first task in the queue begins, if there is still a slot; or a human looks at it first. */
-  #open(waits: boolean): void {
-    this.#waits = waits
+  #open(): void {
     const next = this.#closed === undefined && this.#free > 0 ? this.#queue.next() : undefined
     if (next === undefined) return
     const { entry, state } = next
@@ -270,10 +252,10 @@ export class Scheduler {
   /**
    * Why an approval of a task that has not begun is not good any more: the run was held, or it waited, for too long.
    */
-  #lapsed({ reviewed, reviewedUntil }: TaskEntry): string | undefined {
-    return !reviewed || reviewedUntil === undefined || this.#ctx.now().getTime() <= reviewedUntil
+  #lapsed({ reviewed: looked, reviewedUntil: lookedUntil }: TaskEntry): string | undefined {
+    return !looked || lookedUntil === undefined || this.#ctx.now().getTime() <= lookedUntil
       ? undefined
-      : `it was approved before, but that was good until ${new Date(reviewedUntil).toISOString()}, and work had not begun`
+      : `it was approved before, but that was good until ${new Date(lookedUntil).toISOString()}, and work had not begun`
   }
 
   /** Everything that it waits for is there. */
@@ -466,13 +448,13 @@ export class Scheduler {
     this.again(open.filter((entry) => !this.#reviews.has(entry)))
   }
 
-  /** There may be room for these now, which were to wait for it. */
+  /** Checks these tasks again, now: there may be budget for them. */
   again(entries: readonly TaskEntry[]): void {
     this.requeue(entries)
     this.advance()
   }
 
-  /** The same for when the work advances next. */
+  /** Checks these tasks again when the scheduler advances next. */
   requeue(entries: readonly TaskEntry[]): void {
     for (const entry of entries) {
       entry.backingOff = false

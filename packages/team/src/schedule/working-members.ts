@@ -5,7 +5,7 @@
  */
 import { parentOf, type ActivationId } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { TaskEntry } from './task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 
 /** A working member. */
 export interface WorkingMember {

@@ -32,7 +32,7 @@ import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type TaskEntry } from '../schedule/task-graph.ts'
+import { hasEnded, newEntry, resultOf, type TaskEntry } from '../state/task-graph.ts'
 import { addMember, plannedTask } from './admission.ts'
 import type { StaffParts } from './recruitment.ts'
 
@@ -123,9 +123,13 @@ export class LeadConsultation {
   /** An order as its command handler gets it. */
   #say<W extends TeamCommand>(
     ctx: Context,
-    command: W,
+    word: W,
   ): [W, { readonly entry: undefined; readonly name: string }, ReceivedCommand] {
-    return [command, { entry: undefined, name }, { id: ctx.id('msg') as MessageId, from: undefined, command, by: name }]
+    return [
+      word,
+      { entry: undefined, name },
+      { id: ctx.id('msg') as MessageId, from: undefined, command: word, by: name },
+    ]
   }
 
   /** Tasks are added all together or not at all. */

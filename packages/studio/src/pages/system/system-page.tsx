@@ -13,7 +13,16 @@ import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { durationText, Time, useNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { bytesText, boundedText, delayTone, engineLabel, isLate, msText, ranked, storeKinds } from './system-labels.ts'
+import {
+  bytesText,
+  boundedText,
+  delayTone,
+  engineLabel,
+  isLate,
+  msText,
+  ranked,
+  storeKindText,
+} from './system-labels.ts'
 
 const everyMs = 5_000
 
@@ -48,7 +57,7 @@ export function SystemPage() {
               <Panel title="Store">
                 <Facts
                   facts={[
-                    ['Kind', storeKinds[data.installation.store.kind]],
+                    ['Kind', storeKindText(data.installation.store.kind)],
                     ['Where', <VisibleText key="w">{data.installation.store.name}</VisibleText>],
                   ]}
                 />
