@@ -195,6 +195,7 @@ function walk(node: Node, parent: Node | undefined, see: (node: Node, parent: No
   }
 }
 
-function isNode(value: unknown): value is Node {
+/** Whether a member of a syntax tree is a node of it. */
+export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value
 }

@@ -19,7 +19,7 @@ import {
   type RunId,
 } from '@reeve/core'
 import { Cancelled, type Arrival, type Context } from '@reeve/engine'
-import { withMemory, Threads, type MemoryJob } from '../../packages/supervisor/src/delegation/worker-memory.ts'
+import { withMemory, Threads, type MemoryWork } from '../../packages/supervisor/src/delegation/worker-memory.ts'
 
 /** What an activation delegates: groups one after the other, each side by side. */
 type Plan = readonly (readonly { readonly thread: number; readonly plan: Plan }[])[]
@@ -224,11 +224,11 @@ class Activation {
     const world = this.#world
     const label = world.id('d')
     const key = JSON.stringify([`t${thread}`, null])
-    const job: MemoryJob = {
+    const job: MemoryWork = {
       ctx: this.#context(false),
       call: { id: label },
       state: {
-        edge: { leader: this.#above.length === 0 ? {} : { threads: this.#above } } as MemoryJob['state']['edge'],
+        edge: { leader: this.#above.length === 0 ? {} : { threads: this.#above } } as MemoryWork['state']['edge'],
       },
       worker: { name: 'w' },
       policy: { memory: { thread: `t${thread}` } },

@@ -1,6 +1,6 @@
 /** `onIterationComplete`: what is said after each turn, and what follows from it (spec delegation M10, 34, 37). */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Iteration, type IterationWord } from '@reeve/agent'
+import { agent, tool, type Iteration, type IterationReply } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import { router, sequential } from '@reeve/flow'
 import type { Message } from '@reeve/model'
@@ -16,9 +16,9 @@ const said = (content: string): object => ({ role: 'user', content })
 /** An agent whose hook says something after one turn, and nothing after the others. */
 function hooked(model: Scripted, at: number, word: unknown, more: object = {}) {
   const told: Iteration[] = []
-  const onIterationComplete = (iteration: Iteration): IterationWord | undefined => {
+  const onIterationComplete = (iteration: Iteration): IterationReply | undefined => {
     told.push(iteration)
-    return iteration.turn === at ? (word as IterationWord) : undefined
+    return iteration.turn === at ? (word as IterationReply) : undefined
   }
   return { told, A: agent({ name: 'A', model, tools: [look], onIterationComplete, ...more }) }
 }

@@ -17,7 +17,7 @@ import { eventsOf, fastClock, runtimeOf } from './team.ts'
 
 const line: FifoLock = {
   key: 'line',
-  word: 'your-turn',
+  messageType: 'your-turn',
   read: (value) => ({ all: (Array.isArray(value) ? value : []) as readonly Json[] as never }),
   write: ({ all }) => all as unknown as Json,
   isGone: async (ctx, { at }, looks) => looks > 0 && activationHasEnded(ctx, at),

@@ -59,7 +59,7 @@ export interface FifoLock {
   /** The key of the session value. */
   readonly key: string
   /** The type of the message that notifies the next holder. */
-  readonly word: string
+  readonly messageType: string
   read(value: Json): StoredLock
   write(stored: StoredLock): Json
   /** Whether an entry is certainly gone, without asking. Pure. Default: no. */
@@ -174,8 +174,8 @@ interface LockTurn {
 }
 
 /** The channel that notifies the next holder. */
-const turnChannel = ({ word }: FifoLock): TypedChannel<LockTurn> =>
-  new TypedChannel(word, (member) => ({ id: member('id') }))
+const turnChannel = ({ messageType }: FifoLock): TypedChannel<LockTurn> =>
+  new TypedChannel(messageType, (member) => ({ id: member('id') }))
 
 /** Waits for the notification, at most `ms` milliseconds, and only while the wait is not given up. */
 async function awaitTurn(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {

@@ -27,9 +27,9 @@ export type HookReply<W> = W | undefined | void | Promise<W | undefined | void>
 
 /** The result of a hook call: its reply, nothing, or a failure. */
 export type HookResult<W> =
-  | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
+  | { readonly reply: W | undefined; readonly failure?: never; readonly why?: never }
   | {
-      readonly word?: never
+      readonly reply?: never
       /** The failure as models may see it: of an exception only the fact, not its message. */
       readonly failure: Failure
       readonly why: string
@@ -60,7 +60,7 @@ export async function callHook<W>(
   const { outcome } = await ctx.next(ctx.begin(hook, async (io) => recordableReply(await ask(io)), hookStepOptions))
   const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
   if (outcome.status === 'completed' && problem === undefined)
-    return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
+    return { reply: outcome.output === null ? undefined : (outcome.output as unknown as W) }
   // its answer is no longer needed, which is no failure of the hook
   if (outcome.status === 'cancelled')
     return { failure: failure('hook.failed', `${hook} was stopped: ${outcome.reason}`, 'policy'), why: outcome.reason }

@@ -96,7 +96,7 @@ export {
   type StoredLock,
 } from './fifo-lock.ts'
 export type { OnCut } from './model-call/answer-end.ts'
-export type { Iteration, IterationWord, OnIterationComplete } from './extensions/iteration.ts'
+export type { Iteration, IterationReply, OnIterationComplete } from './extensions/iteration.ts'
 export { hookNamed } from './extensions/start-hooks.ts'
 export { judge, type JudgeOptions, type Judgement } from './judge.ts'
 export { runModelAgent } from './loop/model-activation.ts'

@@ -25,7 +25,7 @@ import { stallText } from './stall-lines.ts'
 import {
   configName,
   findRuns,
-  isDatabase,
+  isPostgres,
   loadConfig,
   openRuntime,
   type ReeveConfig,
@@ -269,11 +269,11 @@ async function* storeFindings(
     yield { ...failed('store', thrown), ...(isNamed ? undefined : { status: 'warn' }) }
     return
   }
-  if ('store' in place && !isDatabase(place.store) && !existsSync(place.store)) {
+  if ('store' in place && !isPostgres(place.store) && !existsSync(place.store)) {
     yield newStoreFinding(place.store)
     return
   }
-  yield* fileFindings('store' in place && !isDatabase(place.store) ? place.store : undefined, cwd)
+  yield* fileFindings('store' in place && !isPostgres(place.store) ? place.store : undefined, cwd)
   try {
     await using runtime = await openRuntime(place, { drive: false })
     const { installation } = await runtime.system()

@@ -145,7 +145,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
     })
     .exitOverride()
   addProject(program, execute)
-  addExecution(program, execute)
+  addRunCommands(program, execute)
   addInspection(program, execute)
   addForks(program, execute)
   addApprovals(program, execute)
@@ -197,7 +197,7 @@ Exit codes: 0 everything works, maybe with warnings, 1 something does not.`,
     .action((options: Parameters<typeof doctor>[1]) => execute((context) => doctor(context, options)))
 }
 
-function addExecution(program: Command, execute: Execute): void {
+function addRunCommands(program: Command, execute: Execute): void {
   program
     .command('demo')
     .description(

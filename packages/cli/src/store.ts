@@ -141,13 +141,13 @@ export const namedStore = (store: string, cwd: string, options: ConfigOptions = 
   existing({ store: storeAt(store, cwd), options })
 
 /** A file is resolved relative to a folder; an address is returned unchanged. */
-export const storeAt = (store: string, folder: string): string => (isDatabase(store) ? store : resolve(folder, store))
+export const storeAt = (store: string, folder: string): string => (isPostgres(store) ? store : resolve(folder, store))
 
 /** True for a PostgreSQL address; other stores are files. Throws `config.invalid` for any other address. */
-export const isDatabase = (store: string): boolean => storeKind(store) === 'postgres'
+export const isPostgres = (store: string): boolean => storeKind(store) === 'postgres'
 
 function existing(place: RunLocation): RunLocation {
-  if ('engine' in place || isDatabase(place.store) || isFile(place.store)) return place
+  if ('engine' in place || isPostgres(place.store) || isFile(place.store)) return place
   throw usage(`store not found: ${place.store}`, 'Nothing was created. Check the path of --store or of the config.')
 }
 

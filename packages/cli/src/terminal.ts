@@ -81,8 +81,8 @@ export function processTerminal(): Terminal {
 }
 
 /** Alternate screen, no cursor, pastes with a beginning and an end; and back. */
-const taken = '\u001b[?1049h\u001b[?25l\u001b[?2004h'
-const givenBack = '\u001b[?2004l\u001b[?25h\u001b[?1049l'
+const enterScreen = '\u001b[?1049h\u001b[?25l\u001b[?2004h'
+const leaveScreen = '\u001b[?2004l\u001b[?25h\u001b[?1049l'
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
 const ctrlZ = '\u001a'
@@ -121,7 +121,7 @@ function fullScreen(
     stdin.setEncoding('utf8')
     stdin.on('data', onData)
     stdin.resume()
-    stdout.write(taken)
+    stdout.write(enterScreen)
   }
   const leave = (): void => {
     if (!isTaken) return
@@ -132,7 +132,7 @@ function fullScreen(
     stdin.removeListener('data', onData)
     stdin.setRawMode(false)
     stdin.pause()
-    stdout.write(givenBack)
+    stdout.write(leaveScreen)
   }
   const suspend = (): void => {
     leave()

@@ -191,7 +191,7 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
       for await (const message of feed(options)) if (message.type === 'event') yield message.event
       return undefined
     },
-    recorded: ({ signal, ...query } = {}) => http.get(`${at}/events`, { query, ...given(signal) }),
+    recorded: ({ signal, ...query } = {}) => http.get(`${at}/events`, { query, ...callOptions(signal) }),
     feed,
     async *parts({ path, agent, ...options } = {}) {
       const filter = { ...(path && { path }), ...(agent !== undefined && { agent }) }
@@ -224,9 +224,9 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     },
     view: (options) => http.get(at, options),
     delegations: (options) => http.get(`${at}/delegations`, options),
-    spans: ({ signal, ...query } = {}) => http.get(`${at}/spans`, { query, ...given(signal) }),
-    journal: ({ signal, ...query } = {}) => http.get(`${at}/journal`, { query, ...given(signal) }),
-    conversation: ({ signal, ...query } = {}) => http.get(`${at}/conversation`, { query, ...given(signal) }),
+    spans: ({ signal, ...query } = {}) => http.get(`${at}/spans`, { query, ...callOptions(signal) }),
+    journal: ({ signal, ...query } = {}) => http.get(`${at}/journal`, { query, ...callOptions(signal) }),
+    conversation: ({ signal, ...query } = {}) => http.get(`${at}/conversation`, { query, ...callOptions(signal) }),
     decide: (decision) => decide(http, decision),
     answer: (answer) => answerTo(http, answer),
     post: async (to, message, options = {}) =>
@@ -273,7 +273,7 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
 /** A position that no event has: nothing that is recorded is wanted. */
 const fromNow = 999_999_999_999_999
 
-const given = (signal: AbortSignal | undefined): CallOptions => (signal === undefined ? {} : { signal })
+const callOptions = (signal: AbortSignal | undefined): CallOptions => (signal === undefined ? {} : { signal })
 
 /** Decides an approval of any run. */
 export const decide = (http: Http, { approvalId, ...body }: RemoteDecision): Promise<void> =>
@@ -331,7 +331,7 @@ async function carriedOut<Path extends VerbPath>(
   path: Path,
   { signal, ...input }: Command<Path>,
 ): Promise<VerbAnswer<Path>> {
-  const call = { repeatable: true, ...given(signal) }
+  const call = { repeatable: true, ...callOptions(signal) }
   for (;;) {
     const { status, value } = await http.verbReply<Path>(path, input as unknown as VerbInput<Path>, call)
     if (status !== 202) return value

@@ -34,27 +34,27 @@ export type SessionId = Id<'session'>
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const pool = new Uint8Array(4096)
-let taken = pool.length
+let used = pool.length
 
 /** A new random id with 80 random bits: unguessable enough for names, not a secret. */
 export function newId(prefix: string): string {
-  if (taken + 16 > pool.length) {
+  if (used + 16 > pool.length) {
     crypto.getRandomValues(pool)
-    taken = 0
+    used = 0
   }
   let text = ''
-  for (let i = 0; i < 16; i++) text += alphabet[pool[taken++]! & 31]
+  for (let i = 0; i < 16; i++) text += alphabet[pool[used++]! & 31]
   return `${prefix}_${text}`
 }
 
 /** Random hexadecimal digits, an even number of them; never zeros alone. */
 export function randomHex(digits: number): string {
-  if (taken + digits / 2 > pool.length) {
+  if (used + digits / 2 > pool.length) {
     crypto.getRandomValues(pool)
-    taken = 0
+    used = 0
   }
   let text = ''
-  for (let i = 0; i < digits / 2; i++) text += pool[taken++]!.toString(16).padStart(2, '0')
+  for (let i = 0; i < digits / 2; i++) text += pool[used++]!.toString(16).padStart(2, '0')
   return /^0+$/.test(text) ? `${text.slice(0, -1)}1` : text
 }
 

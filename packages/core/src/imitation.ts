@@ -74,7 +74,7 @@ function glyphOf(text: string): Glyph {
 }
 
 /** A word: letters, digits and marks without anything between them. `to` is behind it. */
-interface Word {
+interface TextWord {
   readonly from: number
   readonly to: number
   readonly scripts: ReadonlySet<string>
@@ -87,8 +87,8 @@ interface Word {
 const isWordKind = ({ kind }: Glyph): boolean =>
   kind === 'ascii' || kind === 'letter' || kind === 'digit' || kind === 'mark'
 
-function wordsOf(glyphs: readonly Glyph[]): readonly Word[] {
-  const words: Word[] = []
+function wordsOf(glyphs: readonly Glyph[]): readonly TextWord[] {
+  const words: TextWord[] = []
   for (let from = 0; from < glyphs.length; from++) {
     if (!isWordKind(glyphs[from]!)) continue
     let to = from
@@ -159,7 +159,7 @@ export function imitations(characters: readonly string[]): ReadonlySet<number> {
 /** Within a word: scripts that do not belong together, and letters that are at home among none of their own. */
 function mixed(
   glyphs: readonly Glyph[],
-  word: Word,
+  word: TextWord,
   isTechnical: boolean,
   isTurkish: boolean,
   found: Set<number>,
@@ -224,7 +224,7 @@ const shortWord = 2
 /** Words of other scripts that look like ASCII: they need words of their script beside them that do not. */
 function alone(
   glyphs: readonly Glyph[],
-  words: readonly Word[],
+  words: readonly TextWord[],
   { of, isTechnical }: ReturnType<typeof tokensOf>,
   found: Set<number>,
 ): void {
@@ -237,7 +237,7 @@ function alone(
     const [script] = scripts
     const token = of[word.from]!
     const isApart = isTechnical[token] === true
-    const isCompany = (other: Word | undefined): boolean | undefined => {
+    const isCompany = (other: TextWord | undefined): boolean | undefined => {
       if (other === undefined || (isApart && of[other.from] !== token)) return undefined
       return isOwn(other) && (isNumber || (script !== undefined && other.scripts.has(script)))
     }
@@ -252,12 +252,12 @@ function alone(
 }
 
 /** A word that says by itself what script it is of, and that is not Latin. */
-const isOwn = ({ isAlike, hasAscii, scripts }: Word): boolean =>
+const isOwn = ({ isAlike, hasAscii, scripts }: TextWord): boolean =>
   !isAlike && !hasAscii && scripts.size > 0 && !scripts.has('Latin')
 
 /** For each word the one before it that does not itself need company; numbers are passed over. */
-function nearest(words: readonly Word[]): readonly (Word | undefined)[] {
-  let last: Word | undefined
+function nearest(words: readonly TextWord[]): readonly (TextWord | undefined)[] {
+  let last: TextWord | undefined
   return words.map((word) => {
     const found = last
     if (!word.isAlike && !word.isNumber) last = word

@@ -251,6 +251,6 @@ export {
   type StreamPart,
   type ToolProgress,
 } from './stream-part.ts'
-export { connectionWords, tlsProblem, type TlsProblem } from './tls-problem.ts'
+export { connectionErrorText, tlsProblem, type TlsProblem } from './tls-problem.ts'
 export { addUsage, soundUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
 export { shellWord } from './shell-word.ts'

@@ -30,7 +30,7 @@ const codes: readonly (readonly [RegExp, TlsProblem])[] = [
 ]
 
 /** Words of clients that pass on no code: gRPC's, in JavaScript and in Rust, and those of `pg`. */
-const words: readonly (readonly [RegExp, TlsProblem])[] = [
+const patterns: readonly (readonly [RegExp, TlsProblem])[] = [
   [/wrong version number|packet length too long|InvalidContentType|does not support SSL/i, 'no-tls'],
   [
     /self.signed certificate|UnknownIssuer|NotValidForName|certificate has expired|invalid peer certificate|unable to (?:get|verify)[^;]{0,40}certificate|certificate'?s altnames/i,
@@ -51,7 +51,7 @@ export function tlsProblem(thrown: unknown): TlsProblem | undefined {
     const text = messageOf(each).slice(0, 2_000)
     const found =
       (typeof code === 'string' ? codes.find(([pattern]) => pattern.test(code)) : undefined) ??
-      words.find(([pattern]) => pattern.test(text))
+      patterns.find(([pattern]) => pattern.test(text))
     if (found !== undefined) return found[1]
     each = cause
   }
@@ -62,4 +62,5 @@ export function tlsProblem(thrown: unknown): TlsProblem | undefined {
 const openSsl = /(?:[\dA-F]{1,32}:)?error:[\dA-F]{1,16}:[^:\n]*:[^:\n]*:([^:\n]*)(?::[^:\n]*:\d+:[^\n]*)?/g
 
 /** What a library says of a failed connection, as one line of a message: of OpenSSL the reason alone. */
-export const connectionWords = (text: string): string => text.replaceAll(openSsl, '$1').replaceAll(/\s+/g, ' ').trim()
+export const connectionErrorText = (text: string): string =>
+  text.replaceAll(openSsl, '$1').replaceAll(/\s+/g, ' ').trim()

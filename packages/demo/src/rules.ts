@@ -66,7 +66,7 @@ export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
   const written = calls.find(({ name }) => name === 'write_report')
   if (written === undefined)
     return { calls: [{ name: 'write_report', input: { report: reportOf(settings, calls, joined) } }] }
-  return { text: lastWord(settings, calls, written) }
+  return { text: finalAnswer(settings, calls, written) }
 }
 
 const delegateTo = (area: SurveyArea, { at }: DemoSettings): { name: string; input: Json } => ({
@@ -134,7 +134,7 @@ function findingsIn(content: Json): SurveyFindings | undefined {
   return isObject(value) && typeof value['area'] === 'string' ? (value as unknown as SurveyFindings) : undefined
 }
 
-function lastWord({ folder }: DemoSettings, calls: readonly Called[], written: Called): string {
+function finalAnswer({ folder }: DemoSettings, calls: readonly Called[], written: Called): string {
   const areas = delegations(calls).map(areaReport)
   const failed = areas.filter((area) => area.type === 'failed').length
   const count = `${many(areas.length - failed, 'area')} examined${failed === 0 ? '' : `, ${failed} could not be`}`

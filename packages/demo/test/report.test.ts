@@ -11,7 +11,7 @@ import {
   type ReportInput,
   type SurveyFindings,
 } from '../src/survey/index.ts'
-import { code, grouped, sized, words } from '../src/survey/markup.ts'
+import { code, grouped, sized, plainText } from '../src/survey/markup.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder
@@ -147,7 +147,7 @@ describe('markup', () => {
     expect(code('a `b` ``c``')).toBe('``` a `b` ``c`` ```')
     expect(code('')).toBe('` `')
     expect(code('a\u202eb\nc')).toBe('`ab c`')
-    expect(words('[x](y) | *z*')).toBe(String.raw`\[x\](y) \| \*z\*`)
+    expect(plainText('[x](y) | *z*')).toBe(String.raw`\[x\](y) \| \*z\*`)
   })
   it('writes numbers the same everywhere', () => {
     expect([grouped(999), grouped(1234567), sized(1), sized(1536), sized(52428800)]).toEqual([

@@ -53,7 +53,7 @@ export {
   needsApproval,
   patternsCheck,
   permissionsCheck,
-  permits,
+  allowsTool,
   type Permissions,
 } from './permissions.ts'
 export { layered, type Layer, type ActivationWork } from './layer.ts'

@@ -39,7 +39,7 @@ const fits = (entry: string, name: string): boolean =>
 const among = (list: readonly string[], name: string): boolean => list.some((entry) => fits(entry, name))
 
 /** True if the tool may be used at all. */
-export function permits(permissions: Permissions | undefined, tool: string): boolean {
+export function allowsTool(permissions: Permissions | undefined, tool: string): boolean {
   if (permissions === undefined) return true
   if (permissions.deny !== undefined && among(permissions.deny, tool)) return false
   return permissions.tools === undefined || among(permissions.tools, tool)

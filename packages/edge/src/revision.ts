@@ -43,10 +43,13 @@ export interface Revision {
 /** The revisions that hold in a run, by the name of the agent. */
 export type Revisions = { readonly [agent: string]: Revision }
 
-const word = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
+const versionPart = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$/
 const checks: Checks<Revision> = {
   version: required(
-    expects((given) => typeof given === 'string' && word.test(given), '1 to 128 letters, digits, ".", "_", "+" or "-"'),
+    expects(
+      (given) => typeof given === 'string' && versionPart.test(given),
+      '1 to 128 letters, digits, ".", "_", "+" or "-"',
+    ),
   ),
   base: string,
   instructions: string,

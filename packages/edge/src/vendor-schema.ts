@@ -62,7 +62,7 @@ const membersOf = (given: unknown): Members =>
   (typeof given === 'object' || typeof given === 'function') && given !== null ? (given as Members) : {}
 const listOf = (given: unknown): readonly unknown[] =>
   Array.isArray(given) ? (given as readonly unknown[]) : given instanceof Map ? [...given.values()] : []
-const asked = (given: unknown): unknown => (typeof given === 'function' ? (given as () => unknown)() : given)
+const valueOf = (given: unknown): unknown => (typeof given === 'function' ? (given as () => unknown)() : given)
 
 /** An object schema: `isOptional` of each member's schema. */
 function objectForm(
@@ -159,7 +159,7 @@ function zod3Kind(def: Members, inner: Read): JsonSchema {
             ? false
             : undefined
           : inner(catchall)
-      return objectForm(membersOf(asked(def['shape'])), inner, isZod3Optional, others)
+      return objectForm(membersOf(valueOf(def['shape'])), inner, isZod3Optional, others)
     }
     case 'ZodRecord':
       return { type: 'object', additionalProperties: inner(def['valueType']) }
@@ -171,7 +171,7 @@ function zod3Kind(def: Members, inner: Read): JsonSchema {
     case 'ZodNullable':
       return nullable(inner(def['innerType']))
     case 'ZodDefault': {
-      const value = asked(def['defaultValue'])
+      const value = valueOf(def['defaultValue'])
       return { ...inner(def['innerType']), ...(isConstant(value) ? { default: value } : undefined) }
     }
     case 'ZodOptional':
@@ -187,7 +187,7 @@ function zod3Kind(def: Members, inner: Read): JsonSchema {
     case 'ZodPipeline':
       return inner(def['in'])
     case 'ZodLazy':
-      return inner(asked(def['getter']))
+      return inner(valueOf(def['getter']))
     default:
       throw new UnknownKind(String(kind))
   }
@@ -322,11 +322,11 @@ function valibotKind(schema: Members, checks: readonly Members[], inner: Read): 
     case 'non_optional':
     case 'non_nullable':
     case 'non_nullish': {
-      const value = asked(schema['default'])
+      const value = valueOf(schema['default'])
       return { ...inner(schema['wrapped']), ...(isConstant(value) ? { default: value } : undefined) }
     }
     case 'lazy':
-      return inner(asked(schema['getter']))
+      return inner(valueOf(schema['getter']))
     default:
       throw new UnknownKind(String(kind))
   }
@@ -447,7 +447,7 @@ function zod4Kind(given: unknown, def: Members, inner: Read): JsonSchema {
       if (membersOf(zod4Of(given)['bag'])['Class'] !== undefined) throw new UnknownKind('class')
       return {}
     case 'lazy':
-      return inner(asked(def['getter']))
+      return inner(valueOf(def['getter']))
     default:
       throw new UnknownKind(String(kind))
   }

@@ -12,7 +12,7 @@ import {
   narrow,
   needsApproval,
   permissionsCheck,
-  permits,
+  allowsTool,
   readEdge,
   rootEdge,
   tighter,
@@ -45,15 +45,15 @@ describe('permissions', () => {
     fc.assert(
       fc.property(permissions, permissions, name, (leader, grant, tool) => {
         const both = narrow(leader, grant)
-        expect(permits(both, tool)).toBe(permits(leader, tool) && permits(grant, tool))
+        expect(allowsTool(both, tool)).toBe(allowsTool(leader, tool) && allowsTool(grant, tool))
         expect(needsApproval(both, tool)).toBe(needsApproval(leader, tool) || needsApproval(grant, tool))
       }),
       { numRuns: 2_000 },
     )
   })
   test('patterns are names and beginnings', () => {
-    expect(permits({ tools: ['se*'] }, 'send')).toBe(true)
-    expect(permits({ tools: [] }, 'send')).toBe(false)
+    expect(allowsTool({ tools: ['se*'] }, 'send')).toBe(true)
+    expect(allowsTool({ tools: [] }, 'send')).toBe(false)
     expect(permissionsCheck({ tools: ['a*b'], deny: ['*'], approval: ['ok'] }, 'here: permissions')).toEqual([
       expect.stringContaining('"a*b"'),
     ])

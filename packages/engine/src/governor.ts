@@ -74,7 +74,7 @@ interface Lane {
 }
 
 /** How long a call waits for a gate that is closed. */
-export interface Patience {
+export interface GateWait {
   /** Milliseconds. A gate that is closed for longer is not waited for. */
   readonly longestMs: number
   /** It waited for its turn, and the gate was closed for this long: it has ended. It must not throw. */
@@ -88,11 +88,11 @@ class QueuedCall implements Pass {
   waiting = true
   hasEnded = false
   readonly go: () => void
-  readonly patience: Patience | undefined
+  readonly patience: GateWait | undefined
   readonly #lane: Lane
   readonly #ended: Ender
 
-  constructor(lane: Lane, go: () => void, ended: Ender, patience: Patience | undefined) {
+  constructor(lane: Lane, go: () => void, ended: Ender, patience: GateWait | undefined) {
     this.go = go
     this.patience = patience
     this.#lane = lane
@@ -127,7 +127,7 @@ export class Governor {
    * its pass was ended before. `go` may end passes and ask for others; it must not throw. `patience`: it looks at
    * `closedFor` first. Default: it waits for as long as it takes.
    */
-  pass(model: string, go: () => void, patience?: Patience): Pass {
+  pass(model: string, go: () => void, patience?: GateWait): Pass {
     const lane = this.#lane(model)
     const turn = new QueuedCall(lane, go, this.#ended, patience)
     if (lane.queue.size > 0) this.#next(lane) // the gate may have opened just now, and who came first goes first

@@ -28,7 +28,16 @@ export type { Digests, ActivationHost } from './replay/activation-host.ts'
 export { mustBeJson } from './replay/scope.ts'
 export { mayLeave, noteHeld, stoppedEnd } from './replay/effect-gate.ts'
 export { isDelta, mergeParts, partBytes } from './live-part.ts'
-export { arrivalOfMail, by, commandId, ignored, said, whyIgnored, type CommandMail, type InboxMail } from './mail.ts'
+export {
+  arrivalOfMail,
+  by,
+  commandId,
+  ignored,
+  reasonAndAuthor,
+  whyIgnored,
+  type CommandMail,
+  type InboxMail,
+} from './mail.ts'
 export type { StopCause } from './replay/activation-host.ts'
 export type { Pause } from './context.ts'
 export {

@@ -81,8 +81,10 @@ export function arrivalOfMail(mail: InboxMail): ArrivalEvent | undefined {
 }
 
 /** The reason and the author of a command, as its event tells them. */
-export const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
-  mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }
+export const reasonAndAuthor = (mail: {
+  readonly reason?: string
+  readonly by?: string
+}): { reason?: string; by?: string } => (mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) })
 
 /** The time that a pause was given, as its event tells it. */
 export const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>
@@ -121,7 +123,7 @@ export const ignored = (mail: Extract<CommandMail, { type: 'pause' | 'resume' }>
         : 'resume',
   why,
   ...commandId(mail),
-  ...said(mail),
+  ...reasonAndAuthor(mail),
 })
 
 /** The idempotency key of a command, as its event tells it. */

@@ -32,7 +32,7 @@ export interface StatusSearch {
 }
 
 /** Child runs at work, or with questions: those that are stuck or paused may have both. */
-const held = ['stuck', 'pausing', 'paused', 'human_control']
+const haltedStatuses = ['stuck', 'pausing', 'paused', 'human_control']
 
 /** Where runs of these statuses are looked for. */
 export function statusSearch(statuses: readonly RunStatus[]): StatusSearch {
@@ -40,7 +40,10 @@ export function statusSearch(statuses: readonly RunStatus[]): StatusSearch {
   const own = statuses.flatMap((status) =>
     status === 'running' ? ['work', 'rests'] : status === 'waiting' ? ['asks'] : [status],
   )
-  const apart = [...(asked.has('running') ? ['work', ...held] : []), ...(asked.has('waiting') ? ['asks', ...held] : [])]
+  const apart = [
+    ...(asked.has('running') ? ['work', ...haltedStatuses] : []),
+    ...(asked.has('waiting') ? ['asks', ...haltedStatuses] : []),
+  ]
   return { states: [...new Set(own)], apart: [...new Set(apart)], pausing: asked.has('pausing') }
 }
 

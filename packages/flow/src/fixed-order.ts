@@ -376,10 +376,10 @@ class FixedOrderRun {
     if (outcome.status !== 'completed') return false
     const { output } = outcome
     const ask = ({ signal }: StepIO): unknown => until(copy(output), { iteration, signal })
-    const read = (word: Json): string | undefined =>
-      typeof word === 'boolean' ? undefined : `it returned ${described(word)}; expected true or false`
+    const read = (given: Json): string | undefined =>
+      typeof given === 'boolean' ? undefined : `it returned ${described(given)}; expected true or false`
     const reply = await callHook<boolean>(this.ctx.scope('until'), 'until', ask, read)
-    if (reply.failure === undefined) return reply.word ?? false
+    if (reply.failure === undefined) return reply.reply ?? false
     return {
       ...reply.failure,
       hint: 'Its error is in the journal, as `hook.failed`: run.events(), or reeve events <run>',

@@ -67,7 +67,7 @@ export function sessionValue<const S extends SchemaLike>(
   const initial = written(options.initial, 'at first')
   const read = (value: Json, when: string): Infer<S> => checked(copy(value ?? initial), when)
   const changed = (value: Json, change: (value: Infer<S>) => Infer<S>): Json => {
-    const next = written(asked(where, change, read(value, 'before the change')), 'after the change')
+    const next = written(applyChange(where, change, read(value, 'before the change')), 'after the change')
     if (next !== null || initial === null) return next
     throw new ReeveError('input.invalid', `${where} cannot become null: that stands for a value that was never written`)
   }
@@ -80,7 +80,7 @@ export function sessionValue<const S extends SchemaLike>(
 }
 
 /** What a change makes of a value. One that throws is pure, so it is not tried again. */
-function asked<T>(where: string, change: (value: T) => T, value: T): T {
+function applyChange<T>(where: string, change: (value: T) => T, value: T): T {
   try {
     return change(value)
   } catch (thrown) {

@@ -135,7 +135,7 @@ export function encode(event: JournalEvent, most = entryCharacters): string {
 }
 
 /** Whether a stored text is the last word of its activation (K7). */
-export const isLastWord = (text: string): boolean =>
+export const isEndEvent = (text: string): boolean =>
   text.startsWith(packedEnd) || text.startsWith('{"type":"activation.settled"')
 
 /** An event with a path in which names repeat stores it packed, whatever its type. */

@@ -6,7 +6,7 @@ export type * from './events/mail-facts.ts'
 export type * from './events/oversight-facts.ts'
 export type * from './events/earlier-events.ts'
 export type * from './events/fork-events.ts'
-export { decode, encode, isLastWord, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
+export { decode, encode, isEndEvent, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,
   delegationsOf,

@@ -169,7 +169,7 @@ const byAnswer: Packing = {
   unpack: (agent) => agent,
 }
 /** What the answer tells: nothing is stored. */
-const told: Packing = { pack: () => null, unpack: () => undefined, optional: true }
+const omitted: Packing = { pack: () => null, unpack: () => undefined, optional: true }
 
 /** The end of a model call that says of its use what its answer tells. */
 const withUse = ({ pack, unpack }: Packing): Packing => ({
@@ -217,7 +217,7 @@ const answered = form('answer', 'step.settled', {
   outcome: around({ status: always('completed'), output: answer }),
   usage: byAnswer,
   ...settled,
-  charge: told,
+  charge: omitted,
 })
 
 /** Of one event the closest comes first. The heads are persistent. */

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { digest, usageRow, type Json, type JsonObject } from '@reeve/core'
-import { decode, encode, isLastWord, versions, type JournalEvent } from '../src/index.ts'
+import { decode, encode, isEndEvent, versions, type JournalEvent } from '../src/index.ts'
 import { dice } from '../../../test/dice.ts'
 
 const isRow = (text: string): boolean => text.startsWith('[')
@@ -186,7 +186,7 @@ describe('packed entries', () => {
         const read = decode(text)
         expect(read, text).toEqual(plain(event))
         expect(encode(read)).toBe(encode(plain(event)))
-        expect(isLastWord(text), text).toBe(event.type === 'activation.settled')
+        expect(isEndEvent(text), text).toBe(event.type === 'activation.settled')
         if (isRow(text)) rows++
       }
     expect(rows).toBeGreaterThan(3_000)

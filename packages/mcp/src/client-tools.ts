@@ -209,7 +209,7 @@ function transportOf({ url, headers = {}, authProvider, command, args = [], env,
     boundLines(transport, most)
     let last = ''
     transport.stderr?.on('data', (piece: Buffer) => (last = (last + piece.toString()).slice(-longestLast)))
-    return { transport, lastWords: () => last }
+    return { transport, lastOutput: () => last }
   }
 }
 

@@ -44,7 +44,7 @@ export interface ConnectionSettings {
 /** A transport, and of a program what it has said on its standard error last. */
 export interface MadeTransport {
   readonly transport: Transport
-  readonly lastWords?: () => string
+  readonly lastOutput?: () => string
 }
 
 /** A definition as it is now, with its digest. */
@@ -350,7 +350,7 @@ export class McpConnection {
     } catch (thrown) {
       await client.close().catch(() => undefined)
       if (thrown instanceof ReeveError) throw thrown
-      const said = visibleLine(made?.lastWords?.() ?? '')
+      const said = visibleLine(made?.lastOutput?.() ?? '')
       const why = said === '' ? reasonOf(thrown) : `${reasonOf(thrown)}. It said: ${said}`
       throw new FailureError(
         failure('server.unreachable', `MCP server "${server}" cannot be used: ${why}`, 'transport', {

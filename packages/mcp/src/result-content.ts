@@ -81,10 +81,10 @@ function textOf(block: JsonObject): string | undefined {
 function fileLine(block: JsonObject): string {
   const inner = own(block, 'resource')
   const of = isObject(inner) ? inner : block
-  const kind = wordIn(block, 'type') ?? 'content'
-  const type = wordIn(of, 'mimeType') ?? 'of unknown type'
-  const uri = wordIn(of, 'uri')
-  const name = wordIn(of, 'name')
+  const kind = textMember(block, 'type') ?? 'content'
+  const type = textMember(of, 'mimeType') ?? 'of unknown type'
+  const uri = textMember(of, 'uri')
+  const name = textMember(of, 'name')
   const at = [uri, name === undefined || uri?.endsWith(name) === true ? undefined : JSON.stringify(name)]
     .map((each) => (each === undefined ? '' : ` ${each}`))
     .join('')
@@ -94,7 +94,7 @@ function fileLine(block: JsonObject): string {
   return `[${kind} ${type}${at}${size}]`
 }
 
-const wordIn = (of: JsonObject, member: string): string | undefined => {
+const textMember = (of: JsonObject, member: string): string | undefined => {
   const value = own(of, member)
   return typeof value === 'string' ? visibleLine(value.slice(0, 500)) : undefined
 }

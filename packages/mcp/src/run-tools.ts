@@ -112,15 +112,15 @@ export async function callTool(tool: RunTool, given: unknown, place: CallPlace):
         `${cut(rounded, 200)} is a whole number from 2^53 on, and may have been rounded: send it as a text`,
         { hint: 'Nothing was done.' },
       )
-    return told(await tool.call(isObject(given) ? given : {}, place))
+    return toolResult(await tool.call(isObject(given) ? given : {}, place))
   } catch (thrown) {
     const { code, message, hint, retryable } = place.context.shown(thrown)
     const error = { code, message, ...present({ hint }), retryable }
-    return { ...told({ error }), isError: true }
+    return { ...toolResult({ error }), isError: true }
   }
 }
 
-const told = (value: JsonObject): ToldResult => ({
+const toolResult = (value: JsonObject): ToldResult => ({
   content: [{ type: 'text', text: cut(visibleJson(value, 1), longestText) }],
   structuredContent: { ...value },
 })

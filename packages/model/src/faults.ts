@@ -257,19 +257,19 @@ const tooLongCode =
  */
 const blockedCode =
   /content_filter|content_policy_violation|responsibleaipolicyviolation|invalid_prompt|prompt_blocked/i
-const blockedWords =
+const blockedPattern =
   /requires moderation|input was flagged|flagged as potentially violating|violates? (?:our )?usage (?:guidelines|polic)/i
 /** Anthropic, of an answer: github.com/anthropics/claude-code/issues (400 "Output blocked by content filtering policy"). */
-const filteredWords = /output (?:was )?blocked by content filtering/i
+const filteredPattern = /output (?:was )?blocked by content filtering/i
 
 /** Of a request that was refused for what it holds: too much, or something that a filter blocks. */
 function refusedContent({ status, kind }: Facts, thrown: unknown): FaultKind | undefined {
   if (status !== undefined && !contentStatuses.has(status)) return undefined
   if (tooLongCode.test(kind)) return 'context-full'
-  const said = wordsOf(thrown)
+  const said = errorText(thrown)
   if (tooLong.some((words) => words.test(said))) return 'context-full'
-  if (filteredWords.test(said)) return 'filtered'
-  if (blockedCode.test(kind) || (status !== 429 && blockedWords.test(said))) return 'prompt-blocked'
+  if (filteredPattern.test(said)) return 'filtered'
+  if (blockedCode.test(kind) || (status !== 429 && blockedPattern.test(said))) return 'prompt-blocked'
   return status === 413 ? 'context-full' : undefined
 }
 
@@ -279,7 +279,7 @@ const contentStatuses: ReadonlySet<number> = new Set([400, 403, 413, 422, 429, 5
 const longestError = 4_000
 
 /** What an error says, in its message and in the body that the provider package could not read. */
-function wordsOf(thrown: unknown): string {
+function errorText(thrown: unknown): string {
   const body = member(thrown, 'responseBody')
   return `${textOf(thrown).slice(0, longestError)}\n${typeof body === 'string' ? body.slice(0, longestError) : ''}`
 }
@@ -389,7 +389,7 @@ const numberOf = (value: unknown): number | undefined =>
 /** What was said of it: by the body of the answer where the provider package did not understand it, else by the error. */
 function textOf(thrown: unknown): string {
   const body = member(thrown, 'data') === undefined ? member(thrown, 'responseBody') : undefined
-  const said = typeof body === 'string' ? wordsOfBody(body) : undefined
+  const said = typeof body === 'string' ? bodyText(body) : undefined
   const message = said ?? member(thrown, 'message') ?? member(member(thrown, 'error'), 'message')
   return typeof message === 'string' && message !== '' ? message : messageOf(thrown)
 }
@@ -399,25 +399,25 @@ function textOf(thrown: unknown): string {
  * `ErrorResponse` of vLLM, vllm/entrypoints/openai/protocol.py), `{ error: "…" }` (Ollama, TGI), `{ detail: "…" | [{ msg }] }` (FastAPI),
  * `{ errors: […] }`, or a plain text. Undefined if there are none that a person can read.
  */
-function wordsOfBody(body: string): string | undefined {
+function bodyText(body: string): string | undefined {
   const text = body.trim()
   const read = readJson(text)
-  if (read.ok) return isObject(read.value) || Array.isArray(read.value) ? wordsIn(read.value, 0) : undefined
+  if (read.ok) return isObject(read.value) || Array.isArray(read.value) ? textIn(read.value, 0) : undefined
   // a page for a browser says nothing here
   return read.none !== true || text === '' || text.startsWith('<') ? undefined : text
 }
 
-function wordsIn(value: Json | undefined, depth: number): string | undefined {
+function textIn(value: Json | undefined, depth: number): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value
   if (depth > 4) return undefined
   if (Array.isArray(value)) {
-    const each = (value as readonly Json[]).slice(0, 5).flatMap((one) => wordsIn(one, depth + 1) ?? [])
+    const each = (value as readonly Json[]).slice(0, 5).flatMap((one) => textIn(one, depth + 1) ?? [])
     return each.length === 0 ? undefined : each.join('; ')
   }
   if (!isObject(value)) return undefined
   for (const name of ['error', 'message', 'detail', 'msg', 'errors', 'error_description'])
     if (own(value, name) !== undefined) {
-      const said = wordsIn(own(value, name), depth + 1)
+      const said = textIn(own(value, name), depth + 1)
       if (said !== undefined) return said
     }
   return undefined

@@ -16,7 +16,7 @@ import type { SpecVersion } from './spec.ts'
 type Stop = FinishReason | 'broken' | 'malformed'
 
 /** Providers' own words, in lower case. */
-const words: { readonly [word: string]: Stop } = {
+const stops: { readonly [word: string]: Stop } = {
   // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
   refusal: 'refusal',
   pause_turn: 'paused',
@@ -71,7 +71,7 @@ const words: { readonly [word: string]: Stop } = {
 }
 
 /** The words of the specification of the AI SDK, and Reeve's own. */
-const unifiedWords: { readonly [word: string]: FinishReason } = {
+const unifiedReasons: { readonly [word: string]: FinishReason } = {
   stop: 'stop',
   'tool-calls': 'tool-calls',
   length: 'length',
@@ -109,7 +109,7 @@ export interface AnswerFinish {
 }
 
 /** The longest word of a provider that is kept. */
-const longestWord = 64
+const longestReason = 64
 
 /**
  * Why a model stopped. Throws a `FailureError`, which the step retries, for what is no answer: `model.cut-off` if it
@@ -121,7 +121,7 @@ export function readFinish(reason: unknown, context: FinishContext, content: Ans
   if (stop === 'broken') throw brokenOff(context.model, unified, raw)
   if (stop === 'malformed' && content.calls === 0) throw withUsage(callsMissing(context.model, raw), content.usage)
   const finish = stop === 'malformed' ? 'other' : stop
-  return isWhole(finish) || raw === undefined ? { finish } : { finish, stopReason: raw.slice(0, longestWord) }
+  return isWhole(finish) || raw === undefined ? { finish } : { finish, stopReason: raw.slice(0, longestReason) }
 }
 
 /**
@@ -142,7 +142,7 @@ export function mustAnswer(answer: ModelAnswer, isRule: boolean): void {
 
 /** The reason that a rule gives; undefined: there is no such reason. */
 export const finishOfRule = (reason: unknown): FinishReason | undefined =>
-  typeof reason === 'string' ? own(unifiedWords, reason) : undefined
+  typeof reason === 'string' ? own(unifiedReasons, reason) : undefined
 
 /** Whether a model that stopped so has ended its answer. */
 export const isWhole = (finish: FinishReason): boolean =>
@@ -154,7 +154,7 @@ function stopOf(
   { model, version, streamed }: FinishContext,
   { isBlank }: AnswerContent,
 ): Stop {
-  const word = raw === undefined ? undefined : own(words, raw.toLowerCase())
+  const word = raw === undefined ? undefined : own(stops, raw.toLowerCase())
   if (unified === 'content-filter' && word === undefined && isRefusal(raw, isBlank)) return 'refusal'
   if (word !== undefined) return word
   // Before v4 there was no word for "interrupted": providers keep their initial value when a stream ends early.
@@ -164,7 +164,7 @@ function stopOf(
     if (streamed) throw new FailureError(cutOff(model, 'the stream ended without a reason to finish'))
     return 'other'
   }
-  return (typeof unified === 'string' ? own(unifiedWords, unified) : undefined) ?? 'broken'
+  return (typeof unified === 'string' ? own(unifiedReasons, unified) : undefined) ?? 'broken'
 }
 
 /**
@@ -190,7 +190,7 @@ function reasonOf(reason: unknown): { readonly unified: unknown; readonly raw: s
   return { unified: own(reason, 'unified'), raw: typeof raw === 'string' ? raw : undefined }
 }
 
-const because = (raw: string | undefined): string => (raw === undefined ? '' : ` (${raw.slice(0, longestWord)})`)
+const because = (raw: string | undefined): string => (raw === undefined ? '' : ` (${raw.slice(0, longestReason)})`)
 
 const brokenOff = (model: string, unified: unknown, raw: string | undefined): FailureError =>
   new FailureError(cutOff(model, `it finished with "${String(unified)}"${because(raw)}`))

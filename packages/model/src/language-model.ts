@@ -18,7 +18,7 @@ import { mustTakeSettings } from './request-limits.ts'
 import { SilenceWatch } from './silence.ts'
 import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
 import { hasWholeAnswer, hearWire } from './wire.ts'
-import { wireForm, withWords, type PartReader, type WireForm } from './wire-form.ts'
+import { wireForm, withInstructions, type PartReader, type WireForm } from './wire-form.ts'
 
 /** What is known of a model beside the object. */
 export interface LanguageModelOptions {
@@ -197,13 +197,13 @@ async function drain(
 function callOptions(
   request: ModelRequest,
   renderer: PromptRenderer,
-  { tools, responseFormat, words }: WireForm,
+  { tools, responseFormat, instructions }: WireForm,
   defaults: LanguageModelProviderOptions,
 ): SpecCallOptions {
   const { toolChoice, settings = {} } = request
   const providerOptions = merged(defaults, settings.providerOptions)
   return {
-    prompt: withWords(renderer.render(request.messages), words),
+    prompt: withInstructions(renderer.render(request.messages), instructions),
     ...(tools.length > 0 && { tools, toolChoice: { type: toolChoice ?? ('auto' as const) } }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...sampling(settings),

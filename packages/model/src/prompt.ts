@@ -59,7 +59,7 @@ export class PromptRenderer {
       else add(prompt, next)
     }
     const last = prompt.at(-1)
-    if (this.#target.limits.prefill === false && last?.role === 'assistant' && endsInWords(last.content))
+    if (this.#target.limits.prefill === false && last?.role === 'assistant' && endsInText(last.content))
       prompt.push(goOn)
     return system.length === 0 ? prompt : [{ role: 'system', content: system.join(apart) }, ...prompt]
   }
@@ -99,7 +99,7 @@ const opening: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '
 
 /** A turn that was paused goes on where it stopped: behind a tool of the provider's own without a word of ours. */
 const goOn: SpokenMessage = { role: 'user', content: [{ type: 'text', text: '[Go on where you stopped.]' }] }
-const endsInWords = (content: readonly SpecContent[]): boolean =>
+const endsInText = (content: readonly SpecContent[]): boolean =>
   ['text', 'reasoning', 'file'].includes(content.at(-1)?.type ?? 'text')
 
 const isBlank = (text: string): boolean => text.trim() === ''

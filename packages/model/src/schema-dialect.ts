@@ -113,20 +113,20 @@ const withProperties = (schema: JsonObject): JsonObject =>
   schema['properties'] === undefined ? { ...schema, properties: {} } : schema
 
 /** Constraints by the type that they are about. */
-const textWords = ['minLength', 'maxLength', 'pattern', 'format'] as const
-const numberWords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
-const listWords = ['minItems', 'maxItems'] as const
+const textKeywords = ['minLength', 'maxLength', 'pattern', 'format'] as const
+const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
+const listKeywords = ['minItems', 'maxItems'] as const
 
 /** What says nothing about values, or is dealt with where it stands. */
-const words = (text: string): readonly string[] => text.split(' ')
+const keywordList = (text: string): readonly string[] => text.split(' ')
 const handled: ReadonlySet<string> = new Set([
-  ...words('$schema $id id $anchor $dynamicAnchor $comment $defs definitions $vocabulary ~standard'),
-  ...words('title description default examples example deprecated readOnly writeOnly contentMediaType'),
-  ...words('type enum const nullable discriminator externalDocs xml components anyOf oneOf allOf $ref'),
-  ...words('properties required additionalProperties items prefixItems additionalItems'),
-  ...numberWords,
-  ...textWords,
-  ...listWords,
+  ...keywordList('$schema $id id $anchor $dynamicAnchor $comment $defs definitions $vocabulary ~standard'),
+  ...keywordList('title description default examples example deprecated readOnly writeOnly contentMediaType'),
+  ...keywordList('type enum const nullable discriminator externalDocs xml components anyOf oneOf allOf $ref'),
+  ...keywordList('properties required additionalProperties items prefixItems additionalItems'),
+  ...numberKeywords,
+  ...textKeywords,
+  ...listKeywords,
 ])
 
 /** Names are texts in any case. */
@@ -314,7 +314,7 @@ class Writer {
     if (values !== undefined && 'anyOf' in values) return { ...texts(node), ...values }
     const out: { [word: string]: Json } = { ...values }
     if (types.length > 0 && out['type'] === undefined) out['type'] = types.length === 1 ? types[0]! : types
-    if (types.includes('string')) this.#constraints(node, textWords, out, left)
+    if (types.includes('string')) this.#constraints(node, textKeywords, out, left)
     if (types.includes('number') || types.includes('integer')) this.#numbers(node, out, left)
     if (types.includes('array')) this.#list(node, out, left, depth)
     if (types.includes('object')) this.#object(node, out, left, depth)
@@ -378,7 +378,7 @@ class Writer {
     if (maximum !== undefined) modern[under === true ? 'exclusiveMaximum' : 'maximum'] = maximum
     if (typeof above === 'number') modern['exclusiveMinimum'] = above
     if (typeof under === 'number') modern['exclusiveMaximum'] = under
-    this.#constraints(modern, numberWords, out, left)
+    this.#constraints(modern, numberKeywords, out, left)
   }
 
   /** A tuple is a list of what any of its places takes; the places are told in words. */
@@ -387,7 +387,7 @@ class Writer {
     const places = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : undefined
     if (places === undefined) {
       out['items'] = this.write(items, depth + 1)
-      return this.#constraints(node, listWords, out, left)
+      return this.#constraints(node, listKeywords, out, left)
     }
     left.add(Array.isArray(prefixItems) ? 'prefixItems' : 'items')
     const rest = Array.isArray(prefixItems) ? items : additionalItems
@@ -396,7 +396,7 @@ class Writer {
     const forms = isClosed ? listOf(places) : [...listOf(places), rest ?? true]
     out['items'] = forms.some(isAnything) ? {} : this.#union({}, forms, depth)
     const bounded = rest === false && most > places.length ? { ...node, maxItems: places.length } : node
-    this.#constraints(bounded, listWords, out, left)
+    this.#constraints(bounded, listKeywords, out, left)
   }
 
   #object(node: JsonObject, out: { [word: string]: Json }, left: Set<string>, depth: number): void {

@@ -29,8 +29,7 @@ const longestBody = 100_000
  */
 export function waitOf({ headers, body = '', text }: SaidOfWait): number | undefined {
   const header = headerOf(headers)
-  const found =
-    saidByHeader(header) ?? saidByBody(body.slice(0, longestBody)) ?? saidInWords(text) ?? untilReset(header)
+  const found = saidByHeader(header) ?? saidByBody(body.slice(0, longestBody)) ?? waitInText(text) ?? untilReset(header)
   return found === undefined ? undefined : bounded(found)
 }
 
@@ -110,7 +109,7 @@ function saidByError(read: unknown): number | undefined {
       if (typeof seconds === 'number' && seconds >= 0) return seconds * 1000
     }
   const message = own(error, 'message')
-  return typeof message === 'string' ? saidInWords(message) : undefined
+  return typeof message === 'string' ? waitInText(message) : undefined
 }
 
 const unit = 'milliseconds?|millis|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d'
@@ -121,7 +120,7 @@ const amounts = String.raw`${amount}(?:(?:\s{0,3}(?:,|and)?\s{0,3})${amount}){0,
  * "Please try again in 1m30.5s", "retry after 26 seconds", "Please retry in 17.3s", "try again in about 10 minutes",
  * "wait 20 seconds", "Please wait 42 seconds before retrying": as OpenAI, Azure, Google, Groq and GitHub write.
  */
-const inWords = new RegExp(
+const waitPattern = new RegExp(
   String.raw`\b(?:(?:try|trying|retry|retrying|available|reset|resets|again|wait|waiting)[\s:-]{1,3}){1,3}` +
     String.raw`(?:(?:in|after|for|at|least|about|around|approximately|another|up|to)\s{1,3}){0,4}(${amounts})`,
   'i',
@@ -129,9 +128,9 @@ const inWords = new RegExp(
 /** "retry after 30": seconds, as in the header of that name. */
 const inBareSeconds = /\bretry[\s_-]after[\s:="']{1,4}(\d{1,9}(?:\.\d{1,9})?)(?![\w.])/i
 
-function saidInWords(text: string): number | undefined {
+function waitInText(text: string): number | undefined {
   const read = text.slice(0, longestText)
-  const told = inWords.exec(read)?.[1]
+  const told = waitPattern.exec(read)?.[1]
   if (told !== undefined) return durationIn(told)
   const seconds = inBareSeconds.exec(read)?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000

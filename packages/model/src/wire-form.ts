@@ -19,7 +19,7 @@ export interface WireForm {
   /** Whether the format's schema is strict. Undefined: no schema is sent in a format. */
   readonly strict: boolean | undefined
   /** What the system message says besides. */
-  readonly words: readonly string[]
+  readonly instructions: readonly string[]
   /** Reads the parts of one attempt. */
   reader(): PartReader
 }
@@ -35,11 +35,11 @@ const answerTool = 'final_answer'
 /** The form of a request. Throws a `FailureError` (`tool.invalid`) for what the provider would refuse in any form. */
 export function wireForm(request: ModelRequest, limits: ProviderLimits, model: string): WireForm {
   const { tools, outputSchema: output, toolChoice } = request
-  const words: string[] = []
-  const sent: NonNullable<SpecCallOptions['tools']> = tools.map((tool) => toolOf(tool, limits, words))
+  const instructions: string[] = []
+  const sent: NonNullable<SpecCallOptions['tools']> = tools.map((tool) => toolOf(tool, limits, instructions))
   if (output === undefined) {
     mustFit(sent.length, limits, model)
-    return { tools: sent, responseFormat: undefined, strict: undefined, words, reader: () => asItIs }
+    return { tools: sent, responseFormat: undefined, strict: undefined, instructions, reader: () => asItIs }
   }
   const callable = tools.length > 0 && toolChoice !== 'none'
   const asked = callable ? limits.outputBesideTools : limits.output
@@ -53,7 +53,7 @@ export function wireForm(request: ModelRequest, limits: ProviderLimits, model: s
       description: `Give your final answer with this tool, once your work is done. ${answerRule(written)}`,
       inputSchema: written.schema,
     })
-    words.push(
+    instructions.push(
       `When your work is done, give your final answer by calling the tool "${name}", and call no other tool with it. ` +
         `If you cannot call it, answer with nothing but JSON that conforms to this JSON Schema: ${JSON.stringify(output)}`,
     )
@@ -62,20 +62,21 @@ export function wireForm(request: ModelRequest, limits: ProviderLimits, model: s
       tools: sent,
       responseFormat: undefined,
       strict: undefined,
-      words,
+      instructions,
       reader: () => new AnswerToolReader(name, written.wrapped),
     }
   }
   mustFit(sent.length, limits, model)
   const isWrapped = way !== 'none' && written.wrapped
-  if (way === 'none' || way === 'json' || limits.tellsSchema) words.push(outputWords(output, written.schema, isWrapped))
+  if (way === 'none' || way === 'json' || limits.tellsSchema)
+    instructions.push(outputInstructions(output, written.schema, isWrapped))
   const hasSchema = way === 'schema' || way === 'strict'
   return {
     tools: sent,
     responseFormat:
       way === 'none' ? undefined : { type: 'json', ...(hasSchema && { schema: written.schema, name: 'output' }) },
     strict: hasSchema ? written.strict : undefined,
-    words,
+    instructions,
     reader: () => (isWrapped ? new WrapperReader() : asItIs),
   }
 }
@@ -84,7 +85,7 @@ const answerRule = ({ wrapped }: WrittenOutput): string =>
   wrapped ? `The answer itself is its argument "${wrapperMember}".` : 'Its arguments are the answer.'
 
 /** How a schema is told. Servers with a JSON mode want to read the word "JSON". */
-const outputWords = (schema: JsonObject, wire: JsonObject, wrapped: boolean): string =>
+const outputInstructions = (schema: JsonObject, wire: JsonObject, wrapped: boolean): string =>
   `Your final answer is one JSON value, with nothing before or after it and without a code fence. ` +
   `It conforms to this JSON Schema: ${JSON.stringify(wrapped ? wire : schema)}`
 
@@ -117,11 +118,11 @@ const freeName = (tools: readonly ToolSpec[]): string => {
 function toolOf(
   { name, description, parameters }: ToolSpec,
   { description: most, dialect }: ProviderLimits,
-  words: string[],
+  instructions: string[],
 ): NonNullable<SpecCallOptions['tools']>[number] {
   const inputSchema = toolSchema(parameters, dialect)
   if (most === undefined || description.length <= most) return { type: 'function', name, description, inputSchema }
-  words.push(`The whole description of the tool "${name}":\n${description}`)
+  instructions.push(`The whole description of the tool "${name}":\n${description}`)
   const head = beginning(description, most - continued.length)
   return { type: 'function', name, description: `${head}${continued}`, inputSchema }
 }
@@ -130,9 +131,9 @@ function toolOf(
 const continued = ' […] (continued in the system message)'
 
 /** A prompt whose system message also says these words. */
-export function withWords(prompt: readonly SpecMessage[], words: readonly string[]): SpecMessage[] {
-  if (words.length === 0) return [...prompt]
-  const text = words.join('\n\n').toWellFormed()
+export function withInstructions(prompt: readonly SpecMessage[], instructions: readonly string[]): SpecMessage[] {
+  if (instructions.length === 0) return [...prompt]
+  const text = instructions.join('\n\n').toWellFormed()
   const [first, ...rest] = prompt
   if (first?.role === 'system') {
     const content = first.content.trim() === '' ? text : `${first.content}\n\n${text}`

@@ -2,7 +2,7 @@
  * Live telemetry: spans and metrics of all runs while they go on, whichever process drives them.
  *
  * Owns: following the feed of all runs, the traces that are folded of it, when what has ended goes out, the position to
- * go on from. Does not own: the fold (run-trace.ts), the outlets (outlet.ts, api-outlet.ts).
+ * go on from. Does not own: the fold (run-trace.ts), the sinks (telemetry-sink.ts, api-sink.ts).
  * Holds: K9: it reads, and changes no run. Nothing is left out: a position is given only when everything up to it was
  * taken, and while a receiver is away the feed is not read on. What comes again has the same ids.
  */
@@ -24,11 +24,11 @@ import {
 } from '@reeve/core'
 import type { Recorded } from '@reeve/journal'
 import type { FeedEvent, Runtime } from '@reeve/runtime'
-import { ApiOutlet, apiProblem, loadApi } from './api-outlet.ts'
+import { ApiSink, apiProblem, loadApi } from './api-sink.ts'
 import { contentChecks, otlpChecks } from './options.ts'
 import { isDisabled, type OtlpOptions } from './environment.ts'
 import { OtlpClient } from './otlp.ts'
-import { OtlpOutlet, type Gauges, type Outlet } from './outlet.ts'
+import { OtlpSink, type Gauges, type TelemetrySink } from './telemetry-sink.ts'
 import { RunTrace, type TraceContent } from './run-trace.ts'
 import type { Measurement, ReeveSpan, SpanBeginning } from './span.ts'
 
@@ -98,7 +98,7 @@ export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {})
   const gauges = waiting(runtime)
   if (isDisabled(process.env)) return inactive
   if (options.otlp !== undefined)
-    return following(new Follower(runtime, new OtlpOutlet(new OtlpClient(options.otlp), gauges, onError), options))
+    return following(new Follower(runtime, new OtlpSink(new OtlpClient(options.otlp), gauges, onError), options))
   const api = await loadApi()
   const problem = apiProblem(api)
   if (problem === 'other-ids')
@@ -113,7 +113,7 @@ export async function liveTelemetry(runtime: Runtime, options: LiveOptions = {})
     )
     return inactive
   }
-  return following(new Follower(runtime, new ApiOutlet(api, gauges), options))
+  return following(new Follower(runtime, new ApiSink(api, gauges), options))
 }
 
 /** Follows nothing. */
@@ -173,7 +173,7 @@ class Follower implements LiveTelemetry {
   readonly isActive = true
   position: number | undefined
   readonly #runtime: Runtime
-  readonly #outlet: Outlet
+  readonly #sink: TelemetrySink
   readonly #options: LiveOptions
   readonly #onError: (error: unknown) => void
   readonly #closing = new AbortController()
@@ -189,9 +189,9 @@ class Follower implements LiveTelemetry {
   /** The id of the last event that was folded. */
   #folded: number | undefined
 
-  constructor(runtime: Runtime, outlet: Outlet, options: LiveOptions) {
+  constructor(runtime: Runtime, sink: TelemetrySink, options: LiveOptions) {
     this.#runtime = runtime
-    this.#outlet = outlet
+    this.#sink = sink
     this.#options = options
     this.#onError = toldSafely(options.onError ?? warn)
     this.#folded = typeof options.from === 'number' ? options.from : undefined
@@ -233,7 +233,7 @@ class Follower implements LiveTelemetry {
     try {
       await this.#readOut(last)
       await this.#letOut(last, 'once')
-      await this.#outlet.close(last)
+      await this.#sink.close(last)
     } catch (thrown) {
       this.#onError(thrown)
     }
@@ -358,7 +358,7 @@ class Follower implements LiveTelemetry {
   }
 
   /**
-   * Gives what has ended to the outlet, for as long as that may help, and then the position. What is under way when it
+   * Gives what has ended to the sink, for as long as that may help, and then the position. What is under way when it
    * is closed is not cut short: a receiver that has it, and whose answer nobody heard, would get it again.
    */
   async #letOut(signal: AbortSignal, tries: 'once' | 'again' = 'again'): Promise<void> {
@@ -366,7 +366,7 @@ class Follower implements LiveTelemetry {
     const upTo = this.#folded
     for (let tried = 0; ; tried++) {
       try {
-        await this.#outlet.take({ spans: this.#spans, measurements: this.#measurements }, this.#beginningOf, signal)
+        await this.#sink.take({ spans: this.#spans, measurements: this.#measurements }, this.#beginningOf, signal)
         await flush?.()
         break
       } catch (thrown) {

@@ -195,7 +195,7 @@ function charactersOf({ attributes, events }: ReeveSpan): number {
 }
 
 /** What of the environment cannot be obeyed is said once in a process. */
-const told = new Set<string>()
+const warned = new Set<string>()
 
 /** Posts documents to where options and environment say. */
 export class OtlpClient {
@@ -209,8 +209,8 @@ export class OtlpClient {
     this.#settings = otlpSettings(options, env)
     this.resource = this.#settings.resource
     for (const problem of this.#settings.problems) {
-      if (told.has(problem)) continue
-      told.add(problem)
+      if (warned.has(problem)) continue
+      warned.add(problem)
       process.emitWarning(`reeve/otel: ${problem}`)
     }
   }

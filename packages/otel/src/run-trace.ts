@@ -2,7 +2,7 @@
  * The trace of a run: a fold of its journal to spans and measurements.
  *
  * Owns: which events begin, change and end a span, its name, its attributes, its parent. Does not own: where spans go
- * (otlp.ts, api-outlet.ts), which journals are read (export-run.ts, live.ts).
+ * (otlp.ts, api-sink.ts), which journals are read (export-run.ts, live.ts).
  * Holds: K1: the same events give the same spans, with the same ids, in every process and after every crash. Content is
  * in a span only where it was asked for. A child run has a trace of its own journal: its spans belong to the trace of the
  * run that it works for.

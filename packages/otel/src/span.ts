@@ -1,5 +1,5 @@
 /**
- * Spans and measurements: what the projection gives, whichever outlet takes it. Plain data.
+ * Spans and measurements: what the projection gives, whichever sink receives it. Plain data.
  */
 import type { RunId } from '@reeve/core'
 import type { SpanAttributes } from './attributes.ts'

@@ -37,7 +37,7 @@ export {
   type Verdict,
 } from './approval/decision.ts'
 export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './approval/refusal.ts'
-export { quotedWords, reviewNote, spokenWords } from './approval/review-note.ts'
+export { quotedComment, reviewNote, shownComment } from './approval/review-note.ts'
 export { notPermitted, type AskedOf, type NotPermitted } from './approval/approver-policy.ts'
 export {
   ed25519Signer,
@@ -147,7 +147,7 @@ export {
   type UpgradeCheck,
 } from './trust/trust-record.ts'
 export { passOnWaiting, waitingMessage, waitsNow } from './approval/concurrency-slot.ts'
-export { stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
+export { stopAsked, stopMessage, stoppedBy, workerEnd, type ArrivalListener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export {
   AuditChain,

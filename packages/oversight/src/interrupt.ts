@@ -27,7 +27,7 @@ import {
   type JsonSchema,
   type SchemaLike,
 } from '@reeve/edge'
-import { announce, whileTelling, type Notice } from './notice.ts'
+import { announce, settledWithNotices, type Notice } from './notice.ts'
 import { withoutSlot } from './approval/concurrency-slot.ts'
 
 /** The options of an interrupt. */
@@ -106,7 +106,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
     })
     const channels = options.notify ?? rulesOf(ctx)?.notify ?? []
     const telling = announce(ctx, channels, noticeOf(ctx, interruptId, put, until))
-    const outcome = await withoutSlot(ctx, () => whileTelling(ctx, id, interruptId, telling))
+    const outcome = await withoutSlot(ctx, () => settledWithNotices(ctx, id, interruptId, telling))
     if (outcome.status !== 'completed') {
       if (outcome.status === 'timed-out' && options.otherwise !== undefined) return { value: options.otherwise }
       throw new FailureError(

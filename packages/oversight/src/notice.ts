@@ -99,12 +99,12 @@ export const channelOf = (agent: string): string | undefined =>
   isNotice(agent) ? agent.slice(noticePrefix.length) : undefined
 
 /** A channel as code for an engine. */
-export const channelWork = (channel: Channel): Orchestration => telling(channel.name, channel)
+export const channelWork = (channel: Channel): Orchestration => notifierOf(channel.name, channel)
 
 /** The code for a channel that is not registered here: it records the failure, and the request stays open. */
-export const missingChannel = (name: string): Orchestration => telling(name, undefined)
+export const missingChannel = (name: string): Orchestration => notifierOf(name, undefined)
 
-function telling(name: string, channel: Channel | undefined): Orchestration {
+function notifierOf(name: string, channel: Channel | undefined): Orchestration {
   const { timeoutMs = attemptMs, attempts = attemptsMost } = channel ?? {}
   return {
     name: noticePrefix + name,
@@ -147,7 +147,7 @@ export function announce(ctx: Context, channels: readonly string[], notice: Noti
 /**
  * Waits for the end of a request, and records meanwhile which channels were notified. Stops the remaining ones then.
  */
-export async function whileTelling(
+export async function settledWithNotices(
   ctx: Context,
   question: string,
   id: string,

@@ -14,7 +14,7 @@ import { isSaid } from './errors.ts'
 /** How often it checks whether the server has answered. Milliseconds. */
 const lookMs = 250
 /** This many looks in a row without an answer make the server silent. Five seconds. */
-const patience = 20
+const silentLooksMost = 20
 
 export class CloseWatch {
   readonly #connect: () => Promise<Client>
@@ -41,14 +41,14 @@ export class CloseWatch {
    * answers.
    */
   get isSilent(): boolean {
-    return this.#looks >= patience && !this.#mustWait()
+    return this.#looks >= silentLooksMost && !this.#mustWait()
   }
 
   #look(): void {
     this.#looks++
     if (this.isSilent) this.#onSilent()
     // The network may have lost the connection: a new one may be answered.
-    if (this.#looks % patience === 0) this.#hangUp()
+    if (this.#looks % silentLooksMost === 0) this.#hangUp()
     // A process that is closed at once asks nothing.
     if (this.#isAsking || this.#looks < 4) return
     this.#isAsking = true

@@ -13,7 +13,7 @@
  */
 import type { Client } from 'pg'
 import { delay, isChildRun, jitter, present, ReeveError, runOf, stopwatch, type RunId } from '@reeve/core'
-import { isLastWord } from '@reeve/journal'
+import { isEndEvent } from '@reeve/journal'
 import type { PostResult, RunUsage } from '@reeve/engine'
 import { sha256 } from '@reeve/engine/host'
 import {
@@ -233,7 +233,7 @@ export class PostgresBatchWriter {
       positions.set(run, position)
       const packed = payload.pack(body, sha256)
       for (const [hash, text] of packed?.blobs ?? []) blobs.push(run, hash, text)
-      const flag = (packed === undefined ? 0 : flags.packed) + (isLastWord(body) ? flags.last : 0)
+      const flag = (packed === undefined ? 0 : flags.packed) + (isEndEvent(body) ? flags.last : 0)
       values.push(run, position, act, seq, at, flag, packed?.body ?? body)
       if (position > last) last = position
     }
@@ -297,8 +297,8 @@ export class PostgresBatchWriter {
     if (stuck.length > 0) {
       const last = lastOf(stuck, ({ run }) => run)
       p.send(this.#sql.stuck, [last.map(({ run }) => run), last.map(({ reason }) => reason)])
-      for (const { run, words } of stuck)
-        if (words !== undefined) p.send(this.#sql.forgetWords, [`act_${run}`, words.upTo, words.cancel])
+      for (const { run, commands } of stuck)
+        if (commands !== undefined) p.send(this.#sql.forgetWords, [`act_${run}`, commands.upTo, commands.cancel])
     }
     const parked = batch.parked.filter(({ run }) => keep(run))
     if (parked.length > 0)

@@ -4,7 +4,7 @@
  * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does
  * not own: what is tried again (commit.ts, claim.ts).
  */
-import { connectionWords, messageOf, ReeveError, tlsProblem, type ErrorCode, type TlsProblem } from '@reeve/core'
+import { connectionErrorText, messageOf, ReeveError, tlsProblem, type ErrorCode, type TlsProblem } from '@reeve/core'
 
 interface Meaning {
   readonly code: ErrorCode
@@ -150,8 +150,8 @@ function meaningOf(thrown: unknown): Meaning {
 }
 
 /** Several addresses of one host fail as one error without a message of its own. */
-const wordsOf = (thrown: unknown): string =>
-  connectionWords(
+const errorText = (thrown: unknown): string =>
+  connectionErrorText(
     thrown instanceof AggregateError && thrown.message === ''
       ? thrown.errors.map(messageOf).join('; ')
       : messageOf(thrown),
@@ -166,7 +166,7 @@ export function storeError(thrown: unknown, name: string): ReeveError {
       cause: thrown,
     })
   const { code, retryable, hint } = meaningOf(thrown)
-  return new ReeveError(code, `${name}: ${wordsOf(thrown)}`, { retryable, hint, cause: thrown })
+  return new ReeveError(code, `${name}: ${errorText(thrown)}`, { retryable, hint, cause: thrown })
 }
 
 /** Whether the server itself refused a statement. The connection goes on; nothing of the transaction is written. */

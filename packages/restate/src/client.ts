@@ -5,7 +5,7 @@
  * Owns: the forms of requests, and how long an answer is waited for. Does not own: which error an answer is
  * (http-answer.ts), what is called (the engine), nor trying again: every wait is bounded, nothing is repeated here.
  */
-import { connectionWords, isObject, messageOf, ReeveError, timerMs, tlsProblem } from '@reeve/core'
+import { connectionErrorText, isObject, messageOf, ReeveError, timerMs, tlsProblem } from '@reeve/core'
 import {
   addressOf,
   CallFailed,
@@ -59,7 +59,7 @@ interface RequestOptions {
 }
 
 /** How long an answer is waited for, if not for the time of the client, and what ends the wait before. */
-export type Patience = Pick<RequestOptions, 'timeoutMs' | 'signal'>
+export type RequestWait = Pick<RequestOptions, 'timeoutMs' | 'signal'>
 
 export class RestateClient {
   readonly ingress: string
@@ -106,7 +106,7 @@ export class RestateClient {
    */
   async register(
     uri: string,
-    { force = false, ...patience }: { readonly force?: boolean } & Patience = {},
+    { force = false, ...patience }: { readonly force?: boolean } & RequestWait = {},
   ): Promise<readonly ServiceInfo[]> {
     try {
       const answer = await this.#ask('admin', '/deployments', { method: 'POST', body: { uri, force }, ...patience })
@@ -117,7 +117,7 @@ export class RestateClient {
   }
 
   /** Whether the server reaches a worker there. Nothing is registered. */
-  async reaches(uri: string, patience: Patience = {}): Promise<boolean> {
+  async reaches(uri: string, patience: RequestWait = {}): Promise<boolean> {
     try {
       const body = { uri, force: true, dry_run: true }
       await this.#ask('admin', '/deployments', { method: 'POST', body, ...patience })
@@ -129,7 +129,7 @@ export class RestateClient {
   }
 
   /** What is registered, the oldest first. */
-  async deployments(patience: Patience = {}): Promise<readonly Deployment[]> {
+  async deployments(patience: RequestWait = {}): Promise<readonly Deployment[]> {
     const answer = await this.#ask('admin', '/deployments', { method: 'GET', ...patience })
     const found = listOf(answer, this.admin, 'deployments').map((each) => ({
       id: textOf(each, 'id'),
@@ -141,7 +141,7 @@ export class RestateClient {
   }
 
   /** Every service, as new calls see it. */
-  async services(patience: Patience = {}): Promise<readonly ServiceInfo[]> {
+  async services(patience: RequestWait = {}): Promise<readonly ServiceInfo[]> {
     return servicesIn(await this.#ask('admin', '/services', { method: 'GET', ...patience }), this.admin)
   }
 
@@ -212,5 +212,5 @@ function parsed(text: string): unknown {
 function causeOf(error: unknown): string {
   let found = error
   while (found instanceof Error && found.cause !== undefined) found = found.cause
-  return connectionWords(messageOf(found))
+  return connectionErrorText(messageOf(found))
 }

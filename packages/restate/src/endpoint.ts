@@ -98,7 +98,7 @@ function asTerminal<T>(work: () => T): T {
 }
 
 /** Milliseconds that calls under way have to be answered when it is closed. */
-const lastWordsMs = 1_000
+const finalMessageMs = 1_000
 
 /** Listens. Throws `config.invalid` if it cannot. */
 export async function listen(
@@ -151,7 +151,7 @@ export async function listen(
     async close() {
       closed = true
       retire()
-      await Promise.race([gone, delay(lastWordsMs)])
+      await Promise.race([gone, delay(finalMessageMs)])
       for (const session of sessions) session.destroy()
       await gone
     },

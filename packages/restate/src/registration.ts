@@ -8,7 +8,7 @@
 import { connect } from 'node:net'
 import { ReeveError } from '@reeve/core'
 import { storeLabel } from './call.ts'
-import type { Patience, RestateClient, ServiceInfo } from './client.ts'
+import type { RequestWait, RestateClient, ServiceInfo } from './client.ts'
 
 /** What is to be known. */
 export interface ServiceRegistration {
@@ -28,7 +28,7 @@ export async function register(
   client: RestateClient,
   { url, service, store }: ServiceRegistration,
   why: 'open' | 'stay',
-  patience: Patience,
+  patience: RequestWait,
 ): Promise<boolean> {
   const [services, deployments] = await Promise.all([client.services(patience), client.deployments(patience)])
   const serving = services.find(({ name }) => name === service)
@@ -67,7 +67,7 @@ const anotherProgram = (service: string, url: string): ReeveError =>
  * Whether a worker is there. The server is asked only if this process sees none: it may know the address by another
  * way.
  */
-const answers = async (client: RestateClient, uri: string, patience: Patience): Promise<boolean> =>
+const answers = async (client: RestateClient, uri: string, patience: RequestWait): Promise<boolean> =>
   (await listens(uri)) || (await client.reaches(uri, patience))
 
 function listens(uri: string): Promise<boolean> {

@@ -96,7 +96,7 @@ const defaults = {
 }
 
 /** How long a server may take to end when it is asked to. Milliseconds. */
-const patience = 5_000
+const stopTimeoutMs = 5_000
 
 /**
  * Starts a server and waits until it serves. Rejects with `engine.server-not-started`, and leaves no process behind, if
@@ -292,7 +292,7 @@ function handle(child: ChildProcess, settings: Settings): RestateServer {
       if (hasEnded(child)) return exited
       child.kill('SIGTERM')
       const late = new AbortController()
-      const force = sleep(patience, undefined, { signal: late.signal }).then(
+      const force = sleep(stopTimeoutMs, undefined, { signal: late.signal }).then(
         () => child.kill('SIGKILL'),
         () => {},
       )

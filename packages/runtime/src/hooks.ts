@@ -38,13 +38,13 @@ export interface Hooks {
 export type FindHook = (name: string) => unknown
 
 /** Words that `context` of a start has for itself. */
-const taken: ReadonlySet<string> = new Set<RootContext>(['brief', 'conversation'])
+const reservedNames: ReadonlySet<string> = new Set<RootContext>(['brief', 'conversation'])
 
 /** The check of the hooks of a runtime. */
 export const registeredCheck = recordOf(functionCheck, 'functions by name', (name, where) =>
-  isName(name) && !taken.has(name)
+  isName(name) && !reservedNames.has(name)
     ? undefined
-    : `${where}: "${name}" is no name for a hook, expected ${nameForm}, and not ${[...taken].join(' or ')}`,
+    : `${where}: "${name}" is no name for a hook, expected ${nameForm}, and not ${[...reservedNames].join(' or ')}`,
 )
 
 /** What of a start is hooks. */
@@ -83,7 +83,7 @@ export function startHookChecks(hooks: Hooks, find: (name: string) => Agent | un
       { ...completionChecks(hookName(hooks, (name) => find(name) !== undefined)), onScored: named },
       ({ scorers }, where) => twiceIn(Array.isArray(scorers) ? scorers : [], where, 'scorers'),
     ),
-    context: hookName(hooks, (name) => taken.has(name)),
+    context: hookName(hooks, (name) => reservedNames.has(name)),
   }
 }
 

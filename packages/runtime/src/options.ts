@@ -136,7 +136,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
 }
 
 /** Throws what is wrong with the options as such. */
-export const mustBeFine = (options: RuntimeOptions): void =>
+export const mustBeValid = (options: RuntimeOptions): void =>
   refuseProblems(
     'config.invalid',
     optionProblems(runtimeChecks, options, 'createRuntime', ({ limits }, where) => [
@@ -156,7 +156,7 @@ export const mustBeChoices = (versions: VersionChoices | undefined, registered: 
   )
 
 /** Rules for a trust that no agent has would be passed over in silence. */
-export const mustBeForSomebody = (trust: TrustPresets | undefined, named: readonly string[]): void =>
+export const mustNameAgents = (trust: TrustPresets | undefined, named: readonly string[]): void =>
   refuseProblems('config.invalid', strangeRules(trust, named), 'Nothing was started.')
 
 /** An agent that is not here would be everybody's in silence once it is. */

@@ -265,9 +265,9 @@ async function postMessage(
 }
 
 /** How long to wait for news before the status is looked at again, in milliseconds. */
-const patience = 100
+const statusCheckMs = 100
 
-interface Looking {
+interface ReadScope {
   readonly engine: Engine
   readonly clock: Clock
   readonly run: RunId
@@ -275,7 +275,7 @@ interface Looking {
 }
 
 /** Waits until the run needs an operator or an approver; undefined if it has ended instead. */
-async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
+async function untilWaiting(access: ReadScope): Promise<RunWaiting | undefined> {
   const { engine, run, signal } = access
   const watch = new NoticeWatch()
   let ahead: { readonly run: RunId; readonly watch: NoticeWatch } | undefined
@@ -303,7 +303,7 @@ async function hear(engine: Engine, run: RunId, watch: NoticeWatch): Promise<voi
 }
 
 /** What the run waits for, as far as its journal was read; undefined while something in it goes on. */
-async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting | 'ended' | undefined> {
+async function neededBy(access: ReadScope, watch: NoticeWatch): Promise<RunWaiting | 'ended' | undefined> {
   const { engine, run } = access
   // A question past its deadline is not waited for: it ends as soon as a process drives the run.
   const open = async (): Promise<readonly Question[]> => {
@@ -336,9 +336,9 @@ async function neededBy(access: Looking, watch: NoticeWatch): Promise<RunWaiting
  * A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to
  * wait for.
  */
-async function changedOrLater({ engine, run, signal }: Looking, position: number): Promise<void> {
+async function changedOrLater({ engine, run, signal }: ReadScope, position: number): Promise<void> {
   const enough = new AbortController()
-  const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())
+  const callOff = systemClock.timer(systemClock.now() + statusCheckMs, () => enough.abort())
   await engine.changed(run, position, signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal]))
   callOff()
 }

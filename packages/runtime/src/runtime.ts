@@ -72,8 +72,8 @@ import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import {
   mustBeChoices,
-  mustBeFine,
-  mustBeForSomebody,
+  mustBeValid,
+  mustNameAgents,
   mustBeTenants,
   mustMeanSomething,
   type RuntimeOptions,
@@ -231,7 +231,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
   try {
-    mustBeFine(options)
+    mustBeValid(options)
     const place = storeKind(store)
     mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
@@ -249,7 +249,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       tenants,
     )
     mustBeChoices(versions, registry.names)
-    mustBeForSomebody(trust, registry.trusts)
+    mustNameAgents(trust, registry.trusts)
     mustBeTenants(tenants, registry.names)
     registry.mustHaveChannels()
     engine ??= await (place === 'postgres'

@@ -315,7 +315,7 @@ export const runsInLine = (value: Json): readonly RunId[] => rootsInQueue(value)
 /** The lock of a session; it stores the roots of its runs. */
 const lockOf = (when: BusySession, endOf: EndOf): FifoLock => ({
   key: sessionQueue.key,
-  word: sessionQueue.turn.type,
+  messageType: sessionQueue.turn.type,
   read: (value) => ({ all: rootsInQueue(value).map(entryOf), ...(isObject(value) ? passedByIn(value) : undefined) }),
   write: ({ all, passedBy }) => ({
     roots: all.map(({ id }) => id),
@@ -376,8 +376,8 @@ async function turnWithDeeds(ctx: Context, input: string, outcome: Outcome): Pro
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {
   const ask = (io: StepIO): unknown => memory.recall(query, io)
-  const { word } = await callHook<Exclude<RecalledMemory, void>>(ctx, 'memory.recall', ask, recallProblem)
-  return recalledMessages(word)
+  const { reply } = await callHook<Exclude<RecalledMemory, void>>(ctx, 'memory.recall', ask, recallProblem)
+  return recalledMessages(reply)
 }
 
 /** The part of the session that the root sees, as the start says. */
@@ -389,13 +389,13 @@ async function shown(
   if (context === undefined || context === 'conversation') return given.messages
   if (context === 'brief') return []
   const hook = hookNamed<ContextHook>(ctx, context)
-  const { word } = await callHook<Exclude<RecalledMemory, void>>(
+  const { reply } = await callHook<Exclude<RecalledMemory, void>>(
     ctx,
     'start.context',
     (io) => hook(copy(given as unknown as Json) as never, io),
     recallProblem,
   )
-  return recalledMessages(word)
+  return recalledMessages(reply)
 }
 
 async function saved(ctx: Context, memory: SessionMemory, turn: SessionTurn): Promise<void> {

@@ -7,7 +7,7 @@
 import { answered, type RequestContext } from './route.ts'
 
 /** Longer than any process needs, shorter than proxies wait for an answer. Milliseconds. */
-const patience = 25_000
+const commandTimeoutMs = 25_000
 
 /** The answer of a command that waits; 202 where it is recorded and nothing has carried it out yet. */
 export async function carriedOut<T>(
@@ -15,7 +15,7 @@ export async function carriedOut<T>(
   command: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | Response> {
   const left = place()
-  const late = AbortSignal.timeout(patience)
+  const late = AbortSignal.timeout(commandTimeoutMs)
   try {
     return await command(AbortSignal.any([signal, late]))
   } catch (thrown) {

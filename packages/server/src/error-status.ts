@@ -168,7 +168,7 @@ export function shownError(thrown: unknown): ShownError {
   const error = ReeveError.is(thrown) ? thrown : undefined
   const code = error !== undefined && Object.hasOwn(errorStatuses, error.code) ? error.code : 'request.failed'
   const status = errorStatuses[code]
-  return { ...(status < 500 && error !== undefined ? told(error) : untold(code, status, error)), status }
+  return { ...(status < 500 && error !== undefined ? errorBody(error) : untold(code, status, error)), status }
 }
 
 /** The response for anything that was thrown. */
@@ -191,7 +191,7 @@ export const errorHeaders = (status: number): Record<string, string> =>
 /** How much of an error is said, in characters: it may name what the caller sent. */
 const longestSaid = 8_000
 
-const told = ({ code, message, hint, retryable }: ReeveError): ErrorBody['error'] => ({
+const errorBody = ({ code, message, hint, retryable }: ReeveError): ErrorBody['error'] => ({
   code,
   message: cut(message, longestSaid),
   ...(hint === undefined ? undefined : { hint: cut(hint, longestSaid) }),

@@ -129,7 +129,7 @@ function begin(message: BegunMessage): void {
   }
 }
 
-function taken(message: BegunMessage | undefined): void {
+function forget(message: BegunMessage | undefined): void {
   if (message !== undefined && begun.delete(message)) begunLength -= message.length
 }
 
@@ -156,7 +156,7 @@ function bytesOf(
   let finish = (): void => {}
   const leave = (): void => {
     callOff()
-    taken(waits)
+    forget(waits)
     text = ''
     signal.removeEventListener('abort', finish)
     left.abort()
@@ -185,7 +185,7 @@ function bytesOf(
       },
       async pull(controller) {
         callOff()
-        taken(waits)
+        forget(waits)
         if (at < text.length) {
           // long texts of many readers are not written in one turn
           await nextSlice()

@@ -68,7 +68,7 @@ const listenChecks: Checks<ListenOptions> = {
 }
 
 /** How long answers in flight may take when the server closes. Milliseconds. */
-const patience = 5_000
+const closeTimeoutMs = 5_000
 
 /** How often connections are looked at whose headers or bodies may be late. Milliseconds. */
 const checkingMs = 5_000
@@ -210,7 +210,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
     node.close()
     server.close()
     node.closeIdleConnections()
-    const cut = setTimeout(() => node.closeAllConnections(), patience)
+    const cut = setTimeout(() => node.closeAllConnections(), closeTimeoutMs)
     await ended
     clearTimeout(cut)
   }

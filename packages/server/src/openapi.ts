@@ -18,7 +18,7 @@ const errorBody: WireSchema<ErrorBody> = object<ErrorBody>('ErrorBody', {
 })
 
 /** What each status says. */
-const said: Readonly<Record<number, string>> = {
+const statusDescriptions: Readonly<Record<number, string>> = {
   200: 'The answer.',
   201: 'It begins now.',
   202: 'Recorded; it is not done yet.',
@@ -103,13 +103,16 @@ function operationOf(route: Route, schemas: Map<string, JsonObject>): JsonObject
         }),
     responses: {
       ...Object.fromEntries(
-        good.map((status) => [String(status), { description: said[status]!, ...contentOf(status, answer, schemas) }]),
+        good.map((status) => [
+          String(status),
+          { description: statusDescriptions[status]!, ...contentOf(status, answer, schemas) },
+        ]),
       ),
       ...Object.fromEntries(
         failures.map((status) => [
           String(status),
           {
-            description: said[status]!,
+            description: statusDescriptions[status]!,
             content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
           },
         ]),

@@ -11,7 +11,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { messageOf, ReeveError, rootActivation, rootRun, runOf, type ActivationId, type RunId } from '@reeve/core'
-import { isLastWord } from '@reeve/journal'
+import { isEndEvent } from '@reeve/journal'
 import { askKey } from '@reeve/engine'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 import { prepared } from './statements.ts'
@@ -157,7 +157,7 @@ export class Archive {
   /** Whether the last word of an activation is in its log; undefined: it has none here. */
   isOver(act: ActivationId): boolean | undefined {
     const last = this.last(act)
-    return last && isLastWord(last[4])
+    return last && isEndEvent(last[4])
   }
 
   /**
@@ -309,7 +309,7 @@ export class Archiver {
         const account = this.#sql.deleteAccount.get(act) as { body: string } | undefined
         if (account !== undefined) accounts.push([act, account.body])
         // one that has not settled is posted to even now, each key once
-        if (!isLastWord(body)) continue
+        if (!isEndEvent(body)) continue
         for (const { key } of this.#sql.deleteTaken.all(act) as { key: string }[])
           if (key.startsWith(askKey)) answered.push([act, key])
       }

@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isChildRun, ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
-import { isLastWord } from '@reeve/journal'
+import { isEndEvent } from '@reeve/journal'
 import { askKey, type PostResult, type RunUsage } from '@reeve/engine'
 import {
   type Batch,
@@ -222,7 +222,7 @@ export class SqliteBatchWriter {
   /** Whether an activation's last word is in its log; undefined if there is no such activation. */
   #isOver(act: ActivationId): boolean | undefined {
     const last = this.#sql.lastEvent.get(act) as { body: string } | undefined
-    if (last !== undefined) return isLastWord(last.body)
+    if (last !== undefined) return isEndEvent(last.body)
     return this.#archived(() => this.#archive.isOver(act), true)
   }
 
@@ -270,8 +270,8 @@ export class SqliteBatchWriter {
     for (const x of batch.stuck) {
       if (!keep(x.run)) continue
       s.stuck.run(x.reason, x.run)
-      if (x.words !== undefined)
-        s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
+      if (x.commands !== undefined)
+        s.forgetWords.run(rootActivation(x.run), x.commands.upTo, x.commands.cancel ? '!cancel' : null)
     }
     for (const { run, heard, usage } of batch.parked) {
       const root = rootActivation(run)

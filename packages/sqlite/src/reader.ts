@@ -426,7 +426,7 @@ export class SqliteReader implements StoreReader, Past {
   /**
    * What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code.
    */
-  wordFor(run: RunId): 'cancel' | 'resume' | undefined {
+  commandFor(run: RunId): 'cancel' | 'resume' | undefined {
     const row = this.#sql.word.get(rootActivation(run)) as { key: string } | undefined
     return row === undefined ? undefined : row.key === '!cancel' ? 'cancel' : 'resume'
   }

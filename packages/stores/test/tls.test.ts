@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { temporal, type TemporalOptions } from '../../temporal/src/index.ts'
 import { agent } from '@reeve/agent'
-import { connectionWords } from '@reeve/core'
+import { connectionErrorText } from '@reeve/core'
 import { createRuntime } from '@reeve/runtime'
 import { selfSigned } from '../../../test/servers/certificate.ts'
 import { removeFolder, temporaryFolder } from '../../../test/servers/place.ts'
@@ -107,9 +107,9 @@ test('PostgreSQL: a server that speaks without TLS', async () => {
 test('of what OpenSSL says the reason is told, in one line', () => {
   const said = (reason: string, rest: string): string =>
     `408D8E478E7F0000:error:0A000410:SSL routines:ssl3_read_bytes:${reason}:../deps/openssl/ssl/rec_layer_s3.c:1590:${rest}\n`
-  expect(connectionWords(`${said('wrong version number', '')}Try again`)).toBe('wrong version number Try again')
-  expect(connectionWords(said('ssl/tls alert handshake failure', 'SSL alert number 40'))).toBe(
+  expect(connectionErrorText(`${said('wrong version number', '')}Try again`)).toBe('wrong version number Try again')
+  expect(connectionErrorText(said('ssl/tls alert handshake failure', 'SSL alert number 40'))).toBe(
     'ssl/tls alert handshake failure',
   )
-  expect(connectionWords('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
+  expect(connectionErrorText('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
 })

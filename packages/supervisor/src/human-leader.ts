@@ -125,7 +125,7 @@ const humanLeader: AgentKind<CodeLeaderParts<AnyLeader>, LeaderMembers> = {
 }
 
 /** A delegation that the person orders. */
-interface DelegationOrder {
+interface HumanDelegation {
   readonly worker: string
   readonly brief: Json
   readonly turns?: number
@@ -133,7 +133,7 @@ interface DelegationOrder {
 
 /** The decision of a person who leads. */
 type LeaderDecision =
-  | { readonly type: 'delegate'; readonly orders: readonly DelegationOrder[] }
+  | { readonly type: 'delegate'; readonly orders: readonly HumanDelegation[] }
   | { readonly type: 'forward'; readonly what: string }
   | { readonly type: 'answer'; readonly answer: Json }
   | { readonly type: 'transfer'; readonly end: CodeEnd }
@@ -167,18 +167,18 @@ class HumanLeader {
   async work(brief: unknown): Promise<unknown> {
     let problem: string | undefined
     for (;;) {
-      const { word, by } = await this.#ask(brief, problem)
+      const { decision, by } = await this.#ask(brief, problem)
       problem = undefined
-      if (word.type === 'answer') return answerBy(word.answer, by)
-      if (word.type === 'transfer') return word.end
-      if (word.type === 'delegate') {
+      if (decision.type === 'answer') return answerBy(decision.answer, by)
+      if (decision.type === 'transfer') return decision.end
+      if (decision.type === 'delegate') {
         // started in the order of the list (K3)
-        this.#results.push(...(await Promise.all(word.orders.map((order) => this.#delegate(order)))))
+        this.#results.push(...(await Promise.all(decision.orders.map((order) => this.#delegate(order)))))
         if (this.#team.bailed !== undefined) return null // a hook has ended the work, so the return value is ignored
         continue
       }
       try {
-        return this.#team.forward(word.what as `d${number}`)
+        return this.#team.forward(decision.what as `d${number}`)
       } catch (thrown) {
         if (!(thrown instanceof FailureError)) throw thrown
         problem = thrown.failure.message
@@ -186,14 +186,14 @@ class HumanLeader {
     }
   }
 
-  #delegate({ worker, brief, turns }: DelegationOrder): Promise<DelegationResult> {
+  #delegate({ worker, brief, turns }: HumanDelegation): Promise<DelegationResult> {
     return this.#team.delegate(worker, brief, turns === undefined ? {} : { turns }) as Promise<DelegationResult>
   }
 
   async #ask(
     brief: unknown,
     problem: string | undefined,
-  ): Promise<{ readonly word: LeaderDecision; readonly by: string | undefined }> {
+  ): Promise<{ readonly decision: LeaderDecision; readonly by: string | undefined }> {
     const shown = {
       type: 'lead',
       brief,
@@ -208,7 +208,7 @@ class HumanLeader {
       (answer) => this.#read(answer),
       (answer) => ({ type: 'answer', answer }),
     )
-    return { word: value as LeaderDecision, by }
+    return { decision: value as LeaderDecision, by }
   }
 
   /** The team and the results so far. */
@@ -256,7 +256,7 @@ class HumanLeader {
   #readOrders(given: Json): Checked<LeaderDecision> {
     const list: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
     if (list.length === 0) return misfit('"delegate" is an empty list')
-    const orders: DelegationOrder[] = []
+    const orders: HumanDelegation[] = []
     const problems: string[] = []
     for (const [i, each] of list.entries()) {
       const read = this.#readOrder(each)
@@ -266,7 +266,7 @@ class HumanLeader {
     return problems.length > 0 ? misfit(problems.join('; ')) : { ok: true, value: { type: 'delegate', orders } }
   }
 
-  #readOrder(given: Json): Checked<DelegationOrder> {
+  #readOrder(given: Json): Checked<HumanDelegation> {
     if (!isObject(given)) return misfit(`it is ${described(given)}, expected { worker, instructions }`)
     const { worker, instructions, input, turns, ...others } = given
     const { names } = this.#team

@@ -10,7 +10,7 @@ export type {
   Floor,
   Speaker,
   SpeakerRule,
-  SpeakerWord,
+  SpeakerDecision,
   Table,
 } from './conversation/speaker-choice.ts'
 export { supervisor, type Supervisor } from './supervisor.ts'
@@ -21,12 +21,12 @@ export { reflect, type Judged, type ReflectOptions } from './reflect.ts'
 export type { Delegation, Results, VerbNames, WorkerDelegation } from './delegation/options.ts'
 export type {
   DelegationEnd,
-  DelegationEndWord,
+  DelegationEndReply,
   DelegationHooks,
   DelegationMessages,
   DelegationMoment,
   DelegationStart,
-  DelegationStartWord,
+  DelegationStartReply,
 } from './delegation/delegation-hooks.ts'
 export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } from './delegation/worker-memory.ts'
 export type { References } from './delegation/references.ts'

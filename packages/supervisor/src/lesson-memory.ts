@@ -53,7 +53,7 @@ export const intentOf = (brief: string): string => (brief.length > 300 ? `${begi
 export function wordsInCommon(one: string, other: string): number {
   const [a, b] = [wordsOf(one), wordsOf(other)]
   if (a.size === 0 || b.size === 0) return 0
-  return (2 * [...a].filter((word) => b.has(word)).length) / (a.size + b.size)
+  return (2 * [...a].filter((reply) => b.has(reply)).length) / (a.size + b.size)
 }
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
@@ -65,13 +65,13 @@ export async function recallLessons(
   intent: string,
 ): Promise<readonly Lesson[]> {
   if (memory !== undefined) {
-    const { word } = await askHook<readonly Lesson[]>(
+    const { reply } = await askHook<readonly Lesson[]>(
       ctx,
       { hook: 'memory.recall' },
       (io) => memory.recall(intent, io),
       lessonsProblem,
     )
-    return word ?? []
+    return reply ?? []
   }
   const all = await orHookFailed(ctx, 'memory.recall', async () =>
     lessonsIn(await lastingValues(ctx, name).get(keyOf(ctx))),
@@ -93,10 +93,10 @@ async function similaritiesOf(
 ): Promise<readonly number[]> {
   if (similarity === undefined) return all.map((lesson) => wordsInCommon(intent, lesson.intent))
   const ask = (): Promise<number[]> => Promise.all(all.map(async (lesson) => similarity(intent, lesson.intent)))
-  const { word } = await askHook<readonly number[]>(ctx, { hook: 'similarity' }, ask, (given) =>
+  const { reply } = await askHook<readonly number[]>(ctx, { hook: 'similarity' }, ask, (given) =>
     Array.isArray(given) && given.every((each) => typeof each === 'number') ? undefined : 'it returned no number',
   )
-  return word ?? []
+  return reply ?? []
 }
 
 /** Saves a lesson. If the memory fails, the lesson is lost. */
@@ -151,9 +151,9 @@ const isLesson = (given: unknown): given is Lesson & Json =>
 
 const lessonsIn = (value: Json): readonly Lesson[] => (Array.isArray(value) ? value.filter(isLesson) : [])
 
-function lessonsProblem(word: Json): string | undefined {
-  if (!Array.isArray(word)) return 'it returned no list of lessons'
-  const bad = word.findIndex((each) => !isLesson(each))
+function lessonsProblem(reply: Json): string | undefined {
+  if (!Array.isArray(reply)) return 'it returned no list of lessons'
+  const bad = reply.findIndex((each) => !isLesson(each))
   return bad === -1 ? undefined : `lesson ${bad} is not { intent, workers, score, reason? }`
 }
 

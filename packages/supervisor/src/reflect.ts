@@ -313,7 +313,7 @@ async function scoreAttempt(
   const reply = isAgent(judge)
     ? await askJudge(ctx, edge, judge, input)
     : (await askHook<Json>(ctx, { hook: 'judge' }, async (io) => (await judge(input, io)) ?? noScore, judgementProblem))
-        .word
+        .reply
   const judgement = reply === undefined ? undefined : scoreOf(reply)
   if (judgement === undefined || typeof judgement === 'string') return undefined
   const scorer = isAgent(judge) ? judge.name : judge.name || 'judge'

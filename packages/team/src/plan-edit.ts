@@ -10,12 +10,12 @@ import { present, type JsonObject } from '@reeve/core'
 import type { EditCommand, ReceivedCommand } from '@reeve/agent'
 import type { Limits, Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
-import { lookAtEdit, type LookedAtEdit, type TaskStanding } from './plan/edit-check.ts'
+import { checkEdit, type CheckedEdit, type TaskStanding } from './plan/edit-check.ts'
 import type { Subtask } from './plan/plan.ts'
 import type { RoleBook } from './plan/roles.ts'
 import type { Directory } from './state/directory.ts'
 import { addMember, plannedTask } from './staff/admission.ts'
-import { hasEnded, newEntry, type TaskGraph, type Entry } from './state/task-graph.ts'
+import { hasEnded, newEntry, type TaskGraph, type TaskEntry } from './state/task-graph.ts'
 import { failureBudgetOf, withFewer } from './schedule/failure-budget.ts'
 import type { WorkRules } from './schedule/rules.ts'
 import type { Scheduler } from './schedule/scheduler.ts'
@@ -45,22 +45,22 @@ export function edited(
 ): JsonObject {
   if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
   const { ctx, graph, roles, defaultRole, oversight, limits, work } = parts
-  const looked =
+  const checked =
     work.closed === undefined && !graph.all.every(hasEnded)
-      ? lookAtEdit(
+      ? checkEdit(
           edit,
           graph.all.map((entry) => standing(entry, work)),
           roles,
           { defaultRole, oversight, limits },
         )
       : { problems: ['the work of this team has ended: its plan stays as it is'] }
-  if (!('added' in looked) || looked.problems.length > 0)
-    ctx.emit({ type: 'plan.edit-refused', request, problems: looked.problems, ...present({ by, reason }) })
-  else carryOut(parts, looked, request, { by, reason })
+  if (!('added' in checked) || checked.problems.length > 0)
+    ctx.emit({ type: 'plan.edit-refused', request, problems: checked.problems, ...present({ by, reason }) })
+  else carryOut(parts, checked, request, { by, reason })
   return {}
 }
 
-function standing(entry: Entry, work: Scheduler): TaskStanding {
+function standing(entry: TaskEntry, work: Scheduler): TaskStanding {
   const state = hasEnded(entry) ? 'ended' : work.running.includes(entry) ? 'at-work' : entry.begun > 0 ? 'open' : 'new'
   return {
     task: entry.task,
@@ -72,17 +72,17 @@ function standing(entry: Entry, work: Scheduler): TaskStanding {
 
 function carryOut(
   parts: EditParts,
-  looked: LookedAtEdit,
+  checked: CheckedEdit,
   request: string,
   { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
 ): void {
   const { ctx, graph, directory, rules, work } = parts
-  const { removed, results, warnings, tolerance, maxFailures, concurrency } = looked
+  const { removed, results, warnings, tolerance, maxFailures, concurrency } = checked
   const gone = removed.map((id) => graph.get(id)!)
-  const replaced = looked.replaced.map((task) => [graph.get(task.id)!, task] as const)
+  const replaced = checked.replaced.map((task) => [graph.get(task.id)!, task] as const)
   const newcomers = replaced.flatMap(([entry, task]) => (replace(parts, entry, task) ? [entry] : []))
   for (const entry of gone) graph.remove(entry)
-  const added = looked.added.map((task) => addedEntry(parts, task))
+  const added = checked.added.map((task) => addedEntry(parts, task))
   graph.reindex()
   if (concurrency !== undefined) rules.concurrency = concurrency
   const before = rules.failures.maxFailures
@@ -116,12 +116,12 @@ function carryOut(
 }
 
 /** Replaces a task. True: another member has it now. */
-function replace({ graph, directory, roles, defaultRole }: EditParts, entry: Entry, task: Subtask): boolean {
+function replace({ graph, directory, roles, defaultRole }: EditParts, entry: TaskEntry, task: Subtask): boolean {
   const role = roles.find(task.role ?? defaultRole)!
   const isElse = role.role !== entry.role.role
   entry.task = task
   entry.estimate = task.estimate
-  entry.looked = entry.approved = entry.unblocked = false
+  entry.reviewed = entry.approved = entry.unblocked = false
   if (!isElse) return false
   directory.move(entry.member, 'cancelled')
   entry.role = role
@@ -129,7 +129,7 @@ function replace({ graph, directory, roles, defaultRole }: EditParts, entry: Ent
   return true
 }
 
-function addedEntry({ graph, directory, roles, defaultRole }: EditParts, task: Subtask): Entry {
+function addedEntry({ graph, directory, roles, defaultRole }: EditParts, task: Subtask): TaskEntry {
   const role = roles.find(task.role ?? defaultRole)!
   const entry = newEntry(
     task,

@@ -24,17 +24,17 @@ export interface PolicyQuestion {
   readonly details?: Json
 }
 
-type VerdictWord = 'allow' | 'deny' | 'ask'
+type PolicyChoice = 'allow' | 'deny' | 'ask'
 
 /** The decision. `ask`: a human decides. */
-export type PolicyVerdict = VerdictWord | { readonly verdict: VerdictWord; readonly reason?: string }
+export type PolicyVerdict = PolicyChoice | { readonly verdict: PolicyChoice; readonly reason?: string }
 
 /** Decides on a request. A policy that throws, or returns no valid verdict, denies. */
 export type TeamPolicy = (question: PolicyQuestion, io: StepIO) => PolicyVerdict | Promise<PolicyVerdict>
 
 /** The joint verdict of all policies. */
 export interface Ruling {
-  readonly verdict: VerdictWord
+  readonly verdict: PolicyChoice
   /** Never absent for a no. */
   readonly reason?: string
 }
@@ -88,4 +88,4 @@ async function ruled(policy: TeamPolicy, question: PolicyQuestion, io: StepIO): 
   }
 }
 
-const isVerdict = (word: unknown): word is VerdictWord => word === 'allow' || word === 'deny' || word === 'ask'
+const isVerdict = (word: unknown): word is PolicyChoice => word === 'allow' || word === 'deny' || word === 'ask'

@@ -26,7 +26,7 @@ import { Learning, type Progress } from './learn/learning.ts'
 import { listenToMembers, type MemberCommandHandlers } from './mail/command-handlers.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
 import { mailDefaults } from './mail/options.ts'
-import { mailFactTypes, PostRoom, type PostState } from './mail/message-router.ts'
+import { mailFactTypes, MessageRouter, type MessageRouterState } from './mail/message-router.ts'
 import { overseenTogether } from './plan/task-oversight.ts'
 import type { Estimate, Plan, Subtask } from './plan/plan.ts'
 import { makePlan } from './plan/planner.ts'
@@ -38,7 +38,7 @@ import { Directory } from './state/directory.ts'
 import { addMember, plannedTask } from './staff/admission.ts'
 import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
-import { TaskGraph, newEntry, type Entry } from './state/task-graph.ts'
+import { TaskGraph, newEntry, type TaskEntry } from './state/task-graph.ts'
 import { Deadlocks } from './progress/deadlocks.ts'
 import { edited, type EditParts } from './plan-edit.ts'
 import { Exchanges, type ExchangesState } from './progress/mail-loops.ts'
@@ -59,7 +59,7 @@ export interface TeamParts {
 
 /** What all mail of a team came to so far. Persistent. */
 interface MailSummary {
-  readonly post: PostState
+  readonly post: MessageRouterState
   readonly rounds: ExchangesState
   readonly named: Ordinals
 }
@@ -79,7 +79,7 @@ export class TeamRun {
   /** As planned. */
   #subtasks: readonly Subtask[] = []
   #staff: Staff | undefined
-  #post: PostRoom | undefined
+  #post: MessageRouter | undefined
   #spending: Spending | undefined
   #deadlocks: Deadlocks | undefined
   /** What the work goes by, as far as a human may edit it. */
@@ -113,7 +113,7 @@ export class TeamRun {
     if (!planned.ok) return failed(planned.failure)
     const { route, work } = this.#open(planned.validated, planned.fallback, advice)
     const handlers = this.#handlers(work, route)
-    const memberAt = ({ from }: ReceivedCommand): Entry | undefined =>
+    const memberAt = ({ from }: ReceivedCommand): TaskEntry | undefined =>
       from === undefined ? undefined : work.memberAt(from)
     const callers = {
       memberAt,
@@ -240,7 +240,7 @@ export class TeamRun {
   }
 
   /** The member redoes its task; a new one, if it has retired. */
-  #back(entry: Entry): void {
+  #back(entry: TaskEntry): void {
     const { member: from, role } = entry
     if (this.#directory.back(from)) return this.#post?.back(from)
     entry.member = this.#directory.newId(role.role, false, (id) => this.#graph.get(id) !== undefined)
@@ -257,7 +257,7 @@ export class TeamRun {
       directory: this.#directory,
       work,
       mail: post,
-      room: this.#spending!,
+      budget: this.#spending!,
       hasLead: this.#options.lead !== undefined,
       isUndecided: () => work.held || staff.isUndecided,
     })
@@ -288,9 +288,9 @@ export class TeamRun {
   }
 
   /** Who looks after the mail. */
-  #postRoom(work: Scheduler, route: TeamRoute): PostRoom {
+  #postRoom(work: Scheduler, route: TeamRoute): MessageRouter {
     const { mailbox: options, policy } = this.#options
-    return new PostRoom({
+    return new MessageRouter({
       ctx: this.#ctx,
       options,
       policy,
@@ -310,7 +310,7 @@ export class TeamRun {
   }
 
   /** Who joins and leaves while it works. */
-  #staffOf(work: Scheduler, post: PostRoom): Staff {
+  #staffOf(work: Scheduler, post: MessageRouter): Staff {
     const { recruit, maxTeamSize = defaults.maxTeamSize, defaultRole = generalist, policy, lead } = this.#options
     const rules = { ...recruit, maxTeamSize, defaultRole, policies: [recruit?.policy, policy] }
     const parts = {
@@ -382,6 +382,6 @@ export class TeamRun {
 }
 
 /** Whether a model does this task: code looks for its mail itself. */
-const hasModel = (entry: Entry | undefined): boolean => entry?.role.agent.model !== undefined
+const hasModel = (entry: TaskEntry | undefined): boolean => entry?.role.agent.model !== undefined
 
 const isFixed = (planner: unknown): boolean => hasNames(planner) && 'subtasks' in planner

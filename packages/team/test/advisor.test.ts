@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { seededRandom } from '@reeve/core'
 import { advise, overrides, type Recollection, type RememberedPlan } from '../src/learn/advisor.ts'
 import type { Advice } from '../src/plan/plan.ts'
-import { wordSimilarity } from '../src/learn/similarity.ts'
+import { textSimilarity } from '../src/learn/similarity.ts'
 
 const past = (
   question: string,
@@ -32,7 +32,7 @@ function advice(
     ...options
   }: { strategies?: Recollection['strategies']; random?: () => number; explore?: number; accuracy?: number } = {},
 ): Advice {
-  const alike = plans.map((each) => wordSimilarity(question, each.question))
+  const alike = plans.map((each) => textSimilarity(question, each.question))
   return advise({ plans, strategies }, question, random, { alike, ...options })
 }
 const record = (runs: number, successes: number, ms = 0) => ({ runs, successes, ms, tokens: 0 })
@@ -53,8 +53,8 @@ describe('how much alike two questions are', () => {
     ['!!', '??', 0],
     ['市场 分析', '分析 市场', 1],
   ])('team R-12: %j and %j: %d', (one, other, similarity) => {
-    expect(wordSimilarity(one, other)).toBe(similarity)
-    expect(wordSimilarity(other, one)).toBe(similarity)
+    expect(textSimilarity(one, other)).toBe(similarity)
+    expect(textSimilarity(other, one)).toBe(similarity)
   })
 })
 

@@ -1,6 +1,6 @@
 /**
  * The words of mail between a member and its leader, with a leader by hand: what a member makes of late, doubled and
- * hopeless replies; and who waits, as the leader's post room tells it.
+ * hopeless replies; and who waits, as the leader's message router tells it.
  */
 import { afterEach, expect, test } from 'vitest'
 import { agent, replyToCommand, startWorker, teammate, commandIn, type Agent, type ReceivedCommand } from '@reeve/agent'
@@ -8,10 +8,10 @@ import type { ActivationId, FailureError, Json, JsonObject, MessageId } from '@r
 import { briefOf, readEdge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { createRuntime, type Runtime } from '@reeve/runtime'
-import { PostRoom } from '../src/mail/message-router.ts'
+import { MessageRouter } from '../src/mail/message-router.ts'
 import { RoleBook } from '../src/plan/roles.ts'
 import { Directory } from '../src/state/directory.ts'
-import { newEntry, type Entry } from '../src/state/task-graph.ts'
+import { newEntry, type TaskEntry } from '../src/state/task-graph.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {
@@ -84,7 +84,7 @@ test.each([
     (heard, reply) => {
       if (asked === undefined) return void (asked = heard)
       const first = asked
-      expect(heard.word).toMatchObject({ do: 'inbox', wait: false, instead: first.id })
+      expect(heard.command).toMatchObject({ do: 'inbox', wait: false, instead: first.id })
       order(
         () => reply(first, { mail: [mail(1)], unread: 1 }),
         () => reply(heard, { mail: [mail(2)], unread: 0, calledOff: false }),
@@ -138,7 +138,7 @@ test('a wait is told once, for any sender where several are awaited, and as boun
   } as unknown as Context
   const waits: [string, boolean][] = []
   const directory = new Directory()
-  const post = new PostRoom({
+  const post = new MessageRouter({
     ctx,
     options: {},
     policy: undefined,
@@ -149,16 +149,16 @@ test('a wait is told once, for any sender where several are awaited, and as boun
     leave: () => undefined,
   })
   const role = new RoleBook('t', undefined, () => 'x', undefined).find('generalist')!
-  const entryOf = (id: string): Entry => {
+  const entryOf = (id: string): TaskEntry => {
     directory.join({ member: id, role: 'r', task: id, recruited: false })
     return newEntry({ id, description: id }, role, id)
   }
   const [a, b] = [entryOf('a'), entryOf('b')]
-  const asks = (entry: Entry, id: string, word: object): unknown =>
+  const asks = (entry: TaskEntry, id: string, word: object): unknown =>
     post.inbox(
       { do: 'inbox', wait: true, ...word },
       { entry, name: entry.member },
-      { id: id as MessageId, from: 'act_x' as ActivationId, word: { do: 'team' } },
+      { id: id as MessageId, from: 'act_x' as ActivationId, command: { do: 'team' } },
     )
   expect(asks(a, 'm1', { from: 'b' })).toBeUndefined()
   expect(asks(b, 'm2', {})).toBeUndefined()

@@ -4,7 +4,7 @@
  * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed
  * with, the code and the server's own words are repeated.
  */
-import { connectionWords, messageOf, ReeveError, tlsProblem } from '@reeve/core'
+import { connectionErrorText, messageOf, ReeveError, tlsProblem } from '@reeve/core'
 import type { Server } from './options.ts'
 import type { Failed } from './wake-ups.ts'
 
@@ -62,7 +62,7 @@ export function serverError(thrown: unknown, server: Server): ReeveError {
     )
   return new ReeveError(
     'engine.unreachable',
-    `the Temporal server at ${address} cannot be reached or is unavailable${overTls(server)}: ${connectionWords(details)}`,
+    `the Temporal server at ${address} cannot be reached or is unavailable${overTls(server)}: ${connectionErrorText(details)}`,
     {
       retryable: true,
       hint: `Check that it is running and that the address is right. ${tlsHint(server)} Until then the processes of the store take up runs themselves, a few seconds later.`,
@@ -84,7 +84,7 @@ function tlsError(thrown: unknown, server: Server): ReeveError | undefined {
   const problem = tlsProblem(thrown)
   if (problem === undefined) return undefined
   const { address } = server
-  const words = connectionWords(refusalIn(thrown)?.details ?? messageOf(thrown))
+  const words = connectionErrorText(refusalIn(thrown)?.details ?? messageOf(thrown))
   if (problem === 'no-tls')
     return new ReeveError(
       'engine.wrong-address',

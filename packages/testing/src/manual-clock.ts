@@ -9,7 +9,7 @@ import type { Clock } from '@reeve/core'
 interface Timer {
   readonly at: number
   readonly order: number
-  readonly callback: () => void
+  readonly handler: () => void
 }
 
 /** 2026-01-01T00:00:00Z: the default start of a manual clock. */
@@ -50,14 +50,14 @@ export function manualClock(start: number = manualStart): ManualClock {
   const fire = (timer: Timer): void => {
     if (!timers.delete(timer)) return
     now = Math.max(now, timer.at)
-    timer.callback()
+    timer.handler()
   }
   const moveTo = (until: number): void => {
     for (let timer = earliest(); timer !== undefined && timer.at <= until; timer = earliest()) fire(timer)
     now = Math.max(now, until)
   }
   const set: Clock['timer'] = (at, callback) => {
-    const timer: Timer = { at, order: order++, callback }
+    const timer: Timer = { at, order: order++, handler: callback }
     timers.add(timer)
     if (at <= now) setImmediate(fire, timer)
     return () => void timers.delete(timer)

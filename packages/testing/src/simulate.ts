@@ -225,12 +225,12 @@ function recordedSteps(events: readonly Recorded[]): Set<string> {
  * Messages to leaders about doubts, which only a crash causes, and the timers of those leaders, because working time
  * stands still meanwhile.
  */
-interface DoubtWords {
+interface DoubtMessages {
   readonly ids: ReadonlySet<string>
   readonly leaders: ReadonlySet<string>
 }
 
-function toldOfDoubts(events: readonly Recorded[]): DoubtWords {
+function toldOfDoubts(events: readonly Recorded[]): DoubtMessages {
   const sent = new Set(events.flatMap(({ event }) => (event.type === 'message.sent' ? [event.id as string] : [])))
   const words = events.flatMap(({ activation, event }) =>
     event.type === 'message.received' && event.from !== undefined && !sent.has(event.id)
@@ -244,7 +244,7 @@ function toldOfDoubts(events: readonly Recorded[]): DoubtWords {
  * The facts that a crash must not change: outcomes and requested operations. The order of parallel branches, and notes,
  * may differ.
  */
-function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string, string> {
+function facts({ end, events }: Played, doubts: DoubtMessages): ReadonlyMap<string, string> {
   const found = new Map<string, string>([['end', canonical({ ...end, usage: inOrder(end.usage) } as unknown as Json)]])
   const timers = new Set<string>()
   for (const { activation, event } of events) {

@@ -25,7 +25,7 @@ export interface ApprovalNeed {
   /** The call always needs an approval, with or without oversight. */
   readonly always: boolean
   /** The result of the triggers; absent without oversight. */
-  readonly word?: GateDecision
+  readonly decision?: GateDecision
   readonly rules?: ApprovalRules
   /** The earlier approval, if the call is asked about again. */
   readonly follows?: string
@@ -103,23 +103,23 @@ async function overseenNeedOf(
     ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
     ...(costUsd === undefined ? undefined : { costUsd }),
   }
-  const word = gateOf(oversight, subject, await currentMode(ctx, oversight))
-  if (!word.asks) {
-    noteCallHits(ctx, call, word, false)
+  const decision = gateOf(oversight, subject, await currentMode(ctx, oversight))
+  if (!decision.asks) {
+    noteCallHits(ctx, call, decision, false)
     return undefined
   }
   return {
-    reason: reasonOf(word, always),
+    reason: reasonOf(decision, always),
     always: always !== undefined,
-    word,
+    decision,
     ...roundsOf(ctx, edge, name),
     rules: oversight.approval ?? {},
   }
 }
 
 /** Records the hits in the journal. */
-export const noteCallHits = (ctx: Context, { id, name }: ToolCall, word: GateDecision, asks: boolean): void =>
-  noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
+export const noteCallHits = (ctx: Context, { id, name }: ToolCall, decision: GateDecision, asks: boolean): void =>
+  noteHits(ctx, { subject: 'action', name, callId: id }, { ...decision, asks })
 
 /** The cost of a call, as its tool states it. A failing rule must not open the gate. */
 function costOf(

@@ -19,7 +19,7 @@ import { invalidInput } from '../tool/refusal.ts'
 
 /** An assessment, or the problem with it. Neither: there is none. */
 export interface AssessmentReading {
-  readonly word?: Assessment
+  readonly assessment?: Assessment
   readonly problem?: string
 }
 
@@ -36,15 +36,15 @@ export async function assessResult(
 ): Promise<AssessmentReading> {
   const read =
     assess === 'report' ? reportIn(said, agent) : await assessByFunction(ctx, (io) => assess(output, brief, io))
-  const { word } = read
-  if (word === undefined || Object.keys(word).length === 0) return present({ problem: read.problem })
-  ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
-  return { word }
+  const { assessment } = read
+  if (assessment === undefined || Object.keys(assessment).length === 0) return present({ problem: read.problem })
+  ctx.emit({ type: 'result.assessed', ...(present(assessment) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
+  return { assessment }
 }
 
 async function assessByFunction(ctx: Context, assess: (io: StepIO) => unknown): Promise<AssessmentReading> {
-  const { word, why } = await callHook<Assessment>(ctx, 'assess', assess, assessmentProblem)
-  return present({ word, problem: why })
+  const { reply: assessment, why } = await callHook<Assessment>(ctx, 'assess', assess, assessmentProblem)
+  return present({ assessment, problem: why })
 }
 
 /** The last valid report of the model. If all of its reports were refused, there is no usable one. */
@@ -53,9 +53,9 @@ function reportIn(said: readonly HistoryEntry[], agent: string): AssessmentReadi
     who === agent && message.role === 'assistant' ? (message.calls ?? []) : [],
   )
   const reports = calls.filter(({ name }) => name === reportTool).map(({ input }) => readReport(input))
-  const word = reports.findLast((each) => typeof each !== 'string')
+  const assessment = reports.findLast((each) => typeof each !== 'string')
   const problem = reports.at(-1)
-  return word !== undefined ? { word } : typeof problem === 'string' ? { problem } : {}
+  return assessment !== undefined ? { assessment } : typeof problem === 'string' ? { problem } : {}
 }
 
 /** Reads the arguments of a report; a text is the problem with them. Pure. Models write `null` for absent members. */

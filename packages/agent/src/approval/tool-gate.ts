@@ -87,9 +87,9 @@ export async function passGate(
   fits: Fits,
 ): Promise<Verdict> {
   const { name, version, approval } = gated
-  const { always, word, rules, isLast = false, sentBack, follows, known } = asking
+  const { always, decision, rules, isLast = false, sentBack, follows, known } = asking
   const reason = known === undefined ? asking.reason : `${asking.reason}; ${known.reason}`
-  const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
+  const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = decision ?? {}
   const asked = {
     tool: name,
     toolVersion: version,
@@ -98,7 +98,7 @@ export async function passGate(
     ...(risk === undefined ? undefined : { risk }),
   }
   // a mode that asks about all shows the approver every call
-  const grantable = word === undefined || ruleOfMode(word.mode)?.asks !== 'all'
+  const grantable = decision === undefined || ruleOfMode(decision.mode)?.asks !== 'all'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
   // only a human who sees what was done before may have it done again
   const isRepeat = known?.decides !== undefined
@@ -109,7 +109,7 @@ export async function passGate(
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version, user: ctx.place.caller.user }
   const granted =
     grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
-  if (word !== undefined) noteCallHits(ctx, call, word, granted === undefined)
+  if (decision !== undefined) noteCallHits(ctx, call, decision, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
     ...about,
@@ -317,7 +317,7 @@ export class ToolBinding implements Binding {
     const known = asking === undefined || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
     // what has completed is not asked about
     const isMade = known === 'made' && !wasAsked
-    if (isMade && asking?.word !== undefined) noteCallHits(ctx, call, asking.word, false)
+    if (isMade && asking?.decision !== undefined) noteCallHits(ctx, call, asking.decision, false)
     const done =
       asking === undefined || isMade
         ? undefined

@@ -41,7 +41,7 @@ import {
   refusalFailure,
   refusalOf,
   reviewNote,
-  spokenWords,
+  shownComment,
   type Proposal,
   type RefusedVerdict,
   type Subject,
@@ -214,7 +214,7 @@ async function reviewResult(
   const oversight = edge.oversight?.policy
   const { output } = outcome
   const { said } = handoffOf(outcome)
-  const { word: found, problem } =
+  const { assessment: found, problem } =
     assess === undefined
       ? {}
       : await assessResult(ctx, assess, { agent: name, output, brief: briefValue(edge.work.brief), said })
@@ -277,7 +277,7 @@ function subjectOf(
 
 /** The edge to repeat the work from its present state, with the approver's comment. */
 function withFeedback(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
-  const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${spokenWords(comment)}`}`
+  const feedback = `A human reviewed that result and asks for changes${comment === undefined || comment === '' ? '.' : `: ${shownComment(comment)}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
   const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
   const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge.work

@@ -10,7 +10,7 @@
 import { asText, type ActivationId, type MessageId } from '@reeve/core'
 import { readEdge } from '@reeve/edge'
 import { RequestChannel, type Arrival, type Context } from '@reeve/engine'
-import { workerEnd, type Listener } from '@reeve/oversight'
+import { workerEnd, type ArrivalListener } from '@reeve/oversight'
 
 /** The reply to a question. */
 export interface Reply {
@@ -53,7 +53,7 @@ export async function askSupervisor(ctx: Context, question: string): Promise<Rep
 }
 
 /** Receives and answers the questions of a worker, and of the agents below it. */
-export const questionListener = (ctx: Context, worker: ActivationId, answer: QuestionAnswerer): Listener => ({
+export const questionListener = (ctx: Context, worker: ActivationId, answer: QuestionAnswerer): ArrivalListener => ({
   hears(arrival: Arrival) {
     const heard = questions.in(arrival, { activation: worker, below: true })
     if (heard?.from === undefined) return undefined

@@ -13,7 +13,7 @@ import type { Prompt } from '../conversation/conversation-state.ts'
 import type { Scored } from './completion.ts'
 
 /** What a hook says about the next turn. Nothing: no change. */
-export interface IterationWord {
+export interface IterationReply {
   /** Whether the model is called again. */
   readonly continue?: boolean
   /** A user's note to the model before its next call. */
@@ -45,7 +45,7 @@ export class TurnView {
   /** The scores of the answer. */
   scored: Scored | undefined
   /** What the hooks after the turn said. */
-  word: IterationWord | undefined
+  reply: IterationReply | undefined
 
   constructor(ctx: Context) {
     this.ctx = ctx

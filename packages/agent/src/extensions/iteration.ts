@@ -12,10 +12,10 @@ import type { Caller } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import type { Scored } from './completion.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
-import type { Extension, IterationWord, TurnView } from './extension.ts'
+import type { Extension, IterationReply, TurnView } from './extension.ts'
 import { callHook, hookReplyProblem, type HookReply } from '../hook-call.ts'
 
-export type { IterationWord } from './extension.ts'
+export type { IterationReply } from './extension.ts'
 
 /** A finished turn, as `onIterationComplete` receives it. */
 export interface Iteration {
@@ -55,9 +55,9 @@ export interface Iteration {
  * The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` aborts when its reply is no longer
  * needed.
  */
-export type OnIterationComplete = (iteration: Iteration, io: StepIO) => HookReply<IterationWord>
+export type OnIterationComplete = (iteration: Iteration, io: StepIO) => HookReply<IterationReply>
 
-const checks: Checks<IterationWord> = { continue: flag, feedback: string }
+const checks: Checks<IterationReply> = { continue: flag, feedback: string }
 
 /** The result of a turn. */
 export type EndedTurn = Pick<TurnView, 'answer' | 'end' | 'isAnswer' | 'scored'>
@@ -88,8 +88,8 @@ export const iteration = (
   async afterTurn(turn) {
     const nth = state.turn
     const ask = (io: StepIO): unknown => hook(iterationOf(state, turn.ctx, turn, nth, maxTurns), io)
-    const { word } = await callHook<IterationWord>(turn.ctx, name, ask, (said) => hookReplyProblem(said, checks))
-    turn.word = mergeWords(turn.word, word)
+    const { reply } = await callHook<IterationReply>(turn.ctx, name, ask, (said) => hookReplyProblem(said, checks))
+    turn.reply = mergeReplies(turn.reply, reply)
   },
 })
 
@@ -98,20 +98,20 @@ export const iteration = (
  * possible. Pure. An end by a call that is no answer, or by a failure, stands whatever the hook says.
  */
 export function nextStep(
-  word: IterationWord | undefined,
+  reply: IterationReply | undefined,
   turned: EndedTurn,
   left: boolean,
   state: ConversationState,
 ): NextStep {
   const { end, isAnswer } = turned
   const usual: NextStep = end === undefined ? {} : { end }
-  if (word === undefined || (end !== undefined && !isAnswer)) return usual
-  const note = nonBlank(word.feedback)
+  if (reply === undefined || (end !== undefined && !isAnswer)) return usual
+  const note = nonBlank(reply.feedback)
   // a note alone does not justify another turn
-  if (word.continue === false && end !== undefined) return { end }
-  if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
-  if (word.continue === false) return { end: end ?? bailedOutcome(state, turned) }
-  return word.continue === true && end !== undefined && left ? { note: goOn } : usual
+  if (reply.continue === false && end !== undefined) return { end }
+  if (note !== undefined && left) return reply.continue === false ? { note, last: true } : { note }
+  if (reply.continue === false) return { end: end ?? bailedOutcome(state, turned) }
+  return reply.continue === true && end !== undefined && left ? { note: goOn } : usual
 }
 
 /** What follows the last turn that a hook granted: its result is the end. */
@@ -128,7 +128,10 @@ function bailedOutcome(state: ConversationState, { answer: { calls }, scored }: 
 }
 
 /** Merges the replies of two hooks: the second takes precedence, the feedback of both is kept. Pure. */
-function mergeWords(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
+function mergeReplies(
+  first: IterationReply | undefined,
+  second: IterationReply | undefined,
+): IterationReply | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const goes = second.continue ?? first.continue
   const feedback = [first.feedback, second.feedback]

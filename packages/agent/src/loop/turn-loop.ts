@@ -174,7 +174,7 @@ export async function turnLoop(
     if (at.afterTurn !== undefined) await at.afterTurn(turn)
     const next: NextStep = isGranted
       ? nextStepAfterLast(turn, state)
-      : nextStep(turn.word, turn, state.asked < turns.max, state)
+      : nextStep(turn.reply, turn, state.asked < turns.max, state)
     if (next.end !== undefined) {
       if (next.end === decided?.end) decided.take()
       return next.end

@@ -6,7 +6,7 @@
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids).
  */
 import { failure } from '@reeve/core'
-import { denies, permits } from '@reeve/edge'
+import { denies, allowsTool } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { callScope } from '@reeve/journal'
 import { argumentsProblem, type ToolCall, type ToolSpec } from '@reeve/model'
@@ -79,7 +79,7 @@ function runCall(
   if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
   if (
     permissions !== undefined &&
-    !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))
+    !(binding.verb === true ? !denies(permissions, call.name) : allowsTool(permissions, call.name))
   ) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
     return Promise.resolve(refuseUnreached(ctx, call, what, `[${what.message}]`))
@@ -160,5 +160,7 @@ export function offeredTools(
 ): readonly ToolSpec[] {
   const { permissions } = state.edge.bounds
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
-  return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
+  return specs.filter(({ name }) =>
+    isVerb?.(name) === true ? !denies(permissions, name) : allowsTool(permissions, name),
+  )
 }

@@ -19,16 +19,16 @@ export interface ModelRules {
 }
 
 const none: ModelRules = {}
-const held = (): { rules: ModelRules } => ({ rules: none })
+const emptyHolder = (): { rules: ModelRules } => ({ rules: none })
 
 /** The rules of this runtime; none where it says nothing. */
-export const modelRulesOf = (ctx: Context): ModelRules => ctx.local(held).rules
+export const modelRulesOf = (ctx: Context): ModelRules => ctx.local(emptyHolder).rules
 
 /** The work inside finds the rules of its runtime. */
 export const modelRulesLayer =
   (rules: () => ModelRules): Layer =>
   (next) =>
   (ctx, edge) => {
-    ctx.local(held).rules = rules()
+    ctx.local(emptyHolder).rules = rules()
     return next(ctx, edge)
   }

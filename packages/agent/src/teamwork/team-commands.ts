@@ -105,7 +105,7 @@ export interface ReceivedCommand {
   readonly id: MessageId
   /** The member's activation, or one below it. Undefined: from outside. */
   readonly from: ActivationId | undefined
-  readonly word: TeamCommand
+  readonly command: TeamCommand
   /** The name of the sender, for commands from outside. */
   readonly by?: string
 }
@@ -124,7 +124,7 @@ const teamGone: JsonObject = {
 /** Commands are not validated here, but by their handlers. */
 const commands = new RequestChannel<TeamCommand, JsonObject>(
   '$team',
-  (_member, { type: _type, ...word }) => word as unknown as TeamCommand,
+  (_member, { type: _type, ...command }) => command as unknown as TeamCommand,
   {
     name: '$team.reply',
     read: (member) => {
@@ -143,14 +143,14 @@ const mailNotes = new TypedChannel<{ readonly seq: number }>('$team.mail', (memb
 })
 
 /** The message of a command. Who sends it from outside is recorded beside it. */
-export const teamMessage = (word: TeamCommand): Json => commands.message(word)
+export const teamMessage = (command: TeamCommand): Json => commands.message(command)
 
 /** The command in an arrival; undefined if there is none. It is not validated. */
 export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
   const heard = commands.in(arrival)
   if (heard === undefined) return undefined
   const { id, from, body } = heard
-  return { id, from, word: body, ...present({ by: from === undefined ? heard.by : undefined }) }
+  return { id, from, command: body, ...present({ by: from === undefined ? heard.by : undefined }) }
 }
 
 /** Replies to a command. Commands from outside get no reply: their senders read the journal. */
@@ -166,8 +166,8 @@ export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefin
   mailNotes.in(arrival, { activation: leader })?.body.seq
 
 /** Sends a command to the leader without waiting. */
-export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamCommand): MessageId =>
-  commands.send(ctx, leader, word)
+export const tellLeader = (ctx: Context, leader: ActivationId, command: TeamCommand): MessageId =>
+  commands.send(ctx, leader, command)
 
 /** Waits for the reply to a command. */
 export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> =>

@@ -7,12 +7,12 @@ import { resolve } from 'node:path'
 import { backupStore, compactStore } from '@reeve/runtime/upkeep'
 import { shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { findRuns, isDatabase } from '../store.ts'
+import { findRuns, isPostgres } from '../store.ts'
 
 /** The file of the store. Throws `cli.usage` for a database or an engine. */
 async function fileOf({ options, cwd }: CommandContext): Promise<string> {
   const place = await findRuns(options, cwd)
-  if ('store' in place && isDatabase(place.store))
+  if ('store' in place && isPostgres(place.store))
     throw usage(
       `${shownStore(place.store)} is a PostgreSQL database; this command needs a store in a file`,
       'Back it up with its own tools, for example pg_dump; autovacuum reclaims its space.',

@@ -22,7 +22,7 @@ import { shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import { makePrivateFolder } from '../private-files.ts'
 import { orderlyEnd } from '../orderly-end.ts'
-import { isDatabase, refuseLinks, storeAt, storeBelow } from '../store.ts'
+import { isPostgres, refuseLinks, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 
 /** The options of `reeve demo`. */
@@ -52,7 +52,7 @@ export async function demo(
   await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
   await using _end = orderlyEnd(runtime, context)
   const run = await startOrFind(runtime, settings)
-  const shown = isDatabase(store) ? shownStore(store) : relative(cwd, store) || store
+  const shown = isPostgres(store) ? shownStore(store) : relative(cwd, store) || store
   const where = store === storeBelow(cwd) ? '' : ` --store ${shellWord(shown)}`
   if (!json) {
     terminal.line(`${terminal.style('bold', 'reeve demo')}  ${folder}`)

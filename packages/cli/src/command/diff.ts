@@ -34,8 +34,8 @@ export function diff(
     terminal.line(`${same} equal entries; the first difference is at ${placeOf(first)}`)
     for (const each of differences.slice(0, limit)) {
       terminal.line(terminal.style('bold', placeOf(each)))
-      if (each.one !== undefined) terminal.line(terminal.style('red', `  - ${told(each.one.event)}`))
-      if (each.other !== undefined) terminal.line(terminal.style('green', `  + ${told(each.other.event)}`))
+      if (each.one !== undefined) terminal.line(terminal.style('red', `  - ${eventText(each.one.event)}`))
+      if (each.other !== undefined) terminal.line(terminal.style('green', `  + ${eventText(each.other.event)}`))
     }
     const more = differences.length - limit
     if (more > 0) terminal.line(`… and ${more} more: --limit ${differences.length}, or --json`)
@@ -64,7 +64,7 @@ function placeOf({ path, agent, address, one, other }: RunDifference): string {
 }
 
 /** An event on one line. */
-function told(event: JournalEvent): string {
+function eventText(event: JournalEvent): string {
   switch (event.type) {
     case 'step.settled':
     case 'worker.settled':

@@ -19,7 +19,7 @@ import type { Context, StartWorkerOptions, StepOptions } from '@reeve/engine'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
 const apart: StartWorkerOptions = { place: 'apart' }
-const word = (outcome: Outcome): Json =>
+const outputOrCode = (outcome: Outcome): Json =>
   outcome.status === 'completed' ? outcome.output : outcome.status === 'failed' ? outcome.failure.code : outcome.status
 /** Starts a worker apart and waits for its end. */
 const asks = async (
@@ -27,7 +27,7 @@ const asks = async (
   worker: string,
   input: Json = null,
   options: StartWorkerOptions = {},
-): Promise<Json> => word(await ended(ctx, ctx.start(worker, input, { ...apart, ...options })))
+): Promise<Json> => outputOrCode(await ended(ctx, ctx.start(worker, input, { ...apart, ...options })))
 
 /** The workers of a run that are placed apart, each a run. */
 const children = async ({ engine }: Stage, run: RunId): Promise<readonly RunId[]> =>
@@ -105,12 +105,12 @@ const lives: readonly Play[] = [
       stage.agent('middle', async (ctx, input) => {
         const ids = [1, 2].map((n) => ctx.scope('part').start('leaf', (input as number) + n, apart))
         const words: Json[] = []
-        for (const id of ids) words.push(word(await ended(ctx, id)))
+        for (const id of ids) words.push(outputOrCode(await ended(ctx, id)))
         return words
       })
       stage.agent('lead', async (ctx) => {
         const local = ctx.start('middle', 10, { name: 'beside' })
-        return [await asks(ctx, 'middle', 20), word(await ended(ctx, local))]
+        return [await asks(ctx, 'middle', 20), outputOrCode(await ended(ctx, local))]
       })
       await stage.drive()
       const run = await stage.start('lead')
@@ -143,7 +143,7 @@ const lives: readonly Play[] = [
           ctx.restart([refused, id])
         }
         const [refused, id] = ctx.carried as [Json, ActivationId]
-        return [refused, word(await ended(ctx, id))]
+        return [refused, outputOrCode(await ended(ctx, id))]
       })
       await stage.drive()
       const run = await stage.start('lead')
@@ -156,7 +156,7 @@ const lives: readonly Play[] = [
   },
 ]
 
-const words: readonly Play[] = [
+const outcomeCases: readonly Play[] = [
   {
     invariant: 'K3',
     name: 'leader and worker apart write to each other, and share the values of their run',
@@ -174,7 +174,7 @@ const words: readonly Play[] = [
         const id = ctx.start('w', ctx.place.activation, apart)
         ctx.send(id, 'hello')
         const heard = (await ctx.next((each) => each.type === 'message')) as { from: ActivationId; body: Json }
-        const outcome = word(await ended(ctx, id))
+        const outcome = outputOrCode(await ended(ctx, id))
         return [heard.body, heard.from === id, outcome, await ctx.values.get('note')]
       })
       await stage.drive()
@@ -189,7 +189,7 @@ const words: readonly Play[] = [
     name: 'a question of a worker apart belongs to its run: the run waits, and the answer resumes it',
     restarts: true,
     async play(stage) {
-      stage.agent('w', async (ctx) => word((await ctx.next(ctx.ask('q', question('int_1')))).outcome))
+      stage.agent('w', async (ctx) => outputOrCode((await ctx.next(ctx.ask('q', question('int_1')))).outcome))
       stage.agent('lead', async (ctx) => asks(ctx, 'w'))
       await stage.drive()
       const run = await stage.start('lead')
@@ -237,7 +237,7 @@ const words: readonly Play[] = [
         const timer = ctx.ask('deadline', { until: new Date(ctx.now().getTime() + 1_000) })
         await ctx.next(timer)
         ctx.stop(worker, 'out of time', { timedOutMs: 1_000 })
-        return word(await ended(ctx, worker))
+        return outputOrCode(await ended(ctx, worker))
       })
       await stage.drive()
       const run = await stage.start('lead')
@@ -282,14 +282,14 @@ const accounts: readonly Play[] = [
     async play(stage) {
       const slow = gate()
       stage.agent('w', async (ctx) => [
-        word(await ended(ctx, ctx.begin('s1', slow.effect, spend(20, 10)))),
-        word(
+        outputOrCode(await ended(ctx, ctx.begin('s1', slow.effect, spend(20, 10)))),
+        outputOrCode(
           await ended(
             ctx,
             ctx.begin('s2', () => null, spend(50, 50)),
           ),
         ),
-        word(
+        outputOrCode(
           await ended(
             ctx,
             ctx.begin('s3', () => null, spend(51, 50)),
@@ -298,18 +298,18 @@ const accounts: readonly Play[] = [
       ])
       stage.agent('lead', async (ctx) => {
         const id = ctx.start('w', null, { ...apart, limits: { tokens: 60 } })
-        const beside = word(
+        const beside = outputOrCode(
           await ended(
             ctx,
             ctx.begin('beside', () => 'fits', spend(41, 0)),
           ),
         )
         await ctx.next(ctx.ask('q', question('int_1')))
-        const outcome = word(await ended(ctx, id))
+        const outcome = outputOrCode(await ended(ctx, id))
         return [
           beside,
           outcome,
-          word(
+          outputOrCode(
             await ended(
               ctx,
               ctx.begin('after', () => 'fits', spend(40, 40)),
@@ -341,10 +341,10 @@ const accounts: readonly Play[] = [
     invariant: 'K11',
     name: 'a worker apart without a limit gets a tenth of the free budget; without room it does not begin',
     async play(stage) {
-      stage.agent('w', async (ctx) => word(await ended(ctx, ctx.begin('s', stage.does('s'), spend(11, 11)))))
+      stage.agent('w', async (ctx) => outputOrCode(await ended(ctx, ctx.begin('s', stage.does('s'), spend(11, 11)))))
       stage.agent('lead', async (ctx) => [
         await asks(ctx, 'w'),
-        word(
+        outputOrCode(
           await ended(
             ctx,
             ctx.begin('all', () => 'used', spend(100, 100)),
@@ -366,7 +366,9 @@ const accounts: readonly Play[] = [
     name: 'a worker apart without a limit has turns to work with; those it used count above it, the rest comes back',
     async play(stage) {
       const turn = (ctx: Context, name: string): Promise<Json> =>
-        ended(ctx, ctx.begin(name, stage.does(name), { reserve: { turns: 1 }, retry: { attempts: 1 } })).then(word)
+        ended(ctx, ctx.begin(name, stage.does(name), { reserve: { turns: 1 }, retry: { attempts: 1 } })).then(
+          outputOrCode,
+        )
       stage.agent('w', async (ctx, input) => {
         const words: Json[] = []
         for (let n = 0; n < (input as number); n++) words.push(await turn(ctx, 'call'))
@@ -413,7 +415,7 @@ const others: readonly Play[] = [
       })
       stage.agent('lead', async (ctx) => {
         const first = ctx.start('w', 'fails', apart)
-        const one = word(await ended(ctx, first))
+        const one = outputOrCode(await ended(ctx, first))
         return [one, await asks(ctx, 'w', null, { after: first })]
       })
       await stage.drive()
@@ -461,4 +463,4 @@ const others: readonly Play[] = [
   },
 ]
 
-export const apartCases: readonly Play[] = [...lives, ...words, ...accounts, ...others]
+export const apartCases: readonly Play[] = [...lives, ...outcomeCases, ...accounts, ...others]

@@ -27,7 +27,7 @@ const rowsOf = (usage: Usage): readonly (readonly (string | number)[])[] =>
     .map(({ agent, model, calls, input, unknown, unpriced }) => [agent, model, calls, input, unknown, unpriced])
     .sort(([a], [b]) => String(a).localeCompare(String(b)))
 
-const word = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
+const statusOrCode = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
 
 async function spends(
   ctx: Context,
@@ -35,7 +35,7 @@ async function spends(
   effect: (io: StepIO) => Json | Promise<Json>,
   options: StepOptions,
 ): Promise<Json> {
-  return word(await ended(ctx, ctx.begin(name, effect, options)))
+  return statusOrCode(await ended(ctx, ctx.begin(name, effect, options)))
 }
 
 export const budgetCases: readonly Play[] = [
@@ -114,13 +114,13 @@ export const budgetCases: readonly Play[] = [
         const own = ctx.begin('s', wait.effect, asks(10))
         const never = ctx.begin('never', stage.does('never'), asks(30))
         ctx.stop(never, 'no')
-        const words = [word(await ended(ctx, never))]
+        const words = [statusOrCode(await ended(ctx, never))]
         await ended(
           ctx,
           ctx.begin('wait', () => until('both are out', () => wait.waiting === 2).then(() => null)),
         )
         for (const id of [worker, own]) ctx.stop(id, 'enough')
-        words.push(word(await ended(ctx, worker)), word(await ended(ctx, own)))
+        words.push(statusOrCode(await ended(ctx, worker)), statusOrCode(await ended(ctx, own)))
         words.push(
           await spends(ctx, 'more', stage.does('more'), spend(51)),
           await spends(ctx, 'rest', stage.does('rest'), spend(50, 50)),
@@ -163,7 +163,9 @@ export const budgetCases: readonly Play[] = [
         ctx.begin('never', stage.does('never'), asks(10))
         return 'done'
       })
-      stage.agent('stays', async (ctx) => word((await out(ctx, 2), await ended(ctx, ctx.ask('q', question('int_1'))))))
+      stage.agent('stays', async (ctx) =>
+        statusOrCode((await out(ctx, 2), await ended(ctx, ctx.ask('q', question('int_1'))))),
+      )
       stage.agent('lead', async (ctx) => {
         for (const name of ['anew', 'returns']) await ctx.next(ctx.scope('w').start(name, null))
         return (await ended(ctx, ctx.start('stays', null))).status
@@ -222,7 +224,7 @@ export const budgetCases: readonly Play[] = [
         const first = await spends(ctx, 's1', stage.does('s1'), spend(50, 30))
         const open = ctx.begin('open', wait.effect, spend(50, 20))
         const refused = await spends(ctx, 's2', stage.does('s2'), spend(30))
-        const word1 = word(await ended(ctx, open))
+        const word1 = statusOrCode(await ended(ctx, open))
         return [
           first,
           refused,

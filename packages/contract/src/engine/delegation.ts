@@ -101,10 +101,10 @@ const beside: readonly Play[] = [
   },
 ]
 
-const isWord = (arrival: Arrival, word: string): arrival is Extract<Arrival, { type: 'message' }> =>
-  arrival.type === 'message' && isObject(arrival.body) && arrival.body['type'] === word
+const isMessageOfType = (arrival: Arrival, type: string): arrival is Extract<Arrival, { type: 'message' }> =>
+  arrival.type === 'message' && isObject(arrival.body) && arrival.body['type'] === type
 
-const words: readonly Play[] = [
+const commandCases: readonly Play[] = [
   {
     invariant: 'K2',
     name: 'an outside command stops a worker that its leader awaits; sent twice, it counts once',
@@ -113,7 +113,7 @@ const words: readonly Play[] = [
       stage.agent('w', async (ctx) => step(ctx, 'slow', open.effect))
       stage.agent('lead', async (ctx) => {
         const worker = ctx.start('w', null)
-        const said = await ctx.next((each) => each.id === worker || isWord(each, 'stop'))
+        const said = await ctx.next((each) => each.id === worker || isMessageOfType(each, 'stop'))
         ctx.stop(worker, 'somebody said so')
         return [said.type, await statusOf(ctx, worker)]
       })
@@ -134,7 +134,7 @@ const words: readonly Play[] = [
     async play(stage) {
       stage.agent('w', async (ctx, leader) => {
         ctx.send(leader as ActivationId, { type: 'ask', text: 'which?' })
-        const reply = await ctx.next((each) => isWord(each, 'reply'))
+        const reply = await ctx.next((each) => isMessageOfType(each, 'reply'))
         return (
           (isObject((reply as { body: Json }).body)
             ? (reply as { body: { [key: string]: Json } }).body['text']
@@ -144,7 +144,7 @@ const words: readonly Play[] = [
       stage.agent('lead', async (ctx) => {
         const worker = ctx.start('w', ctx.place.activation)
         for (;;) {
-          const arrival = await ctx.next((each) => each.id === worker || isWord(each, 'ask'))
+          const arrival = await ctx.next((each) => each.id === worker || isMessageOfType(each, 'ask'))
           if (arrival.type === 'worker.settled')
             return arrival.outcome.status === 'completed' ? arrival.outcome.output : null
           await ctx.next(ctx.ask('q', question('int_1')))
@@ -166,7 +166,7 @@ const words: readonly Play[] = [
 const delegates = (...list: readonly (readonly [worker: string, instructions: string])[]) => ({
   calls: list.map(([worker, instructions]) => ({ name: 'delegate', input: { worker, instructions } })),
 })
-const told = (prompt: readonly { readonly role: string; readonly content: unknown }[]): unknown[] =>
+const roleAndContent = (prompt: readonly { readonly role: string; readonly content: unknown }[]): unknown[] =>
   prompt.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))
 
 const leaders: readonly Play[] = [
@@ -202,7 +202,7 @@ const leaders: readonly Play[] = [
         work.prompts[0]!.map(({ content }) => content),
         ['Own.\n\nAnd more.', 'task', 'do it, please'],
       )
-      assert.deepEqual(told(lead.prompts.at(-1)!), ['worker answer!'])
+      assert.deepEqual(roleAndContent(lead.prompts.at(-1)!), ['worker answer!'])
       assert.deepEqual(lead.prompts.at(-1)!.at(-1), { role: 'user', content: 'well done' })
     },
   },
@@ -239,4 +239,4 @@ const leaders: readonly Play[] = [
   },
 ]
 
-export const delegatingCases: readonly Play[] = [...beside, ...words, ...leaders]
+export const delegatingCases: readonly Play[] = [...beside, ...commandCases, ...leaders]

@@ -38,7 +38,7 @@ const refused = (code: 'fork.invalid' | 'run.conflict' | 'run.unknown') => (thro
   ReeveError.is(thrown, code)
 
 /** What a run says, without what differs between a run and its fork: positions, moments, ids of runs. */
-const told = (events: readonly Recorded[]): Json =>
+const comparableEvents = (events: readonly Recorded[]): Json =>
   events.map(({ activation, seq, event }) => [activation, seq, event] as unknown as Json)
 
 const points: readonly Play[] = [
@@ -58,13 +58,13 @@ const points: readonly Play[] = [
       await stage.drive()
       const run = await stage.start('lead')
       const before = await stage.outcome(run)
-      const events = told(await stage.events(run))
+      const events = comparableEvents(await stage.events(run))
       const { position: at } = await find(stage, run, endOf('worker'))
       const other = await fork(stage, { run, at, edit: { type: 'outcome', outcome: completed('b!') } })
       assert.deepEqual(await stage.outcome(other), completed(['first', completed('b!'), 'other']))
       assert.deepEqual(stage.ran, ['first', 'work', 'last', 'other'])
       assert.deepEqual(await stage.outcome(run), before)
-      assert.deepEqual(told(await stage.events(run)), events)
+      assert.deepEqual(comparableEvents(await stage.events(run)), events)
       const forked = (await stage.all(other, 'run.forked'))[0]!
       assert.deepEqual([forked.run, forked.at], [run, at])
       assert.ok((await stage.events(other)).every(({ activation }) => activation.startsWith(rootActivation(other))))

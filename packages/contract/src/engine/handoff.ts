@@ -188,12 +188,12 @@ const asker = (name: string): Agent =>
     run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
   })
 
-const wordsOf = ({ body }: Question): string => JSON.stringify(isObject(body) ? body['question'] : body)
+const questionText = ({ body }: Question): string => JSON.stringify(isObject(body) ? body['question'] : body)
 
 /** Waits for so many questions; in the order of their words. */
-async function asked(stage: Stage, run: RunId, count: number) {
+async function openQuestions(stage: Stage, run: RunId, count: number) {
   await until(`${count} questions are open`, async () => (await stage.engine.questions({ run })).length === count)
-  return (await stage.engine.questions({ run })).toSorted((a, b) => (wordsOf(a) < wordsOf(b) ? -1 : 1))
+  return (await stage.engine.questions({ run })).toSorted((a, b) => (questionText(a) < questionText(b) ? -1 : 1))
 }
 
 const flows: readonly Play[] = [
@@ -256,15 +256,15 @@ const flows: readonly Play[] = [
         stage,
         sequential({ name: 'all', agents: [outer, agent({ name: 'after', model: after })] }),
       )
-      await asked(stage, run, 2)
+      await openQuestions(stage, run, 2)
       await until('the quick one has ended', () => done.prompts.length === 1)
       await stage.fence()
       await stage.restart('kill')
-      const [, second] = await asked(stage, run, 2)
+      const [, second] = await openQuestions(stage, run, 2)
       await stage.answer(second!, 2)
-      await asked(stage, run, 1)
+      await openQuestions(stage, run, 1)
       await stage.restart('kill')
-      await stage.answer((await asked(stage, run, 1))[0]!, 1)
+      await stage.answer((await openQuestions(stage, run, 1))[0]!, 1)
       assert.deepEqual(await stage.outcome(run), completed('final'))
       const heard = after.prompts[0]!.map(({ content }) => content)
       assert.deepEqual(heard, [
@@ -341,14 +341,14 @@ const flows: readonly Play[] = [
         tools: [look, asTool(asker('asker'))],
       })
       const run = await begin(stage, agent({ name: 'outer', model: outer, tools: [asTool(middle), beside] }))
-      await asked(stage, run, 1)
+      await openQuestions(stage, run, 1)
       await until(
         'the tool beside it has ended',
         async () => (await stage.log(run)).some(({ type }) => type === 'step.settled') && stage.count('beside') === 1,
       )
       await stage.fence()
       await stage.restart('kill')
-      await stage.answer((await asked(stage, run, 1))[0]!, 'yes')
+      await stage.answer((await openQuestions(stage, run, 1))[0]!, 'yes')
       assert.deepEqual(await stage.outcome(run), completed('final'))
       assert.deepEqual(
         [stage.count('look'), stage.count('beside'), inner.prompts.length, outer.prompts.length],

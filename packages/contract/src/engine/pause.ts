@@ -226,7 +226,7 @@ async function paidOnce(stage: Stage, run: RunId): Promise<void> {
   assert.deepEqual(notes, ['effect.held', 'effect.released'])
 }
 
-const held: readonly Play[] = [
+const heldEffectCases: readonly Play[] = [
   {
     invariant: 'K6',
     name: 'a `once` effect held back by a pause never left: it runs once after the pause without a question',
@@ -423,5 +423,5 @@ export const pauseCases: readonly Play[] = [
     },
   },
   ...points,
-  ...held,
+  ...heldEffectCases,
 ]

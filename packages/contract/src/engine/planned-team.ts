@@ -40,7 +40,7 @@ const hopeless: Behavior = (ctx) =>
   })
 
 /** How each task has ended, in the order of the plan; recruits last. */
-const told = (outcome: Outcome): readonly string[] =>
+const taskResults = (outcome: Outcome): readonly string[] =>
   outcome.status === 'completed' || outcome.status === 'failed'
     ? (outcome.results?.tasks ?? []).map(
         ({ task: id, status, output }) => `${id} ${status}${output === undefined ? '' : `: ${output as string}`}`,
@@ -92,7 +92,7 @@ export const plannedCases: readonly Play[] = [
       await stage.answer(await stage.question(run), 'go on')
       const outcome = await stage.outcome(run)
       assert.equal(outcome.status, 'completed')
-      assert.deepEqual(told(outcome), [
+      assert.deepEqual(taskResults(outcome), [
         'd succeeded: d',
         'a succeeded: a',
         'b failed',
@@ -133,7 +133,7 @@ export const plannedCases: readonly Play[] = [
       await stage.answer(await stage.question(run), 'go on')
       const outcome = await stage.outcome(run)
       assert.equal(outcome.status === 'failed' && outcome.failure.code, 'team.too-many-failures')
-      assert.deepEqual(told(outcome), ['a succeeded: a', 'slow cancelled', 'b failed', 'c cancelled'])
+      assert.deepEqual(taskResults(outcome), ['a succeeded: a', 'slow cancelled', 'b failed', 'c cancelled'])
       assert.equal(open.aborted, 1)
       assert.equal(stage.count('c'), 0)
       assert.deepEqual(await facts(stage, run), {
@@ -174,7 +174,11 @@ export const plannedCases: readonly Play[] = [
       await stage.answer(await stage.question(run), 'go on')
       const outcome = await stage.outcome(run)
       const recruit = 'dynamic_generalist_1'
-      assert.deepEqual(told(outcome), ['a succeeded: a', `e succeeded: a ${recruit}`, `${recruit} succeeded: help`])
+      assert.deepEqual(taskResults(outcome), [
+        'a succeeded: a',
+        `e succeeded: a ${recruit}`,
+        `${recruit} succeeded: help`,
+      ])
       assert.equal(read.at(-1), 'generalist_1: look at prices')
       for (const name of ['a', 'help', 'e']) assert.equal(stage.count(name), 1, name)
       assert.deepEqual(await facts(stage, run), {

@@ -21,7 +21,7 @@ async function tail({ reader }: Store, from: number, size: number): Promise<read
   }
 }
 
-const told = (events: readonly FeedEvent[]): unknown =>
+const comparableEvents = (events: readonly FeedEvent[]): unknown =>
   events.map(({ run: id, activation, seq, event }) => [id, activation, seq, event])
 
 async function threeRuns(stage: StoreStage): Promise<StoreProcess> {
@@ -124,7 +124,7 @@ export const allRunsCases: readonly StorePlay[] = [
         }
       }
       await Promise.all([read(), ...writers.map(write)])
-      assert.deepEqual(told(seen), told(await tail(reader.store, 0, 1_000)))
+      assert.deepEqual(comparableEvents(seen), comparableEvents(await tail(reader.store, 0, 1_000)))
       const runs = new Map<RunId, number[]>()
       for (const { run: id, seq } of seen) runs.set(id, [...(runs.get(id) ?? []), seq])
       assert.equal(runs.size, 75)

@@ -15,7 +15,7 @@ import { pastCases } from './history.ts'
 import { postCases } from './posts.ts'
 import { queryCases } from './queries.ts'
 import { readCases } from './reads.ts'
-import { asideCases } from './set-aside.ts'
+import { setAsideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
 import { syncCases } from './syncs.ts'
 import { systemCases } from './system.ts'
@@ -30,7 +30,7 @@ const plays: readonly StorePlay[] = [
   ...mailCases,
   ...claimCases,
   ...pastCases,
-  ...asideCases,
+  ...setAsideCases,
   ...valueCases,
   ...deadlineCases,
   ...readCases,

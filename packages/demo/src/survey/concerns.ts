@@ -5,7 +5,7 @@
 import type { ChecksFindings, MissingCheck } from './checks.ts'
 import type { DependenciesFindings } from './dependencies.ts'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
-import { code, many, place, words } from './markup.ts'
+import { code, many, place, plainText } from './markup.ts'
 import type { MonorepoFindings } from './monorepo.ts'
 
 /** How soon something needs attention. */
@@ -111,7 +111,7 @@ function dependencies({ licences, notLocked, withoutLock, invalid, notes }: Depe
 /** What could not be examined is never clear. */
 const notExamined = (note: string): FoundConcern => ({
   severity: 'minor',
-  text: `Not examined: ${words(note)}`,
+  text: `Not examined: ${plainText(note)}`,
   places: [],
 })
 

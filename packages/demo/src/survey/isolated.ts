@@ -10,7 +10,7 @@
 import { Worker } from 'node:worker_threads'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
 import { surveys, type Surveys } from './surveys.ts'
-import type { ThreadTask, ThreadWord } from './thread.ts'
+import type { ThreadTask, ThreadMessage } from './thread.ts'
 import type { SurveyOptions } from './walk.ts'
 
 /** How long a survey may take, in milliseconds. */
@@ -63,7 +63,7 @@ function run(
   task: ThreadTask,
   times: SurveyTimes,
   signal: AbortSignal,
-): Promise<Exclude<ThreadWord, { type: 'file' }> | GivenUp> {
+): Promise<Exclude<ThreadMessage, { type: 'file' }> | GivenUp> {
   return new Promise((resolve) => {
     let path: string | undefined
     let timer: NodeJS.Timeout | undefined
@@ -81,9 +81,9 @@ function run(
     const giveUp = (): void => end({ type: 'given-up', path })
     signal.addEventListener('abort', giveUp, { once: true })
     if (signal.aborted) return giveUp()
-    thread.on('message', (word: ThreadWord) => {
-      if (word.type !== 'file') return end(word)
-      path = word.path
+    thread.on('message', (message: ThreadMessage) => {
+      if (message.type !== 'file') return end(message)
+      path = message.path
       clearTimeout(timer)
       timer = setTimeout(giveUp, times.file)
     })

@@ -26,7 +26,7 @@ export function place(file: string, line?: number): string {
 }
 
 /** Words of someone else outside code: markup and HTML taken out of action, on one line. */
-export function words(text: string): string {
+export function plainText(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
     .trim()

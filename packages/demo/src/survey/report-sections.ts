@@ -7,7 +7,7 @@ import { missingTitles } from './concerns.ts'
 import type { DependenciesFindings } from './dependencies.ts'
 import type { SurveyFindings } from './findings.ts'
 import type { InventoryFindings } from './inventory.ts'
-import { code, grouped, joined, many, place, sized, table, words } from './markup.ts'
+import { code, grouped, joined, many, place, sized, table, plainText } from './markup.ts'
 import type { MonorepoFindings } from './monorepo.ts'
 import type { TodosFindings } from './todos.ts'
 import { byText, type Listed } from './walk.ts'
@@ -69,7 +69,7 @@ function dependencies({
   licences,
   notes,
 }: DependenciesFindings): string[] {
-  const examined = notes.map((note) => `*${note[0]?.toUpperCase() ?? ''}${words(note.slice(1))}.*`)
+  const examined = notes.map((note) => `*${note[0]?.toUpperCase() ?? ''}${plainText(note.slice(1))}.*`)
   const unread = notes.length === 0 ? [] : [...examined, '']
   if (manifests.length === 0) return ['No package.json was found.', '', ...unread]
   const of = (title: string, list: DependenciesFindings['licences']['copyleft']): string[] =>

@@ -8,7 +8,7 @@
  */
 import { concernsOf, type Concern, type Severity } from './concerns.ts'
 import { areaTitles, type SurveyArea, type SurveyFindings } from './findings.ts'
-import { code, grouped, joined, many, table, words } from './markup.ts'
+import { code, grouped, joined, many, table, plainText } from './markup.ts'
 import { gistOf, sectionOf } from './report-sections.ts'
 import { byText } from './walk.ts'
 
@@ -52,7 +52,7 @@ export function renderReport(input: ReportInput): string {
     '',
     `- leader: ${input.brain.type === 'rules' ? 'rules (no model)' : code(input.brain.model)}`,
     `- run: ${code(input.run)}`,
-    ...input.times.map(({ event, at }) => `- ${words(event)} (recorded): ${words(at)}`),
+    ...input.times.map(({ event, at }) => `- ${plainText(event)} (recorded): ${plainText(at)}`),
     '',
     `> ${headline(concerns, failed.length)}`,
     '',
@@ -102,8 +102,8 @@ function headline(concerns: readonly Concern[], failed: number): string {
 
 function glance(area: AreaReport): string[] {
   const found =
-    area.type === 'examined' ? gistOf(area.findings) : `this area could not be examined: ${words(area.reason)}`
-  return [areaTitles[areaOf(area)], marks[markOf(area)], found, words(area.worker)]
+    area.type === 'examined' ? gistOf(area.findings) : `this area could not be examined: ${plainText(area.reason)}`
+  return [areaTitles[areaOf(area)], marks[markOf(area)], found, plainText(area.worker)]
 }
 
 function attention(concerns: readonly Concern[], failed: readonly AreaReport[]): string[] {
@@ -114,7 +114,7 @@ function attention(concerns: readonly Concern[], failed: readonly AreaReport[]):
     if (here.length > 0) lines.push(`**${marks[severity]}**`, '', ...here.map(bullet), '')
   }
   const open = failed.flatMap((area) =>
-    area.type === 'failed' ? [`- ${areaTitles[area.area]}: ${words(area.reason)}`] : [],
+    area.type === 'failed' ? [`- ${areaTitles[area.area]}: ${plainText(area.reason)}`] : [],
   )
   return open.length === 0 ? lines : [...lines, `**${marks.failed}**`, '', ...open, '']
 }
@@ -130,7 +130,7 @@ function section(area: AreaReport): string[] {
   if (area.type === 'examined') return [...heading, ...sectionOf(area.findings)]
   return [
     ...heading,
-    `This area could not be examined: ${words(area.reason)}`,
+    `This area could not be examined: ${plainText(area.reason)}`,
     '',
     'Nothing is known about it; do not read the silence as a good sign.',
     '',
@@ -138,10 +138,10 @@ function section(area: AreaReport): string[] {
 }
 
 function team({ recruits, notes = [] }: ReportInput, areas: readonly AreaReport[]): string[] {
-  const workers = [...new Set(areas.map(({ worker }) => worker))].sort(byText).map(words)
+  const workers = [...new Set(areas.map(({ worker }) => worker))].sort(byText).map(plainText)
   const joinedIn = [...recruits]
     .sort((a, b) => byText(a.worker, b.worker))
-    .map(({ worker, reason }) => `- ${words(worker)}, because ${words(reason)}`)
+    .map(({ worker, reason }) => `- ${plainText(worker)}, because ${plainText(reason)}`)
   return [
     '## The team',
     '',
@@ -150,7 +150,7 @@ function team({ recruits, notes = [] }: ReportInput, areas: readonly AreaReport[
     ...(joinedIn.length === 0
       ? ['No specialist was recruited: nothing in the folder called for one.', '']
       : ['Recruited:', '', ...joinedIn, '']),
-    ...(notes.length === 0 ? [] : ['Notes:', '', ...notes.map((note) => `- ${words(note)}`), '']),
+    ...(notes.length === 0 ? [] : ['Notes:', '', ...notes.map((note) => `- ${plainText(note)}`), '']),
   ]
 }
 

@@ -15,7 +15,7 @@ export interface ThreadTask {
 }
 
 /** What it says. */
-export type ThreadWord =
+export type ThreadMessage =
   | { readonly type: 'file'; readonly path: string }
   | { readonly type: 'found'; readonly findings: SurveyFindings }
   | { readonly type: 'failed'; readonly message: string }
@@ -33,7 +33,7 @@ function bounded(value: unknown): unknown {
 }
 
 const { area, folder, options } = workerData as ThreadTask
-const say = (word: ThreadWord): void => parentPort?.postMessage(word)
+const say = (message: ThreadMessage): void => parentPort?.postMessage(message)
 try {
   const findings = bounded(
     await surveys[area](folder, { ...options, onFile: (path) => say({ type: 'file', path }) }),

@@ -292,7 +292,7 @@ export class SchemaDocument {
     if (!isObject(given)) {
       const node = new SchemaNode(typeof given === 'boolean' ? given : true, at, outside)
       outside.root ??= node
-      if (typeof given !== 'boolean') this.#lose(node, '', `${said(given)}, expected a schema`, at)
+      if (typeof given !== 'boolean') this.#lose(node, '', `${describe(given)}, expected a schema`, at)
       return node
     }
     const known = this.#nodes.get(given)
@@ -355,14 +355,14 @@ export class SchemaDocument {
       )
     } else if (isOne.has(keyword)) {
       if (isObject(value) || typeof value === 'boolean') node.one.set(keyword, this.#read(value, here, resource))
-      else this.#lose(node, keyword, `${said(value)}, expected a schema`)
+      else this.#lose(node, keyword, `${describe(value)}, expected a schema`)
     } else if (isNamed.has(keyword)) this.#readNamed(node, keyword, value)
-    else if (isSeveral.has(keyword)) this.#lose(node, keyword, `${said(value)}, expected a list of schemas`)
+    else if (isSeveral.has(keyword)) this.#lose(node, keyword, `${describe(value)}, expected a list of schemas`)
     else this.#readPlain(node, keyword, value)
   }
 
   #readNamed(node: SchemaNode, keyword: string, value: Json): void {
-    if (!isObject(value)) return this.#lose(node, keyword, `${said(value)}, expected schemas by name`)
+    if (!isObject(value)) return this.#lose(node, keyword, `${describe(value)}, expected schemas by name`)
     const here = `${node.at}/${keyword}`
     const found = new Map<string, SchemaNode>()
     for (const [name, each] of Object.entries(value)) {
@@ -370,7 +370,7 @@ export class SchemaDocument {
       if (keyword === 'patternProperties') {
         const pattern = readPattern(name)
         if (isUnread(pattern)) {
-          this.#lose(node, keyword, patternWords(name, pattern.problem))
+          this.#lose(node, keyword, patternProblem(name, pattern.problem))
           continue
         }
       }
@@ -386,10 +386,10 @@ export class SchemaDocument {
       const meant = slipOf(keyword)
       if (meant !== undefined && keyword !== 'const' && !deciding.includes(keyword))
         this.#lose(node, keyword, `unknown keyword ${shown(keyword)}: did you mean "${meant}"?`)
-    } else if (!form[0](value)) this.#lose(node, keyword, `${said(value)}, expected ${form[1]}`)
+    } else if (!form[0](value)) this.#lose(node, keyword, `${describe(value)}, expected ${form[1]}`)
     else if (keyword === 'pattern') {
       const pattern = readPattern(value as string)
-      if (isUnread(pattern)) this.#lose(node, keyword, patternWords(value as string, pattern.problem))
+      if (isUnread(pattern)) this.#lose(node, keyword, patternProblem(value as string, pattern.problem))
     } else if (references.has(keyword)) this.#open.push([node, keyword, value as string])
   }
 
@@ -518,10 +518,10 @@ const namesKeywords: ReadonlySet<string> = new Set([
   ...severalKeywords,
 ])
 
-const said = (given: unknown): string => cut(described(given), 200)
+const describe = (given: unknown): string => cut(described(given), 200)
 const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 const shown = (given: Json | undefined): string => cut(JSON.stringify(given) ?? '', 200)
-const patternWords = (pattern: string, problem: string): string => `the pattern ${shown(pattern)} ${problem}`
+const patternProblem = (pattern: string, problem: string): string => `the pattern ${shown(pattern)} ${problem}`
 
 function address(reference: string, base: string): string | undefined {
   return URL.parse(reference, base)?.href

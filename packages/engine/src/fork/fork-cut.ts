@@ -18,7 +18,7 @@
  */
 import type { Outcome, Slices } from '@reeve/core'
 import type { JournalEvent } from '@reeve/journal'
-import { isAct, isBeside, isUneditedYes, permits, scopeOf, LogIndex, type OriginEntry } from './permitted-work.ts'
+import { isAct, isBeside, isUneditedYes, allowsWork, scopeOf, LogIndex, type OriginEntry } from './permitted-work.ts'
 
 export type { OriginEntry }
 
@@ -103,7 +103,7 @@ class Log {
       return this.#leaveOut(this.#index.inScope(scopeOf(address), i + 1).filter((j) => isBeside(this.#event(j))))
     }
     const ended = this.#event(end)
-    if (ended.type !== 'ask.settled' || !permits(event, ended.outcome)) return
+    if (ended.type !== 'ask.settled' || !allowsWork(event, ended.outcome)) return
     const work = this.#index.permitted(i, end, event)
     if (work.hasEnded) return
     const isPlain = isUneditedYes(ended.outcome) && !this.#index.asksAgain(i, address)

@@ -215,7 +215,7 @@ class Fork {
             event.type === 'activation.started'
               ? this.#started(event, told, old, counts.get(old)!)
               : told.type === 'approval.requested' && told.begun === true
-                ? this.#telling(told, old, deeds)
+                ? this.#withEarlierWork(told, old, deeds)
                 : told,
         })
       }
@@ -334,7 +334,7 @@ class Fork {
   }
 
   /** A question that stays open as it stands says what the origin has made of what it is about. */
-  #telling(asked: ApprovalRequested, old: ActivationId, deeds: OriginDeeds): ApprovalRequested {
+  #withEarlierWork(asked: ApprovalRequested, old: ActivationId, deeds: OriginDeeds): ApprovalRequested {
     const scope = workScopeOf(asked)
     if (scope === undefined) return asked
     const told = toldDeeds(deeds.within(this.#moved(this.#workOf(old)) as ActivationId, scope))

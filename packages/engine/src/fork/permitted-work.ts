@@ -64,7 +64,7 @@ const isWorker = (event: JournalEvent): event is WorkerStarted =>
   event.type === 'worker.started' && event.purpose !== 'notice'
 
 /** Whether an outcome of its question lets something be done. */
-export function permits({ onTimeout }: ApprovalRequested, outcome: Outcome): boolean {
+export function allowsWork({ onTimeout }: ApprovalRequested, outcome: Outcome): boolean {
   if (outcome.status === 'timed-out') return onTimeout === 'approve'
   if (outcome.status !== 'completed') return false
   const decision = isObject(outcome.output) ? outcome.output['decision'] : undefined

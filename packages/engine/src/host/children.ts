@@ -9,7 +9,7 @@
  */
 import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage } from '@reeve/core'
 import type { Charge } from '@reeve/journal'
-import { said, within, type InboxMail } from '../mail.ts'
+import { reasonAndAuthor, within, type InboxMail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedRun } from './loaded-run.ts'
 
@@ -43,10 +43,17 @@ export function commandChildren(
 ): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
-    if (mail.type === 'resume') commandChild(engine, run, child, key, { type: 'resume', run: child, ...said(mail) })
+    if (mail.type === 'resume')
+      commandChild(engine, run, child, key, { type: 'resume', run: child, ...reasonAndAuthor(mail) })
     else {
       const at = mail.takeover === true ? 'next' : mail.at
-      commandChild(engine, run, child, key, { type: 'pause', run: child, at, ...within(mail), ...said(mail) })
+      commandChild(engine, run, child, key, {
+        type: 'pause',
+        run: child,
+        at,
+        ...within(mail),
+        ...reasonAndAuthor(mail),
+      })
     }
   }
 }

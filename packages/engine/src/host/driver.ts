@@ -120,7 +120,7 @@ function settle<T>(
 }
 
 /** What an outside is told of a commit; `reject`: it cannot be told. */
-interface Telling {
+interface StateReport {
   readonly tell: () => void
   readonly reject?: (error: Error) => void
 }
@@ -131,12 +131,12 @@ function answers(
   { posts, values, begun }: FollowUp,
   result: Written,
   refused: (run: RunId | undefined) => ReeveError | undefined,
-): Telling[] {
-  const tellings: Telling[] = []
+): StateReport[] {
+  const reports: StateReport[] = []
   /** A run hears at once: what it does then depends on this commit and is written after it. */
-  const answer = (from: RunId | undefined, telling: Telling): void => {
-    if (from === undefined) tellings.push(telling)
-    else telling.tell()
+  const answer = (from: RunId | undefined, report: StateReport): void => {
+    if (from === undefined) reports.push(report)
+    else report.tell()
   }
   for (const [i, { resolve, reject }] of posts.entries()) {
     const { from } = batch.rows[i]!
@@ -148,15 +148,15 @@ function answers(
   }
   for (const { run, resolve, reject } of begun) {
     const existed = refused(run) === undefined ? result.existed.includes(run) : undefined
-    tellings.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
+    reports.push({ tell: () => settle(existed, resolve, reject, refused(run)), reject })
   }
-  return tellings
+  return reports
 }
 
 /** What waits until a commit is on disk. */
 interface Unsynced {
   readonly effects: readonly Operation[]
-  readonly tellings: readonly Telling[]
+  readonly reports: readonly StateReport[]
   readonly synced: Promise<void>
 }
 
@@ -440,10 +440,10 @@ export class Driver implements EngineState {
       for (const run of result.existed) this.cache.existed(run)
     }
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
-    const tellings = posts.length + values.length + begun.length === 0 ? [] : answers(batch, followUp, result, refused)
+    const reports = posts.length + values.length + begun.length === 0 ? [] : answers(batch, followUp, result, refused)
     for (const { run, id } of gone) run.activations.delete(id)
-    this.#afterCommit(batch, touched, result, tellings)
-    this.#clear(tellings, isDone, batch.runs)
+    this.#afterCommit(batch, touched, result, reports)
+    this.#clear(reports, isDone, batch.runs)
     return true
   }
 
@@ -452,14 +452,14 @@ export class Driver implements EngineState {
    * disk (K5). `isDone`: it records what an effect with consequences has come to, which is to be on disk soon. `begun`:
    * runs that begin with it. Their first effects leave when their callers are told, who may want to hear the first word.
    */
-  #clear(tellings: readonly Telling[], isDone = false, begun: Batch['runs'] = []): void {
-    const isUrgent = isDone || tellings.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
+  #clear(reports: readonly StateReport[], isDone = false, begun: Batch['runs'] = []): void {
+    const isUrgent = isDone || reports.length + this.#sealedStops.length > 0 || this.#sealed.some(hasConsequences)
     if (!isUrgent) return moveAll(this.#sealed, this.#cleared)
     const sealed = this.#sealed.splice(0)
     const stops = this.#sealedStops.splice(0)
     const told = (): void => {
       this.#carryOut(stops)
-      for (const { tell } of tellings) tell()
+      for (const { tell } of reports) tell()
     }
     const durable = caught(
       () => synced(this.store),
@@ -472,7 +472,7 @@ export class Driver implements EngineState {
     const effects: Operation[] = []
     const isFirst = (op: Operation): boolean => begun.some(({ id }) => id === (op.owner as LoadedActivation).run.id)
     for (const op of sealed) (hasConsequences(op) || isFirst(op) ? effects : this.#cleared).push(op)
-    const waiting: Unsynced = { effects, tellings, synced: durable }
+    const waiting: Unsynced = { effects, reports: reports, synced: durable }
     this.#unsynced.add(waiting)
     durable.then(
       () => {
@@ -590,12 +590,12 @@ export class Driver implements EngineState {
     batch: Batch,
     touched: ReadonlySet<RunId>,
     result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>,
-    tellings: Telling[],
+    reports: StateReport[],
   ): void {
     const { awake } = result
     const now = stopwatch()
     const isLeft = batch.parked.length + batch.ended.length > 0
-    const roused = isLeft ? this.#dropLeft(batch, awake, tellings) : []
+    const roused = isLeft ? this.#dropLeft(batch, awake, reports) : []
     for (const id of touched) {
       const run = this.runs.get(id)
       if (run !== undefined) run.movedAt = now
@@ -605,8 +605,8 @@ export class Driver implements EngineState {
       }
     }
     if (roused.length > 0) this.cache.wake(roused)
-    if (batch.runs.length > 0) this.#offerBegun(batch, result, tellings)
-    if (this.placement.hasMover) tellings.push({ tell: () => this.#wakeElsewhere(batch) })
+    if (batch.runs.length > 0) this.#offerBegun(batch, result, reports)
+    if (this.placement.hasMover) reports.push({ tell: () => this.#wakeElsewhere(batch) })
     const heard = result.moved || batch.rows.length + awake.length > 0 ? this.#unreadMail() : undefined
     // Mail posted in this commit is delivered before its effects leave: a pause holds back effects that began with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
@@ -617,7 +617,7 @@ export class Driver implements EngineState {
   }
 
   /** Runs that have parked or ended leave memory. Returns those that are to come back at once. */
-  #dropLeft(batch: Batch, awake: readonly RunId[], tellings: Telling[]): RunId[] {
+  #dropLeft(batch: Batch, awake: readonly RunId[], reports: StateReport[]): RunId[] {
     const roused: RunId[] = []
     for (const { run, heard } of batch.parked) {
       if (awake.includes(run)) continue
@@ -629,7 +629,7 @@ export class Driver implements EngineState {
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
       this.cache.drop(run, 'ended')
-      if (end !== undefined) tellings.push({ tell: () => this.onEnd(run, end) })
+      if (end !== undefined) reports.push({ tell: () => this.onEnd(run, end) })
     }
     return roused
   }
@@ -638,11 +638,11 @@ export class Driver implements EngineState {
   #offerBegun(
     { runs }: Batch,
     { fenced, existed }: Pick<BatchResult, 'fenced' | 'existed'>,
-    tellings: Telling[],
+    reports: StateReport[],
   ): void {
     const isLost = (run: RunId): boolean => fenced.includes(run) || existed.includes(run)
     for (const { id, from } of runs)
-      if (from !== undefined && !isLost(from) && !isLost(id)) tellings.push({ tell: () => this.cache.offer(id) })
+      if (from !== undefined && !isLost(from) && !isLost(id)) reports.push({ tell: () => this.cache.offer(id) })
   }
 
   #arm(questions: Batch['questions']): void {
@@ -926,7 +926,7 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
-    for (const { tellings } of this.#unsynced) for (const { reject } of tellings) reject?.(error)
+    for (const { reports: reports } of this.#unsynced) for (const { reject } of reports) reject?.(error)
     this.#unsynced.clear()
     this.#followUp.fail(error)
     this.#followUp = new FollowUp()

@@ -5,7 +5,7 @@
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
 import { parentOf, type ActivationId } from '@reeve/core'
-import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type InboxMail } from '../mail.ts'
+import { arrivalOfMail, commandId, ignored, reasonAndAuthor, whyIgnored, within, by, type InboxMail } from '../mail.ts'
 import { happenedAs } from '../replay/origin.ts'
 import { divergedKey } from '../question-record.ts'
 import type { InboxRow } from '../store.ts'
@@ -98,12 +98,22 @@ function pause(
   if (run.pause === undefined) commandChildren(engine, run, key, mail)
   const reached = run.pause?.reached === true
   if (run.pause === undefined) {
-    const event = { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail), ...commandId(mail) } as const
+    const event = {
+      type: 'run.pausing',
+      at: mail.at,
+      ...within(mail),
+      ...reasonAndAuthor(mail),
+      ...commandId(mail),
+    } as const
     engine.commands.append(root, event, engine.clock.now())
   } else run.pause.callOff?.()
   run.pause = { at: mail.takeover === true ? 'human' : mail.at, reached }
   if (mail.takeover === true)
-    engine.commands.append(root, { type: 'run.taken-over', ...said(mail), ...commandId(mail) }, engine.clock.now())
+    engine.commands.append(
+      root,
+      { type: 'run.taken-over', ...reasonAndAuthor(mail), ...commandId(mail) },
+      engine.clock.now(),
+    )
   engine.batch.control.push({ run: run.id, state: mail.takeover === true ? 'human_control' : 'pausing' })
   if (reached) return
   if (mail.at === 'now') return callBack(engine, run)
@@ -126,7 +136,7 @@ function escalateAt(
     if (run.root !== undefined)
       engine.commands.append(
         run.root,
-        { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) },
+        { type: 'run.pausing', at: 'now', escalated: true, ...reasonAndAuthor(mail) },
         engine.clock.now(),
       )
     callBack(engine, run)
@@ -167,8 +177,16 @@ function resume(
   if (ignores(engine, run, root, mail)) return
   commandChildren(engine, run, key, mail)
   if (mail.handBack === true)
-    engine.commands.append(root, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, engine.clock.now())
-  engine.commands.append(root, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, engine.clock.now())
+    engine.commands.append(
+      root,
+      { type: 'run.handed-back', ...reasonAndAuthor(mail), ...commandId(mail) },
+      engine.clock.now(),
+    )
+  engine.commands.append(
+    root,
+    { type: 'run.resumed', ...reasonAndAuthor(mail), ...commandId(mail) },
+    engine.clock.now(),
+  )
   letGo(engine, run)
   root.fail()
 }

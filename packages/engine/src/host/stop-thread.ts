@@ -5,7 +5,7 @@
 import type { Worker } from 'node:worker_threads'
 
 /** What the thread is asked by. */
-const stopWord = 'stop'
+const stopMessage = 'stop'
 
 /**
  * So long a thread may be at its last statement, in milliseconds: longer than the lock of another process is waited
@@ -24,6 +24,6 @@ export function stopThread(thread: Worker | undefined): Promise<void> {
       clearTimeout(force)
       resolve()
     })
-    thread.postMessage(stopWord)
+    thread.postMessage(stopMessage)
   })
 }

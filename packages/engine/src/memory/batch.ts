@@ -187,12 +187,12 @@ function writeStates(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId
     const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run !== undefined) run.control = state
   }
-  for (const { run: id, reason, words } of batch.stuck) {
+  for (const { run: id, reason, commands } of batch.stuck) {
     const run = lost.has(id) ? undefined : tables.runs.get(id)
     if (run === undefined) continue
     run.stuck = reason
     tables.place(run)
-    if (words !== undefined) forgetWords(tables, run, words.cancel, words.upTo)
+    if (commands !== undefined) forgetCommands(tables, run, commands.cancel, commands.upTo)
   }
 }
 
@@ -214,7 +214,7 @@ function park(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): Run
 }
 
 /** Operator's words to a run that is set aside, up to one of them. */
-function forgetWords(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
+function forgetCommands(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
   const root = rootActivation(run.id)
   for (const row of run.unread)
     if (

@@ -6,7 +6,7 @@
  * store (reader.ts). Holds: what is recorded are texts, so that nobody shares an object with the journal (K1).
  */
 import { runOf, type ActivationId, type RunId, ChurnMap, ChurnSet } from '@reeve/core'
-import { isLastWord } from '@reeve/journal'
+import { isEndEvent } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
 import type { SummaryRow } from '../run-row.ts'
 import type { NewQuestion, NewRun, StoredRun } from '../store.ts'
@@ -73,7 +73,7 @@ export class ActivationRecord {
   /** Whether its last word is recorded; undefined without any word. */
   get isOver(): boolean | undefined {
     const last = this.log.at(-1)
-    return last && isLastWord(last.body)
+    return last && isEndEvent(last.body)
   }
 
   entry(seq: number): EntryRecord | undefined {

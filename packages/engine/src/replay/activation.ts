@@ -703,7 +703,7 @@ export class Activation implements Owner, Verbs {
     for (const { kind, id } of this.#openAtEnd) if (kind !== 'ask') this.stop(id, 'its leader has ended')
     for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
       this.#afterEnd(live.event, live.row)
-    this.#lastWord()
+    this.#recordEnd()
   }
 
   /**
@@ -715,7 +715,7 @@ export class Activation implements Owner, Verbs {
     if (this.over || event.type !== 'worker.settled' || this.#awaited?.delete(event.address) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     this.#settleApart(event)
-    this.#lastWord()
+    this.#recordEnd()
   }
 
   /**
@@ -748,13 +748,13 @@ export class Activation implements Owner, Verbs {
       isKnown = true
       if (this.discarded || this.over) return
       this.outcome = withWorkDone(this.outcome!, done)
-      if (isLater) this.#lastWord()
+      if (isLater) this.#recordEnd()
     })
     isLater = true
     return isKnown
   }
 
-  #lastWord(): void {
+  #recordEnd(): void {
     if (this.over || this.#awaited?.size !== 0) return
     if (!this.#knowsWorkDone()) return
     this.over = true

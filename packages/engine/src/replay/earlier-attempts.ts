@@ -120,7 +120,7 @@ export function earlierIn(attempt: ActivationId, entries: Iterable<Logged>, sent
   const effects = [
     ...(before?.effects ?? []),
     ...own.flatMap(([activation, { agent, traces }]) =>
-      [...traces.values()].flatMap((trace) => told({ activation, agent }, trace, undone)),
+      [...traces.values()].flatMap((trace) => earlierEffect({ activation, agent }, trace, undone)),
     ),
   ]
   return {
@@ -177,7 +177,7 @@ export function doneEffects(
       isNotice(agent)
         ? []
         : [...traces.values()].flatMap((trace) =>
-            told({ activation, agent }, trace, undone).flatMap((effect) => shown(effect, trace, asked)),
+            earlierEffect({ activation, agent }, trace, undone).flatMap((effect) => shown(effect, trace, asked)),
           ),
     )
     const before = logs.get(attempt)?.earlier?.attempts.findLast(({ activation }) => activation !== attempt)
@@ -328,7 +328,7 @@ function noteCalls(asked: Map<string, Json>, outcome: Outcome): void {
 }
 
 /** `undone`: something in that attempt was undone, perhaps this. */
-function told(
+function earlierEffect(
   by: EarlierAttempt,
   { event, at, held, outcome, madeBy }: Trace,
   undone: boolean,

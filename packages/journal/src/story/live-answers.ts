@@ -41,12 +41,12 @@ export interface LiveAnswer {
 }
 
 /** A piece that was heard, if any, and the answers that are not heard of any more because of it. */
-export interface Heard {
+export interface AnswerChange {
   readonly withdrawn: readonly LiveAnswer[]
   readonly piece?: { readonly answer: LiveAnswer; readonly block: HeardBlock; readonly text: string }
 }
 
-const nothing: Heard = { withdrawn: [] }
+const nothing: AnswerChange = { withdrawn: [] }
 
 const kinds: Readonly<Record<string, StoryBlock['kind']>> = { 'text.delta': 'text', 'reasoning.delta': 'reasoning' }
 
@@ -64,7 +64,7 @@ export class LiveAnswers {
    * Takes a part in. `isOpen`: whether the step at an address of its activation is under way. `hasRoom`: false for a
    * reader that is given no piece now; to it, this one is missed.
    */
-  hear(heard: HeardPart, isOpen: (address: string) => boolean, hasRoom: boolean): Heard {
+  hear(heard: HeardPart, isOpen: (address: string) => boolean, hasRoom: boolean): AnswerChange {
     const { activation, address, epoch, attempt, offset, part } = heard
     const kind = kindOf(part)
     if (kind === undefined) return nothing

@@ -119,7 +119,7 @@ export function foldDelegations(fold: DelegationsFold, recorded: Recorded): read
   foldChange(fold.run, recorded, change)
   noted(fold, recorded, change.here)
   const said = transcribeChange(fold.spoken, recorded, change)
-  for (const each of said) heard(fold, each)
+  for (const each of said) noteText(fold, each)
   return said
 }
 
@@ -220,7 +220,7 @@ function callsOf({ calls }: DelegationsFold, activation: ActivationId): WorkerCa
   return known
 }
 
-function heard(fold: DelegationsFold, said: Spoken): void {
+function noteText(fold: DelegationsFold, said: Spoken): void {
   if (!isShown(fold, said.activation)) return
   if (said.type === 'assistant')
     callsOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))

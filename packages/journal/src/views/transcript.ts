@@ -219,7 +219,7 @@ export function transcribeChange(
   const words =
     event.type === 'step.settled' || event.type === 'worker.settled'
       ? endOf(fold, speaker.indexed, work, event, closed[0]?.event)
-      : wordsOf(speaker.indexed.agent, work, event)
+      : contentOf(speaker.indexed.agent, work, event)
   if (event.type === 'activation.settled') {
     const { action } = handoffOf(event.outcome)
     if (action?.type === 'transfer') rememberHanding(fold, speaker.indexed, work, action.callId)
@@ -279,7 +279,7 @@ function changed(work: SpeakerWork, data: Json): void {
   const old = held[at]
   if (old?.type === 'assistant' && hook === 'afterModel') {
     // one that is to be given again says nothing but what it called for
-    if (typeof text === 'string') held[at] = { ...old, ...said(work, text) }
+    if (typeof text === 'string') held[at] = { ...old, ...textContent(work, text) }
     else if (old.calls === undefined) held.splice(at, 1)
     else held[at] = { ...old, text: '' }
   } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
@@ -330,7 +330,7 @@ function by(
   return { position, at, activation, agent, path, ...(inner ? { inner } : {}), ...words }
 }
 
-function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenContent | undefined {
+function contentOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenContent | undefined {
   switch (event.type) {
     case 'model.requested':
       if (event.purpose !== undefined) return undefined
@@ -365,7 +365,7 @@ function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenC
       return tool === undefined ? undefined : toldOf(work, tool, event, event)
     }
     case 'text.said':
-      return said(work, event.text)
+      return textContent(work, event.text)
     case 'fact.noted':
       if (event.name === 'middleware.changed') changed(work, event.data)
       if (event.name === 'tool.deferred') deferred(work, event.data)
@@ -373,14 +373,14 @@ function wordsOf(agent: string, work: SpeakerWork, event: JournalEvent): SpokenC
       if (event.name === 'call.reviewed') reviewed(work, event.data)
       return undefined
     case 'activation.settled':
-      return isToolAgent(agent) ? undefined : lastWords(work, event.outcome)
+      return isToolAgent(agent) ? undefined : finalContent(work, event.outcome)
     default:
-      return asked(event)
+      return questionContent(event)
   }
 }
 
 /** Actions, and questions to humans. */
-function asked(event: JournalEvent): SpokenContent | undefined {
+function questionContent(event: JournalEvent): SpokenContent | undefined {
   switch (event.type) {
     case 'exit.requested':
       return { type: 'action', action: { type: 'exit', scope: event.scope }, ...idOf(event) }
@@ -491,7 +491,7 @@ function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenCo
   const { finish, usage } = answer
   const before = continues ? (work.last ?? '') : ''
   const words = {
-    ...said(work, answer['text']),
+    ...textContent(work, answer['text']),
     ...(calls.length === 0 ? {} : { calls }),
     ...(files.length === 0 ? {} : { files }),
     ...(typeof finish === 'string' ? { finish } : {}),
@@ -499,17 +499,17 @@ function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenCo
   }
   work.last = before + answer['text']
   const isHeld = work.changeable.includes('answer') || (calls.length === 0 && work.changeable.includes('end'))
-  return isHeld ? held(work, words) : words
+  return isHeld ? holdBack(work, words) : words
 }
 
-function held(work: SpeakerWork, words: SpokenContent): undefined {
+function holdBack(work: SpeakerWork, words: SpokenContent): undefined {
   work.held = [...work.held, words]
   return undefined
 }
 
 const listOf = <T>(value: Json | undefined): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [])
 
-function said(work: SpeakerWork, text: string): Extract<SpokenContent, { type: 'assistant' }> {
+function textContent(work: SpeakerWork, text: string): Extract<SpokenContent, { type: 'assistant' }> {
   work.last = text
   return { type: 'assistant', text }
 }
@@ -531,19 +531,19 @@ function resultOf(
     ...(isError === undefined ? {} : { isError }),
   } as const
   // results follow their answer
-  if (work.changeable.includes('results') || work.held.length > 0) return held(work, words)
+  if (work.changeable.includes('results') || work.held.length > 0) return holdBack(work, words)
   work.results = [...work.results, content]
   return words
 }
 
-function lastWords(work: SpeakerWork, outcome: Outcome): SpokenContent | undefined {
+function finalContent(work: SpeakerWork, outcome: Outcome): SpokenContent | undefined {
   if (isPassedOn(work, outcome)) return undefined
   if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
   if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutHandoff(outcome) as typeof outcome }
   const { output } = outcome
   const text = asText(output)
   if (output === null || text === '' || isHeard(work, output, handoffOf(outcome))) return undefined
-  return said(work, text)
+  return textContent(work, text)
 }
 
 /**

@@ -35,7 +35,7 @@ import {
   type DecisionOption,
   type Verdict,
 } from './decision.ts'
-import { announce, whileTelling, type Notice } from '../notice.ts'
+import { announce, settledWithNotices, type Notice } from '../notice.ts'
 import { withoutSlot } from './concurrency-slot.ts'
 import { notPermitted, type AskedOf } from './approver-policy.ts'
 
@@ -384,7 +384,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: ApprovalRound)
     },
   })
   const telling = announce(ctx, request.rules?.notify ?? [], noticeOf(ctx, request, id, round))
-  const outcome = await withoutSlot(ctx, () => whileTelling(ctx, question, id, telling))
+  const outcome = await withoutSlot(ctx, () => settledWithNotices(ctx, question, id, telling))
   return {
     id,
     verdict: verdictOf(outcome, input, onTimeout === 'escalate' ? 'reject' : onTimeout),

@@ -6,7 +6,7 @@
  */
 import { failure, present, type Failure } from '@reeve/core'
 import type { RefusedVerdict } from './decision.ts'
-import { spokenWords } from './review-note.ts'
+import { shownComment } from './review-note.ts'
 
 /** A proposal. `why`: why approval was needed. */
 export type Proposal =
@@ -22,9 +22,9 @@ export function refusalOf(proposal: Proposal, refusal: RefusedVerdict): string {
     case 'call': {
       const call = `this call of "${proposal.name}"`
       return {
-        rejected: `a human rejected ${call}${said(comment)}`,
-        retry: `a human asks you to change ${call} and try again${said(comment)}`,
-        'timed-out': `nobody approved ${call} in time${said(comment)}`,
+        rejected: `a human rejected ${call}${commentSuffix(comment)}`,
+        retry: `a human asks you to change ${call} and try again${commentSuffix(comment)}`,
+        'timed-out': `nobody approved ${call} in time${commentSuffix(comment)}`,
         cancelled: `the approval of ${call} was withdrawn`,
         unreadable: `the decision on ${call} could not be read`,
       }[how]
@@ -48,36 +48,36 @@ export function refusalOf(proposal: Proposal, refusal: RefusedVerdict): string {
       )
     case 'plan': {
       const ended = {
-        rejected: `the plan was rejected${approver === undefined ? '' : ` by ${spokenWords(approver)}`}`,
+        rejected: `the plan was rejected${approver === undefined ? '' : ` by ${shownComment(approver)}`}`,
         retry: 'another plan is wanted',
         'timed-out': 'nobody approved the plan before its deadline',
         cancelled: 'the question whether the plan may be carried out was withdrawn',
         unreadable: 'the decision on the plan could not be read',
       }[how]
-      return `${ended}${said(comment)} (asked because: ${proposal.why})`
+      return `${ended}${commentSuffix(comment)} (asked because: ${proposal.why})`
     }
     case 'wish': {
       const ended =
         how === 'timed-out' ? 'nobody decided in time' : how === 'cancelled' ? 'nobody decided' : 'it was not approved'
-      return `${ended}${said(comment)}`
+      return `${ended}${commentSuffix(comment)}`
     }
     case 'mail':
-      return comment === undefined ? `not approved (${how})` : spokenWords(comment)
+      return comment === undefined ? `not approved (${how})` : shownComment(comment)
   }
 }
 
 /** `what` continues "a human refused …", for the leader who gave the work. */
 const refusedWork = (what: string, { how, comment }: RefusedVerdict): string =>
   ({
-    rejected: `a human refused ${what}${said(comment)}`,
-    retry: `a human refused ${what}, and asks you to change it and try again${said(comment)}`,
-    'timed-out': `nobody agreed in time ${what}${said(comment)}`,
+    rejected: `a human refused ${what}${commentSuffix(comment)}`,
+    retry: `a human refused ${what}, and asks you to change it and try again${commentSuffix(comment)}`,
+    'timed-out': `nobody agreed in time ${what}${commentSuffix(comment)}`,
     cancelled: `the question whether ${what} was withdrawn`,
     unreadable: `the decision ${what} could not be read`,
   })[how]
 
-const said = (comment: string | undefined): string =>
-  comment === undefined || comment === '' ? '' : `: ${spokenWords(comment)}`
+const commentSuffix = (comment: string | undefined): string =>
+  comment === undefined || comment === '' ? '' : `: ${shownComment(comment)}`
 
 /** The failure of a refused proposal. `details.how` tells a rejection from an expired deadline. Pure. */
 export const refusalFailure = (message: string, { how, approver, comment }: RefusedVerdict): Failure =>
@@ -88,4 +88,4 @@ export const refusalFailure = (message: string, { how, approver, comment }: Refu
 
 /** The beginning of the message for a call that was approved but is no longer valid. Pure. */
 export const approvedBefore = (approver: string | undefined): string =>
-  approver === undefined ? 'this call was approved' : `${spokenWords(approver)} approved this call`
+  approver === undefined ? 'this call was approved' : `${shownComment(approver)} approved this call`

@@ -14,16 +14,16 @@ const commentMost = 2_000
 const inputMost = 4_000
 
 /** A person's words between quotation marks. */
-export const quotedWords = (words: string): string => visibleJson(cut(words, commentMost))
+export const quotedComment = (comment: string): string => visibleJson(cut(comment, commentMost))
 
 /**
  * A person's words at the end of a sentence: as they are where nothing in them could be taken for more than words, else
  * quoted.
  */
-export const spokenWords = (words: string): string => (plainWords.test(words) ? words : quotedWords(words))
+export const shownComment = (comment: string): string => (plainComment.test(comment) ? comment : quotedComment(comment))
 
 /** One line of at most 400 characters, without what sentences of Reeve begin and end with. */
-const plainWords = /^(?!["\s])[^[\]\p{C}\p{Zl}\p{Zp}]{1,400}$/u
+const plainComment = /^(?!["\s])[^[\]\p{C}\p{Zl}\p{Zp}]{1,400}$/u
 
 /** What was approved. `ran`: what it runs with, where that was changed; absent: what follows the note is it. */
 export interface ReviewedProposal {
@@ -37,9 +37,9 @@ export function reviewNote(
   { what, ran }: ReviewedProposal,
   { by, edited, approver, comment }: Pick<ApprovedVerdict, 'by' | 'edited' | 'approver' | 'comment'>,
 ): string | undefined {
-  const said = comment === undefined || comment.trim() === '' ? undefined : quotedWords(comment)
+  const said = comment === undefined || comment.trim() === '' ? undefined : quotedComment(comment)
   if (!edited && (by !== 'human' || said === undefined)) return undefined
-  const who = approver === undefined ? 'a person' : `a person (${quotedWords(approver)})`
+  const who = approver === undefined ? 'a person' : `a person (${quotedComment(approver)})`
   if (!edited) return `${who} approved ${what}, with the comment ${said}`
   const why = said === undefined ? 'without a comment' : `with the comment ${said}`
   if (ran === undefined) return `${who} changed ${what}, ${why}. As changed it is`

@@ -163,13 +163,13 @@ class AuditFold {
   /** As an audit names activations: the recorded path, else the agent alone. Part of the signed document. */
   readonly #paths = new Map<ActivationId, string>()
   /** Approvals by id. */
-  readonly #asked = new Map<string, ApprovalRequested>()
+  readonly #requests = new Map<string, ApprovalRequested>()
   /** Decisions as they arrived, by the approval's id. */
-  readonly #words = new Map<string, Outcome>()
+  readonly #decisions = new Map<string, Outcome>()
   /** Given approvals, by capability, and by activation and call. */
-  readonly #given = new Map<string, string>()
+  readonly #approvals = new Map<string, string>()
   /** Approved actions in progress, by activation and address. */
-  readonly #acting = new Map<string, { readonly approval: string; readonly subject: string }>()
+  readonly #actions = new Map<string, { readonly approval: string; readonly subject: string }>()
   readonly #doubts = new Set<string>()
   /** Whether the last event was the answer of a person. */
   #isAnswer = false
@@ -280,15 +280,15 @@ class AuditFold {
   }
 
   #approvalAsked(event: ApprovalRequested): EntryContent {
-    this.#asked.set(event.id, event)
+    this.#requests.set(event.id, event)
     const { type: _type, op: _op, address: _address, ...evidence } = event
     return { by: 'agent', who: event.path.join(' > '), what: 'approval.asked', subject: event.tool, evidence }
   }
 
   /** A decision, with the request that it answers. */
   #decided(event: ApprovalResolved, activation: ActivationId): readonly EntryContent[] {
-    const asked = this.#asked.get(event.id)
-    const word = this.#words.get(event.id)
+    const asked = this.#requests.get(event.id)
+    const word = this.#decisions.get(event.id)
     const decision = word?.status === 'completed' && isObject(word.output) ? word.output : undefined
     const subject = asked?.tool ?? event.id
     const isByClock = clockResolutions.has(event.resolution)
@@ -327,12 +327,12 @@ class AuditFold {
     activation: ActivationId,
     { capability, callId }: { readonly capability?: string | undefined; readonly callId?: string | undefined },
   ): void {
-    if (capability !== undefined) this.#given.set(capability, id)
-    if (callId !== undefined) this.#given.set(`${activation} ${callId}`, id)
+    if (capability !== undefined) this.#approvals.set(capability, id)
+    if (callId !== undefined) this.#approvals.set(`${activation} ${callId}`, id)
   }
 
   #answered(asked: IndexedOperation['event'] | undefined, outcome: Outcome): readonly EntryContent[] {
-    if (asked?.type === 'approval.requested') this.#words.set(asked.id, outcome)
+    if (asked?.type === 'approval.requested') this.#decisions.set(asked.id, outcome)
     if (asked?.type !== 'interrupt.raised') return []
     const by: AuditActor =
       outcome.status === 'timed-out' ? 'clock' : outcome.status === 'completed' ? 'human' : 'runtime'
@@ -353,8 +353,8 @@ class AuditFold {
     agent: string | undefined,
   ): readonly EntryContent[] {
     const capability = event.type === 'tool.called' ? event.capability : undefined
-    const call = event.callId === undefined ? undefined : this.#given.get(`${activation} ${event.callId}`)
-    const approval = (capability === undefined ? undefined : this.#given.get(capability)) ?? call
+    const call = event.callId === undefined ? undefined : this.#approvals.get(`${activation} ${event.callId}`)
+    const approval = (capability === undefined ? undefined : this.#approvals.get(capability)) ?? call
     if (approval === undefined && capability === undefined) return []
     const subject = event.type === 'tool.called' ? event.tool : event.agent
     const evidence = present({
@@ -364,12 +364,12 @@ class AuditFold {
       // as requested, before later changes
       input: event.type === 'tool.called' ? event.input : undefined,
     })
-    this.#acting.set(`${activation} ${event.address}`, { approval: approval ?? capability ?? '', subject })
+    this.#actions.set(`${activation} ${event.address}`, { approval: approval ?? capability ?? '', subject })
     return [{ by: 'agent', who: agent, what: 'action.requested', subject, evidence }]
   }
 
   #left(at: string, type: 'effect.held' | 'effect.released'): readonly EntryContent[] {
-    const acting = this.#acting.get(at)
+    const acting = this.#actions.get(at)
     if (acting === undefined) return []
     const what = type === 'effect.held' ? 'action.held' : 'action.begun'
     return [{ by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval } }]
@@ -395,9 +395,9 @@ class AuditFold {
         subject: address,
         evidence: { output: outcome.output },
       })
-    const acting = this.#acting.get(at)
+    const acting = this.#actions.get(at)
     if (acting === undefined) return said
-    this.#acting.delete(at)
+    this.#actions.delete(at)
     const what = outcome.status === 'completed' ? 'action.done' : 'action.failed'
     return [
       ...said,

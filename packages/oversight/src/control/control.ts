@@ -46,7 +46,7 @@ export interface ControlFold {
   readonly run: RunFold
   readonly ops: ControlOp[]
   /** Edits of a plan that only give results. */
-  readonly giving: Set<string>
+  readonly resultOnlyEdits: Set<string>
   /** The last event of the root. */
   before: JournalEvent | undefined
   /** The first event is of the root. */
@@ -57,7 +57,7 @@ export interface ControlFold {
 export const newControlFold = (): ControlFold => ({
   run: newRunFold(),
   ops: [],
-  giving: new Set(),
+  resultOnlyEdits: new Set(),
   before: undefined,
   root: undefined,
 })
@@ -65,7 +65,7 @@ export const newControlFold = (): ControlFold => ({
 /** Takes in the next event. */
 export function foldControl(fold: ControlFold, recorded: Recorded): void {
   foldRun(fold.run, recorded)
-  const { ops, giving, before } = fold
+  const { ops, resultOnlyEdits: giving, before } = fold
   const { activation, event } = recorded
   fold.root ??= activation
   const isRoot = activation === fold.root

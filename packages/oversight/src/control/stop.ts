@@ -36,7 +36,7 @@ export const stoppedBy = (reason: string | undefined, by: string | undefined): s
 }
 
 /** Handles other arrivals while waiting for a worker. */
-export interface Listener {
+export interface ArrivalListener {
   /** The handler of an arrival; undefined: not for this listener. Pure. */
   readonly hears: (arrival: Arrival) => (() => Promise<void>) | undefined
 }
@@ -47,7 +47,7 @@ export interface Listener {
 export async function workerEnd(
   ctx: Context,
   worker: ActivationId,
-  listener?: Listener,
+  listener?: ArrivalListener,
 ): Promise<Extract<Arrival, { readonly type: 'worker.settled' }>> {
   for (;;) {
     const arrival = await ctx.next(

@@ -108,7 +108,7 @@ export interface TakeoverSources {
   readonly view: RunView
   readonly delegations: readonly DelegationView[]
   /** What was said last by an activation, or below it. Only of those that have not ended. */
-  readonly lastWords: (activation: ActivationId) => string | undefined
+  readonly lastText: (activation: ActivationId) => string | undefined
 }
 
 type StepKind = 'completed' | 'inFlight' | 'pending' | 'failed' | 'skipped'
@@ -119,10 +119,10 @@ interface Step extends TakeoverStep {
 }
 
 /** The takeover context as of the view. */
-export function takeoverContext({ view, delegations, lastWords }: TakeoverSources): TakeoverContext {
+export function takeoverContext({ view, delegations, lastText }: TakeoverSources): TakeoverContext {
   const steps = stepsOf(view, delegations)
   const of = (kind: StepKind): TakeoverStep[] =>
-    steps.filter((step) => step.kind === kind).map((step) => told(step, lastWords))
+    steps.filter((step) => step.kind === kind).map((step) => shownStep(step, lastText))
   const settled = steps.filter(({ kind }) => kind !== 'inFlight' && kind !== 'pending')
   const lastFailed = steps
     .filter(({ kind }) => kind === 'failed')
@@ -161,12 +161,12 @@ export function takeoverContext({ view, delegations, lastWords }: TakeoverSource
 const whyFailed = ({ failure, reason, status }: TakeoverStep): string => failure?.message ?? reason ?? status
 
 /** A step as it is shown. */
-function told(
+function shownStep(
   { kind, output: _output, endedAt: _endedAt, ...step }: Step,
-  lastWords: TakeoverSources['lastWords'],
+  lastText: TakeoverSources['lastText'],
 ): TakeoverStep {
   const { activation } = step
-  const partial = kind === 'inFlight' && activation !== undefined ? lastWords(activation) : undefined
+  const partial = kind === 'inFlight' && activation !== undefined ? lastText(activation) : undefined
   return partial === undefined || partial === '' ? step : { ...step, partial }
 }
 

@@ -359,7 +359,7 @@ class FollowedTask {
     }
     if (state === states.authRequired) throw needsCredentials(said)
     const ended = (['failed', 'rejected', 'canceled'] as const).find((name) => states[name] === state)
-    if (ended !== undefined) throw refused(wordsOf(said) || `the remote task was ${ended}`)
+    if (ended !== undefined) throw refused(textOfParts(said) || `the remote task was ${ended}`)
     const id = questionId({ ...(this.#status === undefined ? undefined : { status: this.#status }) })
     if (id === undefined) return undefined
     const ask: ExternalAsk = { type: 'question', id, question: questionOf(said) }
@@ -368,12 +368,12 @@ class FollowedTask {
 }
 
 /** How much of what a remote agent says of its failure is told. Characters. */
-const longestWords = 20_000
-const wordsOf = (parts: readonly TakenPart[]): string => beginning(parts.map(textOf).join(''), longestWords)
+const longestText = 20_000
+const textOfParts = (parts: readonly TakenPart[]): string => beginning(parts.map(textOf).join(''), longestText)
 
 /** A credential is given to the client by the operator, and never asked of a person: an answer is recorded, and sent. */
 function needsCredentials(said: readonly TakenPart[]): FailureError {
-  const words = visibleLine(beginning(wordsOf(said), 500))
+  const words = visibleLine(beginning(textOfParts(said), 500))
   return new FailureError(
     failure(
       'agent.needs-credentials',

@@ -41,7 +41,7 @@ import {
   chatAsked,
   invalidParameter,
   responseAsked,
-  type Asked,
+  type ChatTask,
   type ChatAsked,
   type ResponseAnswers,
   type ResponseAsked,
@@ -249,7 +249,7 @@ class OpenAiApi {
 
   async #start(
     context: ProtocolContext,
-    { agent, text: said, messages }: Asked,
+    { agent, text: said, messages }: ChatTask,
     key: RunKey,
     more: { readonly session?: string; readonly metadata?: { readonly openai: Json } } = {},
   ): Promise<Run> {

@@ -20,7 +20,7 @@ import {
 import { EarlierCalls, recordOf } from './earlier-calls.ts'
 
 /** What a run is started with. */
-export interface Asked {
+export interface ChatTask {
   readonly agent: string
   readonly text: string
   /** Before the text, oldest first. */
@@ -29,7 +29,7 @@ export interface Asked {
 }
 
 /** A request for a chat completion. */
-export interface ChatAsked extends Asked {
+export interface ChatAsked extends ChatTask {
   readonly includesUsage: boolean
 }
 
@@ -41,7 +41,7 @@ export interface ResponseAnswers {
 
 /** A request for a response. */
 export interface ResponseAsked {
-  readonly asked: Asked | undefined
+  readonly asked: ChatTask | undefined
   readonly answered: ResponseAnswers | undefined
   readonly previous: string | undefined
   readonly isStream: boolean
@@ -169,7 +169,7 @@ function answersIn(items: readonly Json[]): ResponseAnswers | undefined {
 }
 
 /** The last message is what is asked; files of it go before it. */
-function lastOf(all: readonly Message[], parameter: string): Pick<Asked, 'text' | 'messages'> {
+function lastOf(all: readonly Message[], parameter: string): Pick<ChatTask, 'text' | 'messages'> {
   const last = all.at(-1)
   if (last?.role !== 'user') throw invalidParameter(parameter, 'the last message is not of the role user')
   const parts = typeof last.content === 'string' ? [{ type: 'text' as const, text: last.content }] : last.content

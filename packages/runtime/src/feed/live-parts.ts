@@ -13,7 +13,7 @@ interface Waiting<T> {
   reject(reason: unknown): void
 }
 
-interface Held<T> {
+interface QueuedItem<T> {
   item: T
   readonly bytes: number
 }
@@ -36,7 +36,7 @@ const maxMerged = 64 * 1024
  */
 export class LiveQueue<T> {
   readonly #rules: QueueRules<T>
-  #held: Held<T>[] = []
+  #held: QueuedItem<T>[] = []
   #head = 0
   #bytes = 0
   #dropped = 0
@@ -145,7 +145,7 @@ export class LiveQueue<T> {
 
   #makeRoom(): void {
     if (this.#bytes <= this.#rules.bound) return
-    const kept: Held<T>[] = []
+    const kept: QueuedItem<T>[] = []
     for (let i = this.#head; i < this.#held.length; i++) {
       const held = this.#held[i]!
       // the newest stays, however long it is: the text so far of a call is one item

@@ -24,7 +24,7 @@ export interface RunStream<O = Json> extends AsyncIterableIterator<StreamItem, u
 }
 
 /** How long `return()` waits for the end of a run whose effects do not listen to their signal. */
-const patience = 5_000
+const returnTimeoutMs = 5_000
 
 /** Watches a run that is being started, and listens to its parts before it begins. */
 export function ownedRun<O>(engine: Engine, id: RunId, run: Promise<Run<O>>, clock: Clock): RunStream<O> {
@@ -60,7 +60,7 @@ async function cancelQuietly<O>(run: Promise<Run<O>>, clock: Clock): Promise<voi
     await handle.control.cancel('its reader left')
     let callOff = (): void => {}
     const enough = new Promise<void>((resolve) => {
-      callOff = clock.timer(clock.now() + patience, resolve)
+      callOff = clock.timer(clock.now() + returnTimeoutMs, resolve)
     })
     await Promise.race([handle.outcome(), enough])
     callOff()

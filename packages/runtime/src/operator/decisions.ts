@@ -245,14 +245,14 @@ async function mustBePermitted(
   const word =
     mayDecide === undefined || approval === undefined
       ? true
-      : await asked(mayDecide, approval, decision, engine.deadlines)
+      : await mayDecideNow(mayDecide, approval, decision, engine.deadlines)
   if (word === true) return
   const who = decision.approver === undefined ? 'an unnamed approver' : `"${decision.approver}"`
   throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
 }
 
 /** Asks `mayDecide`. Throws `hook.failed`, with its error as the cause, if it throws or times out. */
-async function asked(
+async function mayDecideNow(
   mayDecide: MayDecide,
   approval: Approval,
   decision: Decision,

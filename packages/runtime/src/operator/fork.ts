@@ -66,7 +66,7 @@ export interface ForkOptions {
 const outcomeCheck = secret(isOutcome, 'is no outcome, such as { status: "completed", output: … }')
 
 /** Members by which an outcome says what a person did: Reeve writes them itself. */
-const personsWordsIn: Check = (given, where) =>
+const personMembersCheck: Check = (given, where) =>
   ['by', 'reviewed'].flatMap((name) =>
     isObject(given) && Object.hasOwn(given, name)
       ? [`${where}.${name}: who gives an outcome is recorded by Reeve; say \`by\` of the fork`]
@@ -76,7 +76,7 @@ const personsWordsIn: Check = (given, where) =>
 const edits: { readonly [Type in ForkEdit['type']]: Checks<Extract<ForkEdit, { readonly type: Type }>> } = {
   outcome: {
     type: unchecked,
-    outcome: required((given, where) => [...outcomeCheck(given, where), ...personsWordsIn(given, where)]),
+    outcome: required((given, where) => [...outcomeCheck(given, where), ...personMembersCheck(given, where)]),
   },
   input: { type: unchecked, input: required(unchecked) },
   message: {

@@ -205,7 +205,7 @@ export async function takeOver(access: ControlAccess, given: TakeOverOptions = {
     id,
     ...present({ reason, by, withinMs: within }),
   })
-  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
+  const noted = await firstEvent(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
   if (noted === undefined) throw runEnded(access.run)
   return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
 }
@@ -215,42 +215,42 @@ export async function contextOf({ engine, run }: ControlAccess): Promise<Takeove
   const { fold, position } = await foldsOf(engine).of(contextFold, run)
   const view = { ...viewOf(fold.delegations.run), position }
   const delegations = delegationsIn(fold.delegations, view)
-  return takeoverContext({ view, delegations, lastWords: (activation) => fold.words.of(activation) })
+  return takeoverContext({ view, delegations, lastText: (activation) => fold.texts.of(activation) })
 }
 
-const contextFold: FoldKind<{ readonly delegations: DelegationsFold; readonly words: LastWords }> = {
+const contextFold: FoldKind<{ readonly delegations: DelegationsFold; readonly texts: LastTexts }> = {
   name: 'context',
-  begin: () => ({ delegations: newDelegationsFold(), words: new LastWords() }),
-  take({ delegations, words }, recorded) {
+  begin: () => ({ delegations: newDelegationsFold(), texts: new LastTexts() }),
+  take({ delegations, texts }, recorded) {
     for (const each of foldDelegations(delegations, recorded))
-      if (each.type === 'assistant') words.said(each.activation, each.text)
-    if (recorded.event.type === 'activation.settled') words.ended(recorded.activation)
+      if (each.type === 'assistant') texts.said(each.activation, each.text)
+    if (recorded.event.type === 'activation.settled') texts.ended(recorded.activation)
   },
   size: ({ delegations }) => delegationsFold.size(delegations),
 }
 
 /** What was said last by each activation at work, or by one below it that has ended. */
-class LastWords {
-  readonly #words = new Map<ActivationId, { readonly text: string; readonly n: number }>()
+class LastTexts {
+  readonly #texts = new Map<ActivationId, { readonly text: string; readonly n: number }>()
   #count = 0
 
   said(activation: ActivationId, text: string): void {
-    this.#words.set(activation, { text, n: this.#count++ })
+    this.#texts.set(activation, { text, n: this.#count++ })
   }
 
   ended(activation: ActivationId): void {
-    const last = this.#words.get(activation)
-    this.#words.delete(activation)
+    const last = this.#texts.get(activation)
+    this.#texts.delete(activation)
     const parent = parentOf(activation)?.parent
     if (last === undefined || parent === undefined) return
-    const above = this.#words.get(parent)
-    if (above === undefined || above.n < last.n) this.#words.set(parent, last)
+    const above = this.#texts.get(parent)
+    if (above === undefined || above.n < last.n) this.#texts.set(parent, last)
   }
 
   of(activation: ActivationId): string | undefined {
-    let last = this.#words.get(activation)
-    for (const [id, words] of this.#words)
-      if (isWithin(id, activation) && (last === undefined || words.n > last.n)) last = words
+    let last = this.#texts.get(activation)
+    for (const [id, texts] of this.#texts)
+      if (isWithin(id, activation) && (last === undefined || texts.n > last.n)) last = texts
     return last?.text
   }
 }
@@ -273,7 +273,7 @@ export async function handBack(access: ControlAccess, given: HandBack = {}): Pro
   await mustBeTaken(access)
   if (plan !== undefined) await edit(access, plan, { team, by, reason, id, signal })
   await posted(access, { type: 'resume', run: access.run, handBack: true, id, ...present({ reason, by }) })
-  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
+  const noted = await firstEvent(access, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
   if (noted === undefined) throw runEnded(access.run)
   if (noted.type === 'control.ignored') throw notTaken(access.run)
 }
@@ -419,7 +419,7 @@ async function edit(
     command: true,
     ...present({ by }),
   })
-  const decided = await told(access, signal, ({ activation, event }) => {
+  const decided = await firstEvent(access, signal, ({ activation, event }) => {
     if (activation !== team.id) return false
     if (event.type === 'activation.settled') return true
     return (event.type === 'plan.edited' || event.type === 'plan.edit-refused') && event.request === request
@@ -441,7 +441,7 @@ const isOf = (
   (event.type === 'control.ignored' && event.command === command && event.id === id)
 
 /** Waits for the first event of this kind; undefined if the run has ended without it. */
-async function told(
+async function firstEvent(
   access: ControlAccess,
   signal: AbortSignal | undefined,
   is: (recorded: Recorded) => boolean,

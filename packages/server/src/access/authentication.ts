@@ -102,7 +102,7 @@ export const bearerOf = (request: Request): string | undefined =>
   /^Bearer +(\S+) *$/iu.exec(request.headers.get('Authorization') ?? '')?.[1]
 
 /** How long a verify function may take. Milliseconds. */
-const patience = 10_000
+const verifyTimeoutMs = 10_000
 
 /** Asks a verify function. Throws `hook.failed` if it throws, is late, or returns no principal. */
 export async function authenticate(verify: VerifyRequest, request: Request): Promise<Authenticated | undefined> {
@@ -127,8 +127,8 @@ function inTime<T>(asked: T | Promise<T>): T | Promise<T> {
   if (!(asked instanceof Promise)) return asked
   let callOff = (): void => {}
   const late = new Promise<never>((_resolve, reject) => {
-    callOff = systemClock.timer(systemClock.now() + patience, () =>
-      reject(new Error(`no answer within ${patience} ms`)),
+    callOff = systemClock.timer(systemClock.now() + verifyTimeoutMs, () =>
+      reject(new Error(`no answer within ${verifyTimeoutMs} ms`)),
     )
   })
   return Promise.race([asked, late]).finally(() => callOff())

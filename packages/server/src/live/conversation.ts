@@ -55,15 +55,15 @@ export class AgentConversation {
   }
 }
 
-type Said = Omit<ConversationEntry, 'position' | 'at'>
+type EntryContent = Omit<ConversationEntry, 'position' | 'at'>
 
-const asContent = (content: Json): Pick<Said, 'text' | 'value'> =>
+const asContent = (content: Json): Pick<EntryContent, 'text' | 'value'> =>
   typeof content === 'string' ? { text: content } : { value: content }
 
-const idOf = ({ callId }: { readonly callId?: string }): Pick<Said, 'callId'> =>
+const idOf = ({ callId }: { readonly callId?: string }): Pick<EntryContent, 'callId'> =>
   callId === undefined ? {} : { callId }
 
-function entriesOf(said: Spoken): readonly Said[] {
+function entriesOf(said: Spoken): readonly EntryContent[] {
   switch (said.type) {
     case 'assistant': {
       const { agent: name, text, calls = [] } = said

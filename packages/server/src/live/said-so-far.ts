@@ -13,7 +13,7 @@ const keptOfAll = 2 * 1024 * 1024
 /** So many calls that have ended are remembered at least, and twice as many at most: their last pieces may come after that. */
 const rememberedEnds = 2_000
 
-interface Said {
+interface AttemptParts {
   readonly attempt: number
   readonly epoch: number
   parts: RunPart[]
@@ -24,7 +24,7 @@ interface Said {
 export const callKey = (activation: string, address: string): string => `${activation} ${address}`
 
 export class SaidSoFar {
-  readonly #calls = new Map<string, Said>()
+  readonly #calls = new Map<string, AttemptParts>()
   /** Calls that have ended lately, and those that ended before them. */
   #ended = new Set<string>()
   #endedBefore = new Set<string>()
@@ -68,7 +68,7 @@ export class SaidSoFar {
     return [...this.#calls.values()].flatMap(({ parts }) => parts)
   }
 
-  #grow(said: Said, by: number): void {
+  #grow(said: AttemptParts, by: number): void {
     said.length += by
     this.#length += by
   }
@@ -80,7 +80,7 @@ export class SaidSoFar {
     this.#calls.delete(key)
   }
 
-  #cut(said: Said): void {
+  #cut(said: AttemptParts): void {
     let over = said.length - keptOfCall
     const kept: RunPart[] = []
     for (const each of said.parts) {

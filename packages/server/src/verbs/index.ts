@@ -31,10 +31,10 @@ type RowAt<Address> = Extract<Row, { readonly address: Address }>
 export type VerbAddress = Row['address']
 
 /** A path as it is asked for, with any text for each name of its address: `/runs/r1/pause`. */
-type Asked<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
-  ? `${Before}${string}${Asked<After>}`
+type PathPattern<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${PathPattern<After>}`
   : Path
-type ByPath = { [Of in Row as Of['address'] extends `POST ${infer Path}` ? Asked<Path> : never]: Of }
+type ByPath = { [Of in Row as Of['address'] extends `POST ${infer Path}` ? PathPattern<Path> : never]: Of }
 
 /** The path of a verb, below the base. */
 export type VerbPath = keyof ByPath

@@ -34,7 +34,7 @@ function folded(lines: readonly DiffLine[], open: ReadonlySet<number>): readonly
 }
 
 const signs = { same: ' ', added: '+', removed: '−' } as const
-const words = { same: '', added: 'added: ', removed: 'removed: ' } as const
+const labels = { same: '', added: 'added: ', removed: 'removed: ' } as const
 
 export function TextDiff({
   before,
@@ -74,7 +74,7 @@ export function TextDiff({
                 <td className="no">{'after' in line ? line.after : ''}</td>
                 <td className="sign">
                   <span aria-hidden="true">{signs[line.kind]}</span>
-                  <span className="sr-only">{words[line.kind]}</span>
+                  <span className="sr-only">{labels[line.kind]}</span>
                 </td>
                 <td>
                   <VisibleText>{line.text}</VisibleText>

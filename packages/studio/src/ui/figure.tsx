@@ -1,10 +1,10 @@
-/** A number, or what stands for it, with its word; several stand in a row of the class `figures`. */
+/** A number, or what stands for it, with its label; several stand in a row of the class `figures`. */
 import type { ReactNode } from 'react'
 
-export function Figure({ word, value }: { readonly word: string; readonly value: ReactNode }) {
+export function Figure({ label, value }: { readonly label: string; readonly value: ReactNode }) {
   return (
     <div>
-      <span className="muted">{word}</span>
+      <span className="muted">{label}</span>
       <b>{value}</b>
     </div>
   )

@@ -1,7 +1,7 @@
 /** What the pages of sessions, versions and the system compute of what the server says. Pure. */
 import { expect, test } from 'vitest'
 import { sessionCost, unknownCost } from '../../src/pages/sessions/session-cost.ts'
-import { boundedText, bytesText, ranked } from '../../src/pages/system/system-words.ts'
+import { boundedText, bytesText, ranked } from '../../src/pages/system/system-labels.ts'
 import { defaultVersion, nextVersion, countUses } from '../../src/pages/versions/version-use.ts'
 import type { KeptRevision, RunRow, VersionUses } from '@reeve/server/wire'
 

@@ -29,7 +29,7 @@ import {
   type Chair,
   type Floor,
   type Speaker,
-  type SpeakerWord,
+  type SpeakerDecision,
   type Table,
 } from './speaker-choice.ts'
 
@@ -84,7 +84,7 @@ interface LedgerProgress {
   readonly instruction: string
 }
 
-type LedgerEnd = Extract<SpeakerWord, { type: 'ends' }>
+type LedgerEnd = Extract<SpeakerDecision, { type: 'ends' }>
 
 class Ledger implements Chair {
   readonly #floor: Floor
@@ -104,7 +104,7 @@ class Ledger implements Chair {
     this.#maxResets = maxResets
   }
 
-  async next(ctx: Context, table: Table): Promise<SpeakerWord> {
+  async next(ctx: Context, table: Table): Promise<SpeakerDecision> {
     const first = this.#facts === undefined ? await this.#plan(ctx.scope('plan')) : undefined
     if (first !== undefined) return first
     for (;;) {
@@ -124,7 +124,7 @@ class Ledger implements Chair {
   }
 
   /** The last message may satisfy the request. */
-  async over(ctx: Context, table: Table): Promise<SpeakerWord> {
+  async over(ctx: Context, table: Table): Promise<SpeakerDecision> {
     const progress = await this.#checkProgress(ctx.scope('progress'), table)
     if ('type' in progress) return progress
     if (progress.satisfied) return this.#answer(ctx.scope('answer'))
@@ -169,7 +169,7 @@ class Ledger implements Chair {
     return progress
   }
 
-  async #answer(ctx: Context): Promise<SpeakerWord> {
+  async #answer(ctx: Context): Promise<SpeakerDecision> {
     const { output } = this.#floor
     const outcome = await this.#floor.ask(ctx, this.#model, answerPrompt, {
       aloud: true,
@@ -178,7 +178,7 @@ class Ledger implements Chair {
     return outcome.status === 'completed' ? { type: 'done', answer: outcome.output } : { type: 'ends', outcome }
   }
 
-  #standsStill(ctx: Context): Promise<SpeakerWord> {
+  #standsStill(ctx: Context): Promise<SpeakerDecision> {
     const plans = this.#maxResets === 1 ? 'a new plan' : `${this.#maxResets} new plans`
     return this.#unfinished(
       ctx,
@@ -187,7 +187,7 @@ class Ledger implements Chair {
     )
   }
 
-  async #unfinished(ctx: Context, limit: 'rounds' | 'resets', message: string): Promise<SpeakerWord> {
+  async #unfinished(ctx: Context, limit: 'rounds' | 'resets', message: string): Promise<SpeakerDecision> {
     const best = await this.#ask(ctx, bestAnswerPrompt, true)
     const outcome: Outcome = { status: 'limited', limit, message }
     return { type: 'ends', outcome: typeof best === 'string' && best !== '' ? { ...outcome, partial: best } : outcome }

@@ -31,7 +31,7 @@ import {
   type Chair,
   type Floor,
   type Speaker,
-  type SpeakerWord,
+  type SpeakerDecision,
   type Table,
 } from './speaker-choice.ts'
 
@@ -116,26 +116,29 @@ export class Rounds implements Floor {
     for (;;) {
       const round = this.#ctx.scope('round')
       const isOver = this.#round >= this.#most
-      const word = await this.#decide(round.scope('speaker'), isOver)
-      if (word.type !== 'speaks') return this.#endOf(word, isOver ? 'rounds' : 'speaker')
-      const member = this.members.find(({ name }) => name === word.speaker)
+      const decision = await this.#decide(round.scope('speaker'), isOver)
+      if (decision.type !== 'speaks') return this.#endOf(decision, isOver ? 'rounds' : 'speaker')
+      const member = this.members.find(({ name }) => name === decision.speaker)
       if (member === undefined)
-        return { outcome: failed(unknownSpeaker(this.name, word.speaker, this.members)), why: 'failure' }
+        return { outcome: failed(unknownSpeaker(this.name, decision.speaker, this.members)), why: 'failure' }
       this.#round++
-      const end = await this.#playRound(round, member, word)
+      const end = await this.#playRound(round, member, decision)
       if (end !== undefined) return end
     }
   }
 
-  async #decide(ctx: Context, isOver: boolean): Promise<SpeakerWord> {
+  async #decide(ctx: Context, isOver: boolean): Promise<SpeakerDecision> {
     if (!isOver) return this.#chair.next(ctx, this.#table(this.#round + 1))
     return (await this.#chair.over?.(ctx, this.#table(this.#round))) ?? { type: 'done' }
   }
 
-  #endOf(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: EndReason): TableEnd {
-    if (word.type === 'ends')
-      return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
-    if (word.answer !== undefined) return { outcome: completed(word.answer), why }
+  #endOf(decision: Exclude<SpeakerDecision, { type: 'speaks' }>, why: EndReason): TableEnd {
+    if (decision.type === 'ends')
+      return {
+        outcome: this.#withText(decision.outcome),
+        why: decision.outcome.status === 'completed' ? why : 'failure',
+      }
+    if (decision.answer !== undefined) return { outcome: completed(decision.answer), why }
     if (this.#answer !== undefined) return { outcome: completed(this.#answer), why }
     if (this.#bad !== undefined) return { outcome: this.#bad, why: 'failure' }
     const message = `no member of "${this.name}" has answered`
@@ -143,7 +146,7 @@ export class Rounds implements Floor {
   }
 
   /** Keeps the text so far if the chair could not continue. */
-  #withWords(outcome: Outcome): Outcome {
+  #withText(outcome: Outcome): Outcome {
     const { text } = this.#table(this.#round)
     return outcome.status === 'limited' && outcome.partial === undefined && text !== ''
       ? { ...outcome, partial: text }
@@ -154,9 +157,9 @@ export class Rounds implements Floor {
   async #playRound(
     ctx: Context,
     member: Agent,
-    word: Extract<SpeakerWord, { type: 'speaks' }>,
+    decision: Extract<SpeakerDecision, { type: 'speaks' }>,
   ): Promise<TableEnd | undefined> {
-    const { instruction, by = this.#rules.speaker.name } = word
+    const { instruction, by = this.#rules.speaker.name } = decision
     const { name } = member
     const task = instruction === undefined || instruction.trim() === '' ? undefined : instruction
     ctx.emit({
@@ -207,14 +210,14 @@ export class Rounds implements Floor {
     const { until } = this.#rules
     if (until === undefined) return undefined
     const table = this.#table(this.#round)
-    const { word, failure: wrong } = await askHook<boolean>(
+    const { reply: decision, failure: wrong } = await askHook<boolean>(
       ctx,
       { hook: 'until' },
       (io) => until(table, io),
       (said) => (typeof said === 'boolean' ? undefined : 'it returned neither true nor false'),
     )
     if (wrong !== undefined) return { outcome: failed(wrong), why: 'failure' }
-    return word === true ? { outcome: completed(this.#answer!), why: 'until' } : undefined
+    return decision === true ? { outcome: completed(this.#answer!), why: 'until' } : undefined
   }
 
   /** The answer as the summary makes it. */
@@ -237,13 +240,13 @@ export class Rounds implements Floor {
       return made
     }
     const table = this.#table(this.#round)
-    const { word = this.#answer ?? null, failure: wrong } = await askHook<Json>(
+    const { reply: decision = this.#answer ?? null, failure: wrong } = await askHook<Json>(
       ctx,
       { hook: 'summary' },
       (io) => summary(table, io),
       () => undefined,
     )
-    return wrong === undefined ? completed(word) : failed(wrong)
+    return wrong === undefined ? completed(decision) : failed(wrong)
   }
 
   /** The outcome with its handoff record. */

@@ -47,7 +47,7 @@ export type Choice = string | { readonly speaker: string; readonly instruction?:
 export type SpeakerRule = (table: Table, io: StepIO) => Choice | Promise<Choice>
 
 /** The decision of a `Speaker`. */
-export type SpeakerWord =
+export type SpeakerDecision =
   /** `by`: how the member was chosen, for the journal. Default: the speaker's name. */
   | { readonly type: 'speaks'; readonly speaker: string; readonly instruction?: string; readonly by?: string }
   /** The conversation is over. `answer` replaces the last answer as its output. */
@@ -88,9 +88,9 @@ export interface AskingOptions {
 /** The chair of one conversation. */
 export interface Chair {
   /** Decides this round. Orchestration: every effect goes through `ctx`, the scope of this choice. */
-  next(ctx: Context, table: Table): Promise<SpeakerWord>
+  next(ctx: Context, table: Table): Promise<SpeakerDecision>
   /** The rounds are used up. Default: it completes with the last answer. */
-  over?(ctx: Context, table: Table): Promise<SpeakerWord>
+  over?(ctx: Context, table: Table): Promise<SpeakerDecision>
 }
 
 /** A kind of chair. It may ask models and agents and keep state. Its state lives in memory, and replay rebuilds it. */
@@ -114,7 +114,7 @@ type TableMembers = Floor['members']
 /** In the order of the list. */
 export const roundRobinSpeaker: Speaker = {
   name: 'round-robin',
-  open: ({ members }) => ({ next: (_ctx, { round }) => speakerWord(members[(round - 1) % members.length]!.name) }),
+  open: ({ members }) => ({ next: (_ctx, { round }) => speakerDecision(members[(round - 1) % members.length]!.name) }),
 }
 
 /**
@@ -126,7 +126,7 @@ export const randomSpeaker = (repeats: boolean): Speaker => ({
   open: ({ members }) => ({
     next(ctx, { last }) {
       const names = eligibleSpeakers(members, last, repeats)
-      return speakerWord(names[Math.floor(ctx.random() * names.length)]!)
+      return speakerDecision(names[Math.floor(ctx.random() * names.length)]!)
     },
   }),
 })
@@ -136,22 +136,22 @@ export const functionSpeaker = (rule: SpeakerRule): Speaker => ({
   name: 'function',
   open: () => ({
     async next(ctx, table) {
-      const { word, failure: wrong } = await askHook<Exclude<Choice, undefined | void>>(
+      const { reply, failure: wrong } = await askHook<Exclude<Choice, undefined | void>>(
         ctx,
         { hook: 'speaker' },
         (io) => rule(table, io),
         choiceProblem,
       )
       if (wrong !== undefined) return { type: 'ends', outcome: failed(wrong) }
-      if (word === undefined) return { type: 'done' }
-      return typeof word === 'string' ? { type: 'speaks', speaker: word } : { type: 'speaks', ...word }
+      if (reply === undefined) return { type: 'done' }
+      return typeof reply === 'string' ? { type: 'speaks', speaker: reply } : { type: 'speaks', ...reply }
     },
   }),
 })
 
-function choiceProblem(word: Json): string | undefined {
-  if (typeof word === 'string') return undefined
-  const { speaker, instruction } = isObject(word) ? word : {}
+function choiceProblem(reply: Json): string | undefined {
+  if (typeof reply === 'string') return undefined
+  const { speaker, instruction } = isObject(reply) ? reply : {}
   if (typeof speaker !== 'string') return 'it returned neither a name nor { speaker, instruction? }'
   return instruction === undefined || typeof instruction === 'string' ? undefined : 'instruction is no string'
 }
@@ -170,7 +170,7 @@ export function modelSpeaker(table: string, ref: ModelRef, repeats: boolean): Sp
       async next(ctx, { last, round }) {
         const names = eligibleSpeakers(floor.members, last, repeats)
         const mayEnd = last !== undefined
-        if (names.length === 1 && !mayEnd) return speakerWord(names[0]!)
+        if (names.length === 1 && !mayEnd) return speakerDecision(names[0]!)
         const outcome = await floor.ask(ctx, model, choicePrompt(floor, names, mayEnd), {
           output: choiceSchema(names, mayEnd),
         })
@@ -249,7 +249,7 @@ function nextInOrder(members: TableMembers, last: string | undefined): string {
   return members[(members.findIndex(({ name }) => name === last) + 1) % members.length]!.name
 }
 
-const speakerWord = (speaker: string): Promise<SpeakerWord> => Promise.resolve({ type: 'speaks', speaker })
+const speakerDecision = (speaker: string): Promise<SpeakerDecision> => Promise.resolve({ type: 'speaks', speaker })
 
 /** The failure for a speaker that is not a member. */
 export const unknownSpeaker = (table: string, speaker: string, members: TableMembers): Failure =>

@@ -82,7 +82,7 @@ export type LeaderState = Pick<ConversationState, 'edge' | 'turn' | 'tell' | 'vi
 export type Worker = Receiver & { readonly inputSchema?: Schema }
 
 /** A delegation in progress. */
-export interface Job {
+export interface DelegationAttempt {
   readonly ctx: Context
   readonly call: ToolCall
   readonly state: LeaderState
@@ -121,13 +121,13 @@ type Attempted = Pick<AttemptEnd, 'id' | 'outcome' | 'attempt'> & { readonly tol
 /** Listens to the ends of attempts. */
 export interface AttemptListener {
   /** An attempt has ended. Returns the result for the leader's model, if no further attempt follows. */
-  completed(job: Job, ended: AttemptEnd): Now<CallResult>
+  completed(job: DelegationAttempt, ended: AttemptEnd): Now<CallResult>
   /** No attempt began. Returns the result for the leader's model. */
-  refused(job: Job, why: Failure): CallResult
+  refused(job: DelegationAttempt, why: Failure): CallResult
   /** The leader was cancelled during the work: its hooks are told. */
-  abandoned(job: Job, ended: AttemptEnd): Promise<void>
+  abandoned(job: DelegationAttempt, ended: AttemptEnd): Promise<void>
   /** The worker, or one below it, asks a question. */
-  asked(job: Job, question: LeaderQuestion): Promise<Reply>
+  asked(job: DelegationAttempt, question: LeaderQuestion): Promise<Reply>
 }
 
 /** How many workers may work at once. Absent: all. */
@@ -216,7 +216,7 @@ export class Attempts {
   }
 
   /** Runs the attempts up to the final one, and closes the delegation. */
-  async work(job: Job): Promise<CallResult> {
+  async work(job: DelegationAttempt): Promise<CallResult> {
     const { entry } = job
     let told: CallResult | undefined
     let last: Attempted | undefined
@@ -264,7 +264,7 @@ export class Attempts {
   }
 
   /** One attempt: one worker, from its start to the result for the leader's model. */
-  #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Attempted> | Failure {
+  #attempt(job: DelegationAttempt, slots: readonly Slots[], attempt: number): Promise<Attempted> | Failure {
     const { ctx, state, worker, brief, grant, entry, call, toldBy, deferred, onWait, after, policy, hooks } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
@@ -302,7 +302,7 @@ export class Attempts {
   }
 
   /** A cancelled leader receives no more ends, but its hook does. */
-  #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
+  #tellIfAbandoned(job: DelegationAttempt, id: ActivationId, begunAt: number, attempt: number): void {
     job.ctx.onCancel(
       `onComplete:${attempt}`,
       async (undo) => {
@@ -318,7 +318,10 @@ export class Attempts {
   }
 
   /** Milliseconds until the next attempt; undefined: no further attempt. */
-  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Attempted): number | undefined {
+  #retryDelay(
+    { policy: { retry }, ctx, entry, call }: DelegationAttempt,
+    { outcome, attempt }: Attempted,
+  ): number | undefined {
     if (retry === undefined || entry.stopped !== undefined || this.bailed !== undefined) return undefined
     if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return undefined
     const isWorthIt = (): boolean => {
@@ -342,7 +345,7 @@ export class Attempts {
   }
 
   /** Waits before the next attempt. False if it was stopped meanwhile. */
-  #pause({ ctx, entry }: Job, attempt: ActivationId, delayMs: number): Promise<boolean> {
+  #pause({ ctx, entry }: DelegationAttempt, attempt: ActivationId, delayMs: number): Promise<boolean> {
     entry.state = 'pending'
     return new Promise((resolve, reject) => {
       const end = (goesOn: boolean): void => {
@@ -360,7 +363,7 @@ export class Attempts {
 }
 
 /** What this worker has done is known to the next one, unless it has answered. Who loses a race has none after it. */
-function noteEnd({ ctx, worker, brief, isOneOfSeveral }: Job, { id, outcome, told }: Attempted): void {
+function noteEnd({ ctx, worker, brief, isOneOfSeveral }: DelegationAttempt, { id, outcome, told }: Attempted): void {
   if (isOneOfSeveral && outcome.status === 'cancelled') return
   const isAnswered = outcome.status === 'completed' && told.isError !== true
   unansweredOf(ctx).ended(worker.name, { activation: id, brief: briefValue(brief) }, isAnswered)

@@ -61,7 +61,7 @@ export interface DelegationStart extends DelegationMoment {
 }
 
 /** The reply of `onStart`. Nothing: no change. */
-export type DelegationStartWord =
+export type DelegationStartReply =
   | { readonly proceed: false; readonly reason?: string }
   | {
       readonly proceed?: true
@@ -109,7 +109,7 @@ export interface DelegationEnd extends DelegationMoment {
 }
 
 /** The reply of `onComplete`. Nothing: the result stays as it is. */
-export interface DelegationEndWord {
+export interface DelegationEndReply {
   /**
    * Replaces the result for the leader's model. The journal keeps the worker's answer, and a failure stays a failure.
    */
@@ -126,7 +126,7 @@ export interface DelegationEndWord {
  */
 export interface DelegationHooks {
   /** Before a worker starts: continues, refuses, or changes its task. Not called for calls that are refused anyway. */
-  readonly onStart?: (start: DelegationStart, io: StepIO) => HookReply<DelegationStartWord>
+  readonly onStart?: (start: DelegationStart, io: StepIO) => HookReply<DelegationStartReply>
   /**
    * The messages of the leader's conversation that cross. Called after `onStart`, unless that refused. If it fails or
    * returns nothing, nothing crosses.
@@ -136,7 +136,7 @@ export interface DelegationHooks {
     io: StepIO,
   ) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
   /** After a worker has ended in any way. Not called for a delegation that never began. */
-  readonly onComplete?: (end: DelegationEnd, io: StepIO) => HookReply<DelegationEndWord>
+  readonly onComplete?: (end: DelegationEnd, io: StepIO) => HookReply<DelegationEndReply>
   /**
    * What happens if a hook throws or returns an invalid reply. `strict` (default): a failed `onStart` or
    * `filterMessages` refuses the delegation, and a failed `onComplete` turns a good result into a failed one.
@@ -170,7 +170,7 @@ export const askHook = <W>(
   ctx: Context,
   { hook, ...about }: DelegationHookCall,
   ask: (io: StepIO) => unknown,
-  read: (word: Json) => string | undefined,
+  read: (reply: Json) => string | undefined,
 ): ReturnType<typeof callHook<W>> => callHook<W>(ctx, hook, ask, read, about)
 
 /** The hooks of one owner. `of`: the prefix of their names in the journal. */
@@ -213,10 +213,10 @@ function hooksOfStart(ctx: Context, given: StartDelegation = {}): DelegationHook
  * Merges the replies of two hooks: the later result counts, the feedback of both is kept, and either may end the
  * leader's work. Pure.
  */
-export function mergeEndWords(
-  first: DelegationEndWord | undefined,
-  second: DelegationEndWord | undefined,
-): DelegationEndWord | undefined {
+export function mergeEndReplies(
+  first: DelegationEndReply | undefined,
+  second: DelegationEndReply | undefined,
+): DelegationEndReply | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const feedback = [first.feedback, second.feedback]
     .filter((text) => typeof text === 'string' && text.trim() !== '')
@@ -229,8 +229,8 @@ export function mergeEndWords(
   })
 }
 
-type Rejecting = Extract<DelegationStartWord, { readonly proceed: false }>
-const startChecks: Checks<Omit<Rejecting, 'proceed'> & Exclude<DelegationStartWord, Rejecting>> = {
+type Rejecting = Extract<DelegationStartReply, { readonly proceed: false }>
+const startChecks: Checks<Omit<Rejecting, 'proceed'> & Exclude<DelegationStartReply, Rejecting>> = {
   proceed: flag,
   reason: string,
   prompt: string,
@@ -239,7 +239,7 @@ const startChecks: Checks<Omit<Rejecting, 'proceed'> & Exclude<DelegationStartWo
   turns: wholeNumber(1),
   metadata: expects(isObject, 'a plain object'),
 }
-const endChecks: Checks<DelegationEndWord> = {
+const endChecks: Checks<DelegationEndReply> = {
   result: string,
   feedback: string,
   bail: expects(
@@ -249,10 +249,10 @@ const endChecks: Checks<DelegationEndWord> = {
 }
 
 /** The problem of a reply of `onStart`. `schema`: that of the worker's input. */
-export function startProblem(word: Json, brief: Brief, schema: Schema | undefined): string | undefined {
-  const wrong = hookReplyProblem(word, startChecks)
-  if (wrong !== undefined || !isObject(word)) return wrong
-  const { prompt, input } = word
+export function startProblem(reply: Json, brief: Brief, schema: Schema | undefined): string | undefined {
+  const wrong = hookReplyProblem(reply, startChecks)
+  if (wrong !== undefined || !isObject(reply)) return wrong
+  const { prompt, input } = reply
   if (!('input' in brief))
     return (input ?? undefined) === undefined
       ? undefined
@@ -263,4 +263,4 @@ export function startProblem(word: Json, brief: Brief, schema: Schema | undefine
 }
 
 /** The problem of a reply of `onComplete`. */
-export const endProblem = (word: Json): string | undefined => hookReplyProblem(word, endChecks)
+export const endProblem = (reply: Json): string | undefined => hookReplyProblem(reply, endChecks)

@@ -37,13 +37,13 @@ import {
   newEntry,
   type DelegationEntry,
   type AttemptEnd,
-  type Job,
+  type DelegationAttempt,
   type LeaderState,
   type Worker,
 } from './attempts.ts'
 import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames, type WorkerPolicy } from './options.ts'
 import {
-  mergeEndWords,
+  mergeEndReplies,
   askHook,
   endProblem,
   ownCopy,
@@ -51,10 +51,10 @@ import {
   startProblem,
   type DelegationHookCall,
   type DelegationEnd,
-  type DelegationEndWord,
+  type DelegationEndReply,
   type DelegationHooks,
   type DelegationMoment,
-  type DelegationStartWord,
+  type DelegationStartReply,
   type HookLayer,
   type HookLayers,
 } from './delegation-hooks.ts'
@@ -111,7 +111,7 @@ export class Delegations {
       { all: concurrency, background: planOf(policy)?.concurrency },
       {
         completed: (job, ended) => this.#resultOf(job, ended),
-        refused: (job, what) => refuseJob(job, what),
+        refused: (job, what) => refuseWork(job, what),
         abandoned: async (job, ended) => {
           for (const layer of job.hooks.onComplete) await this.#callOnComplete(layer, job, ended, undefined)
         },
@@ -204,7 +204,7 @@ export class Delegations {
     const { ctx, call, state, worker, asked, entry, hedge } = given
     const hooks = (this.#hooks ??= hookLayersOf(this.#policy, ctx, state.edge))
     const toldBy = isOneOfSeveral || this.#changesResult(policy, hooks) ? 'leader' : undefined
-    const job: Job = {
+    const job: DelegationAttempt = {
       ctx,
       call,
       state,
@@ -232,7 +232,7 @@ export class Delegations {
         return job.deferred ? this.#defer(given, work) : work()
       }
       this.#attempts.close(entry)
-      return refuseJob(job, refused)
+      return refuseWork(job, refused)
     })
   }
 
@@ -248,7 +248,7 @@ export class Delegations {
   }
 
   /** Calls the hooks before the work, and decides what crosses. A failure says why the worker does not start. */
-  #refusalOf(job: Job): Now<Failure | undefined> {
+  #refusalOf(job: DelegationAttempt): Now<Failure | undefined> {
     const { entry, hooks } = job
     const stopped = this.#attempts.refusal(entry)
     if (stopped !== undefined || hooks.onStart.length === 0) return stopped ?? this.#contextRefusal(job)
@@ -288,7 +288,7 @@ export class Delegations {
   }
 
   /** Runs each `onStart`. A failure says why the worker does not start. */
-  async #askOnStart(job: Job): Promise<Failure | undefined> {
+  async #askOnStart(job: DelegationAttempt): Promise<Failure | undefined> {
     for (const layer of job.hooks.onStart) {
       const refused = await this.#callOnStart(layer, job)
       if (refused !== undefined) return refused
@@ -296,22 +296,23 @@ export class Delegations {
     return undefined
   }
 
-  async #callOnStart({ onStart, of, ...layer }: HookLayer, job: Job): Promise<Failure | undefined> {
+  async #callOnStart({ onStart, of, ...layer }: HookLayer, job: DelegationAttempt): Promise<Failure | undefined> {
     if (onStart === undefined) return undefined
     const start = ownCopy({ ...this.#moment(job), messages: this.#conversation(job.state) })
-    const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
-    const ask = askHook<DelegationStartWord>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
-    const { word, failure: failed } = await ask
+    const read = (reply: Json): string | undefined => startProblem(reply, job.brief, job.worker.inputSchema)
+    const ask = askHook<DelegationStartReply>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
+    const { reply, failure: failed } = await ask
     if (failed !== undefined) return isStrict(layer) ? failed : undefined
-    if (word === undefined) return undefined
-    if (word.proceed === false) return rejection(word.reason)
+    if (reply === undefined) return undefined
+    if (reply.proceed === false) return rejection(reply.reason)
     const { grant } = job
-    if (typeof word.prompt === 'string') job.brief = { instructions: isBlank(word.prompt) ? '' : word.prompt }
-    else if (word.input !== undefined && 'input' in job.brief) job.brief = { input: word.input }
-    if (typeof word.instructions === 'string')
-      grant.added = grant.added === undefined ? word.instructions : `${grant.added}\n\n${word.instructions}`
-    if (typeof word.turns === 'number') grant.turns = word.turns
-    if (word.metadata !== undefined && word.metadata !== null) grant.metadata = { ...grant.metadata, ...word.metadata }
+    if (typeof reply.prompt === 'string') job.brief = { instructions: isBlank(reply.prompt) ? '' : reply.prompt }
+    else if (reply.input !== undefined && 'input' in job.brief) job.brief = { input: reply.input }
+    if (typeof reply.instructions === 'string')
+      grant.added = grant.added === undefined ? reply.instructions : `${grant.added}\n\n${reply.instructions}`
+    if (typeof reply.turns === 'number') grant.turns = reply.turns
+    if (reply.metadata !== undefined && reply.metadata !== null)
+      grant.metadata = { ...grant.metadata, ...reply.metadata }
     return undefined
   }
 
@@ -319,7 +320,7 @@ export class Delegations {
    * Decides what crosses besides the brief: the context policy, then `filterMessages`. A failure says why the worker
    * does not start.
    */
-  #contextRefusal(job: Job): Now<Failure | undefined> {
+  #contextRefusal(job: DelegationAttempt): Now<Failure | undefined> {
     const { worker, policy, state, grant, brief, entry, hooks } = job
     const isFiltered = hooks.filterMessages.length > 0
     const context = policy.context ?? (isFiltered ? 'conversation' : undefined)
@@ -346,7 +347,7 @@ export class Delegations {
       : emptyBrief(job)
   }
 
-  async #askFilterMessages(job: Job): Promise<Failure | undefined> {
+  async #askFilterMessages(job: DelegationAttempt): Promise<Failure | undefined> {
     const { grant, hooks } = job
     for (const { filterMessages, of, ...layer } of hooks.filterMessages) {
       if (grant.context === undefined) break
@@ -357,11 +358,11 @@ export class Delegations {
         async (io) => (await filterMessages?.(shown, io)) ?? 'nothing',
         edgeMessagesProblem,
       )
-      const { word, failure: failed } = await ask
+      const { reply, failure: failed } = await ask
       if (failed !== undefined && isStrict(layer)) return failed
       if (failed !== undefined) grant.context = []
-      else if (word !== undefined)
-        grant.context = word.map(({ role, text, agent }) =>
+      else if (reply !== undefined)
+        grant.context = reply.map(({ role, text, agent }) =>
           agent === undefined ? { role, text } : { role, text, agent },
         )
     }
@@ -369,41 +370,41 @@ export class Delegations {
   }
 
   /** The result for the leader's model, as `onComplete` leaves it. */
-  #resultOf(job: Job, ended: AttemptEnd): Now<CallResult> {
+  #resultOf(job: DelegationAttempt, ended: AttemptEnd): Now<CallResult> {
     return job.hooks.onComplete.length === 0 ? this.#toldOf(job, ended) : this.#askOnComplete(job, ended)
   }
 
-  async #askOnComplete(job: Job, ended: AttemptEnd): Promise<CallResult> {
-    let word: DelegationEndWord | undefined
+  async #askOnComplete(job: DelegationAttempt, ended: AttemptEnd): Promise<CallResult> {
+    let reply: DelegationEndReply | undefined
     let withheld: Failure | undefined
     for (const layer of job.hooks.onComplete) {
-      const said = await this.#callOnComplete(layer, job, ended, word)
+      const said = await this.#callOnComplete(layer, job, ended, reply)
       if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
-      word = mergeEndWords(word, said.word)
+      reply = mergeEndReplies(reply, said.reply)
     }
-    return this.#toldOf(job, ended, word, withheld)
+    return this.#toldOf(job, ended, reply, withheld)
   }
 
   /** `word`: what hooks said. `withheld`: one of them failed. */
   #toldOf(
-    { entry, worker, state, policy }: Job,
+    { entry, worker, state, policy }: DelegationAttempt,
     { outcome, said }: AttemptEnd,
-    word?: DelegationEndWord,
+    reply?: DelegationEndReply,
     withheld?: Failure,
   ): CallResult {
     if (withheld !== undefined && outcome.status === 'completed')
       return { content: `[the answer of "${worker.name}" is withheld: ${withheld.message}]`, isError: true }
-    entry.output = handedOnOutput(outcome, word)
-    if (policy.memory !== undefined) entry.remembered = rememberedText(outcome, word)
-    if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')
+    entry.output = handedOnOutput(outcome, reply)
+    if (policy.memory !== undefined) entry.remembered = rememberedText(outcome, reply)
+    if (typeof reply?.feedback === 'string' && reply.feedback.trim() !== '') state.tell(reply.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
     const telling = { worker: worker.name, label: entry.label, outcome, said, results: policy.results, references }
-    const result = resultOfCall(telling, word)
-    if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined)
+    const result = resultOfCall(telling, reply)
+    if (reply?.bail === undefined || reply.bail === null || reply.bail === false || this.#attempts.bailed !== undefined)
       return result
-    const answer = typeof word.bail === 'object' ? word.bail.answer : ''
-    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endText(telling)
+    const answer = typeof reply.bail === 'object' ? reply.bail.answer : ''
+    const text = [answer, reply.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endText(telling)
     const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
     this.#attempts.bail(message)
     state.stopCalls?.(message)
@@ -413,10 +414,10 @@ export class Delegations {
   /** `before`: the merged replies of earlier hooks. */
   #callOnComplete(
     { onComplete, of }: HookLayer,
-    job: Job,
+    job: DelegationAttempt,
     ended: AttemptEnd,
-    before: DelegationEndWord | undefined,
-  ): ReturnType<typeof askHook<DelegationEndWord>> {
+    before: DelegationEndReply | undefined,
+  ): ReturnType<typeof askHook<DelegationEndReply>> {
     const { outcome, said, ...rest } = ended
     const end: Omit<DelegationEnd, 'bail'> = ownCopy({
       ...this.#moment(job),
@@ -426,25 +427,25 @@ export class Delegations {
       text: before?.result ?? endText({ worker: job.worker.name, outcome }),
       ...(job.grant.report === true ? { said } : undefined),
     })
-    return askHook<DelegationEndWord>(
+    return askHook<DelegationEndReply>(
       job.ctx,
       about(`${of}onComplete`, job),
       async (io) => {
-        let bail: DelegationEndWord['bail']
+        let bail: DelegationEndReply['bail']
         const told: DelegationEnd = {
           ...end,
           bail: (answer) => {
             bail = answer === undefined ? true : { answer }
           },
         }
-        const word = await onComplete?.(told, io)
-        return bail === undefined ? word : { ...word, bail }
+        const reply = await onComplete?.(told, io)
+        return bail === undefined ? reply : { ...reply, bail }
       },
       endProblem,
     )
   }
 
-  #moment({ ctx, worker, entry, turn, brief }: Job): DelegationMoment {
+  #moment({ ctx, worker, entry, turn, brief }: DelegationAttempt): DelegationMoment {
     const { run, path, caller } = ctx.place
     return {
       worker: worker.name,
@@ -482,8 +483,8 @@ function grantOf(
   { turns }: DelegationRequest,
   { label }: DelegationEntry,
   { edge }: LeaderState,
-): Job['grant'] {
-  const grant: Job['grant'] = { ...stated, delegation: label }
+): DelegationAttempt['grant'] {
+  const grant: DelegationAttempt['grant'] = { ...stated, delegation: label }
   if (turns !== undefined)
     grant.turns = Math.min(turns, turnsOf(revised(edge.run.versions, worker).limits) ?? defaultTurns)
   return grant
@@ -491,7 +492,7 @@ function grantOf(
 
 const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
 
-const about = (hook: string, { worker, call, entry }: Job): DelegationHookCall => ({
+const about = (hook: string, { worker, call, entry }: DelegationAttempt): DelegationHookCall => ({
   hook,
   worker: worker.name,
   callId: call.id,
@@ -499,7 +500,7 @@ const about = (hook: string, { worker, call, entry }: Job): DelegationHookCall =
 })
 
 /** Why a worker does not start that would be told nothing. */
-const emptyBrief = ({ brief, grant: { context = [] }, worker }: Job): Failure | undefined =>
+const emptyBrief = ({ brief, grant: { context = [] }, worker }: DelegationAttempt): Failure | undefined =>
   briefText(brief).trim() === '' && context.every(({ text }) => text.trim() === '')
     ? failure('delegation.refused', `the instructions for "${worker.name}" are empty`, 'validation')
     : undefined
@@ -532,7 +533,7 @@ export function refuseDelegation(
 }
 
 /** A refused job. One among several is told with the others. */
-const refuseJob = ({ ctx, call, worker, entry, isOneOfSeveral }: Job, what: Failure): CallResult =>
+const refuseWork = ({ ctx, call, worker, entry, isOneOfSeveral }: DelegationAttempt, what: Failure): CallResult =>
   refuseDelegation(ctx, call, worker.name, what, entry.label, isOneOfSeveral ? 'leader' : undefined)
 
 /** Records what the leader's model is told of a call. */

@@ -9,7 +9,7 @@ import { asText, type HistoryEntry, type Json, type Outcome } from '@reeve/core'
 import { isBlank, rememberedAnswer, type CallResult } from '@reeve/agent'
 import { isEmpty, formatWorkerResult } from '@reeve/edge'
 import type { Results } from './options.ts'
-import type { DelegationEndWord } from './delegation-hooks.ts'
+import type { DelegationEndReply } from './delegation-hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
 
 /** The end of a delegation, as its result text needs it. */
@@ -28,27 +28,27 @@ export const endText = ({ worker, outcome }: Pick<ResultTextInput, 'worker' | 'o
   asText(formatWorkerResult(worker, outcome).content)
 
 /** The output for forwards, references and the conversation. Undefined: none. */
-export function handedOnOutput(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
+export function handedOnOutput(outcome: Outcome, reply: DelegationEndReply | undefined): Json | undefined {
   if (outcome.status !== 'completed') return undefined
-  if (typeof word?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
-  return isBlank(word.result) ? undefined : word.result
+  if (typeof reply?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
+  return isBlank(reply.result) ? undefined : reply.result
 }
 
 /** What is remembered of an end: the hook's text, if it gave one. Undefined: there is no answer to remember. */
-export function rememberedText(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
+export function rememberedText(outcome: Outcome, reply: DelegationEndReply | undefined): string | undefined {
   const answer = rememberedAnswer(outcome)
-  const said = typeof word?.result === 'string' ? word.result : answer
+  const said = typeof reply?.result === 'string' ? reply.result : answer
   return answer === undefined || isBlank(answer) || isBlank(said) ? undefined : said
 }
 
 /** The result of the call. A hook's text is used unchanged. */
-export function resultOfCall(telling: ResultTextInput, word: DelegationEndWord | undefined): CallResult {
+export function resultOfCall(telling: ResultTextInput, reply: DelegationEndReply | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
   const told = formatWorkerResult(worker, outcome)
-  const output = references === undefined ? undefined : handedOnOutput(outcome, word)
+  const output = references === undefined ? undefined : handedOnOutput(outcome, reply)
   const refers = references !== undefined && isReferable(output)
-  if (typeof word?.result === 'string') {
-    const text = isBlank(word.result) ? '[no result]' : word.result
+  if (typeof reply?.result === 'string') {
+    const text = isBlank(reply.result) ? '[no result]' : reply.result
     return { ...told, content: refers ? withReference(text, label) : text }
   }
   const answer = refers ? shownResult(output, label, references.above, references.read) : told.content

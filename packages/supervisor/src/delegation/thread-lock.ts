@@ -15,7 +15,7 @@ import { isObject, rootRun, runOf, type Json } from '@reeve/core'
 
 /** The rules that all thread locks share. */
 const threadLockRules = {
-  word: '$thread.your-turn',
+  messageType: '$thread.your-turn',
   // runs of a session run one at a time, so entries of another run are stale
   isStale: ({ at }, me) => rootRun(runOf(at)) !== rootRun(runOf(me.at)),
   // a leader leaves in each ending of its code, unless it ended with work still pending

@@ -136,7 +136,7 @@ export function threadOf(memory: WorkerMemory | undefined, worker: string): stri
 }
 
 /** A delegation, as far as its memory needs it. */
-export interface MemoryJob {
+export interface MemoryWork {
   readonly ctx: Context
   readonly call: { readonly id: string }
   readonly state: { readonly edge: Edge }
@@ -175,7 +175,7 @@ export class Threads {
  * (undefined: nothing).
  */
 export function withMemory<Ended extends { readonly outcome: Outcome }>(
-  job: MemoryJob,
+  job: MemoryWork,
   threads: Threads,
   work: () => Now<Ended | Failure>,
   answer: (ended: Ended) => Now<string | undefined>,
@@ -219,7 +219,7 @@ async function workInThread<Ended extends { readonly outcome: Outcome }>(
 
 /** One delegation's hold on a thread. */
 class Thread {
-  readonly #job: MemoryJob
+  readonly #work: MemoryWork
   readonly #memory: ThreadMemory
   readonly #threads: Threads
   readonly #ctx: Context
@@ -236,7 +236,7 @@ class Thread {
   /** Its turn in the queue of this activation, until the next delegation has it. */
   #turn: Slots | undefined
 
-  constructor(job: MemoryJob, memory: ThreadMemory, threads: Threads) {
+  constructor(job: MemoryWork, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
     const { agent: leader, activation, caller } = ctx.place
     const key = JSON.stringify([
@@ -245,7 +245,7 @@ class Thread {
       ...(caller.tenant === undefined ? [] : [caller.tenant]),
     ])
     const above = job.state.edge.leader.threads
-    this.#job = job
+    this.#work = job
     this.#memory = memory
     this.#threads = threads
     this.#ctx = ctx.scope('thread')
@@ -263,7 +263,7 @@ class Thread {
 
   /** Waits for the thread. A failure says why it does not get it. */
   async enter(): Promise<Failure | undefined> {
-    const { worker, entry, grant } = this.#job
+    const { worker, entry, grant } = this.#work
     const { above = [] } = this.#entry
     if (above.includes(this.#key)) return busy(worker.name, 'this work is part of it')
     const turn = this.#threads.turn(this.#key)
@@ -310,7 +310,7 @@ class Thread {
 
   /** Puts the memory before the context. */
   async recall(): Promise<void> {
-    const { grant } = this.#job
+    const { grant } = this.#work
     const shown =
       this.#memory.recall === undefined
         ? await this.#readKept()
@@ -321,7 +321,7 @@ class Thread {
 
   /** The context without the worker's own answers that the memory holds, so that each is shown once. */
   #contextWithoutKnown(shown: readonly EdgeMessage[]): readonly EdgeMessage[] {
-    const { name } = this.#job.worker
+    const { name } = this.#work.worker
     const isOwn = ({ role, agent }: EdgeMessage): boolean => role === 'assistant' && agent === name
     const known = new Set(shown.flatMap((message) => (isOwn(message) ? [message.text] : [])))
     return (this.#context ?? []).filter((message) => !isOwn(message) || !known.has(message.text))
@@ -344,13 +344,13 @@ class Thread {
 
   async #readExternal(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
     const query = this.#query()
-    const { word } = await askHook<Exclude<RecalledMemory, void>>(
+    const { reply } = await askHook<Exclude<RecalledMemory, void>>(
       this.#ctx,
       this.#about('recall'),
       (io) => recall(query, io),
       recallProblem,
     )
-    return recalledMessages(word)
+    return recalledMessages(reply)
   }
 
   /** Saves an answer, also one with which a hook or a limit ended the work. Other ends hold no answer to remember. */
@@ -371,7 +371,7 @@ class Thread {
 
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
-    const { brief, worker } = this.#job
+    const { brief, worker } = this.#work
     const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
     try {
       const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
@@ -383,12 +383,12 @@ class Thread {
 
   #query(): MemoryQuery {
     const { run, agent: leader, caller } = this.#ctx.place
-    const { worker, brief } = this.#job
+    const { worker, brief } = this.#work
     return { thread: this.#key, leader, worker: worker.name, caller, run, prompt: briefText(brief) }
   }
 
   #about(what: 'recall' | 'save') {
-    const { worker, call, entry } = this.#job
+    const { worker, call, entry } = this.#work
     return { hook: `memory.${what}`, worker: worker.name, callId: call.id, delegation: entry.label }
   }
 

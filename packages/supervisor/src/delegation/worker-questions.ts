@@ -99,15 +99,15 @@ export class LeaderAnswers {
   ): Promise<Reply | undefined> {
     if (onQuestion === undefined) return undefined
     const { worker, callId, delegation } = asked
-    const read = (word: unknown): string | undefined => (typeof word === 'string' ? undefined : 'it returned no text')
-    const { word, failure } = await askHook<string>(
+    const read = (reply: unknown): string | undefined => (typeof reply === 'string' ? undefined : 'it returned no text')
+    const { reply, failure } = await askHook<string>(
       ctx,
       { hook: 'onQuestion', worker, callId, delegation },
       (io) => onQuestion(asked, io),
       read,
     )
     if (failure !== undefined) return this.#strict ? unanswered('your supervisor could not answer that') : undefined
-    return word === undefined ? undefined : { answered: true, text: word }
+    return reply === undefined ? undefined : { answered: true, text: reply }
   }
 
   async #byModel(ctx: Context, { state }: AskingDelegation, asked: DelegationQuestion): Promise<Reply> {

@@ -10,7 +10,7 @@
 import { lateReason, type ActivationId, type OpId, ChurnMap } from '@reeve/core'
 import { questionListener, type QuestionAnswerer } from '@reeve/agent'
 import type { Arrival, Context } from '@reeve/engine'
-import { passOnWaiting, stopAsked, waitsNow, type Listener } from '@reeve/oversight'
+import { passOnWaiting, stopAsked, waitsNow, type ArrivalListener } from '@reeve/oversight'
 import { WorkClock } from './work-clock.ts'
 
 /** The end of a worker. */
@@ -45,7 +45,7 @@ interface WatchedWorker {
   /** The clock of its working time, if that is limited. */
   readonly clock: WorkClock | undefined
   /** The listener for its questions, if they are answered. */
-  readonly questions: Listener | undefined
+  readonly questions: ArrivalListener | undefined
   /** The answers to them so far. Undefined: there was no question. */
   answering: Promise<void> | undefined
 }

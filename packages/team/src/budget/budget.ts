@@ -100,14 +100,14 @@ export class TeamBudget {
 
   /** What a task is expected to use that says this; what it does not say, as every task. */
   wanted(estimate: Estimate | undefined): Amounts {
-    const of = (what: Counted): number => [estimate?.[what], this.#perTask?.[what]].find(isAmount) ?? 0
-    return { tokens: of('tokens'), usd: of('usd') }
+    const unit = (what: Counted): number => [estimate?.[what], this.#perTask?.[what]].find(isAmount) ?? 0
+    return { tokens: unit('tokens'), usd: unit('usd') }
   }
 
   /** Why there is no room for what is wanted; undefined if there is. */
   shortage(wanted: Amounts): Shortage | undefined {
     const reserved = this.#reserved
-    return this.#firstShort((of, limit) => isMore(this.#spent[of] + reserved[of] + wanted[of], limit), wanted)
+    return this.#firstShort((unit, limit) => isMore(this.#spent[unit] + reserved[unit] + wanted[unit], limit), wanted)
   }
 
   /**
@@ -116,7 +116,7 @@ export class TeamBudget {
    */
   never(wanted: Amounts, besides?: string): Shortage | undefined {
     const kept = (besides === undefined ? undefined : this.#reserves.get(besides)) ?? nothing
-    return this.#firstShort((of, limit) => isMore(this.#spent[of] + kept[of] + wanted[of], limit), wanted)
+    return this.#firstShort((unit, limit) => isMore(this.#spent[unit] + kept[unit] + wanted[unit], limit), wanted)
   }
 
   /** Whether there is room for it now, or will be none. */
@@ -131,21 +131,21 @@ export class TeamBudget {
 
   /** What is used up, whatever is set aside; undefined if nothing is. */
   exhausted(): Shortage | undefined {
-    return this.#firstShort((of, limit) => of === this.#ranOut || !isMore(limit, this.#spent[of]), nothing)
+    return this.#firstShort((unit, limit) => unit === this.#ranOut || !isMore(limit, this.#spent[unit]), nothing)
   }
 
   /** A call did not fit into what was left: that counts as used up, because no smaller call is known. */
-  ranOut(of: Counted): Shortage | undefined {
-    if (this.#limits[of] !== undefined) this.#ranOut ??= of
+  ranOut(unit: Counted): Shortage | undefined {
+    if (this.#limits[unit] !== undefined) this.#ranOut ??= unit
     return this.exhausted()
   }
 
-  #firstShort(isShort: (of: Counted, limit: number) => boolean, wanted: Amounts): Shortage | undefined {
+  #firstShort(isShort: (unit: Counted, limit: number) => boolean, wanted: Amounts): Shortage | undefined {
     const reserved = this.#reserved
-    for (const of of counted) {
-      const limit = this.#limits[of]
-      if (limit !== undefined && isShort(of, limit))
-        return { of, limit, spent: this.#spent[of], reserved: reserved[of], wanted: wanted[of] }
+    for (const unit of counted) {
+      const limit = this.#limits[unit]
+      if (limit !== undefined && isShort(unit, limit))
+        return { of: unit, limit, spent: this.#spent[unit], reserved: reserved[unit], wanted: wanted[unit] }
     }
     return undefined
   }
@@ -174,24 +174,24 @@ export class TeamBudget {
 
   #crossed(): readonly Crossing[] {
     const crossed: Crossing[] = []
-    for (const of of counted) {
-      const limit = this.#limits[of]
+    for (const unit of counted) {
+      const limit = this.#limits[unit]
       if (limit === undefined) continue
       for (const percent of percents) {
-        if (this.#marks.has(`${of} ${percent}`) || isMore((limit * percent) / 100, this.#spent[of])) continue
-        this.#marks.add(`${of} ${percent}`)
-        crossed.push({ of, percent, spent: this.#spent[of], limit })
+        if (this.#marks.has(`${unit} ${percent}`) || isMore((limit * percent) / 100, this.#spent[unit])) continue
+        this.#marks.add(`${unit} ${percent}`)
+        crossed.push({ of: unit, percent, spent: this.#spent[unit], limit })
       }
     }
     return crossed
   }
 
   /** There is more. Marks that are not reached any more are told again when they are. */
-  raise(of: Counted, more: number): void {
-    const limit = (this.#limits[of] ?? 0) + more
-    this.#limits[of] = limit
+  raise(unit: Counted, more: number): void {
+    const limit = (this.#limits[unit] ?? 0) + more
+    this.#limits[unit] = limit
     for (const percent of percents)
-      if (isMore((limit * percent) / 100, this.#spent[of])) this.#marks.delete(`${of} ${percent}`)
+      if (isMore((limit * percent) / 100, this.#spent[unit])) this.#marks.delete(`${unit} ${percent}`)
   }
 
   state(): BudgetState {

@@ -14,7 +14,7 @@ import type { Context } from '@reeve/engine'
 import { interrupt } from '@reeve/oversight'
 import type { WorkerEnd } from '@reeve/supervisor'
 import type { Estimate } from '../plan/plan.ts'
-import { hasEnded, type TaskGraph, type Entry } from '../state/task-graph.ts'
+import { hasEnded, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage } from './budget.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 
@@ -34,9 +34,9 @@ export class Spending {
   #asking = false
   #ending = false
   /** What waits for the answer of a human. */
-  readonly #waiting = new Set<Entry>()
+  readonly #waiting = new Set<TaskEntry>()
   /** What waits for others to use less than was set aside for them, in the order in which it began to. */
-  readonly #short = new Set<Entry>()
+  readonly #short = new Set<TaskEntry>()
 
   /** Records the budget, if there is one. */
   constructor(ctx: Context, graph: TaskGraph, options: BudgetOptions | undefined) {
@@ -65,11 +65,11 @@ export class Spending {
     const wanted = budget.wanted(estimate)
     const short =
       budget.exhausted() ?? (this.#work === undefined ? budget.shortage(wanted) : budget.never(wanted, asker))
-    return short === undefined ? undefined : noRoom(short)
+    return short === undefined ? undefined : budgetFailure(short)
   }
 
   /** Whose ends a task waits for that waits for room; undefined if it does not, or is about to be looked at again. */
-  awaited(entry: Entry): readonly string[] | undefined {
+  awaited(entry: TaskEntry): readonly string[] | undefined {
     const budget = this.#budget
     return budget === undefined || !this.#short.has(entry) || budget.isDecided(budget.wanted(entry.estimate))
       ? undefined
@@ -77,17 +77,17 @@ export class Spending {
   }
 
   /** A task that waits for room is refused: the holder waits for that task. */
-  refuse(entry: Entry): void {
+  refuse(entry: TaskEntry): void {
     const budget = this.#budget
     const short = budget?.shortage(budget.wanted(entry.estimate))
-    if (short !== undefined) this.#work?.settle(entry, 'failed', { failure: noRoom(short) })
+    if (short !== undefined) this.#work?.settle(entry, 'failed', { failure: budgetFailure(short) })
   }
 
   /**
    * Whether a task may begin: undefined if so, and what it is expected to use is set aside; `later`: not yet, the work
    * hears of it (`again`). It may have ended when this returns.
    */
-  readonly mayBegin = (entry: Entry): Failure | 'later' | undefined => {
+  readonly mayBegin = (entry: TaskEntry): Failure | 'later' | undefined => {
     const budget = this.#budget
     if (budget === undefined) return undefined
     const wanted = budget.wanted(entry.estimate)
@@ -109,11 +109,11 @@ export class Spending {
     return 'later'
   }
 
-  #warn(entry: Entry, { of, limit, spent, reserved, wanted }: Shortage): void {
+  #warn(entry: TaskEntry, { of, limit, spent, reserved, wanted }: Shortage): void {
     this.#ctx.emit({ type: 'budget.warned', task: entry.id, of, wanted, left: limit - spent - reserved })
   }
 
-  #reserve(entry: Entry, budget: TeamBudget): void {
+  #reserve(entry: TaskEntry, budget: TeamBudget): void {
     const wanted = budget.wanted(entry.estimate)
     this.#short.delete(entry)
     budget.reserve(entry.id, wanted)
@@ -121,7 +121,7 @@ export class Spending {
   }
 
   #noteMove(
-    entry: Entry,
+    entry: TaskEntry,
     budget: TeamBudget,
     move: 'reserved' | 'settled' | 'waiting',
     amounts: { readonly tokens: number; readonly usd: number },
@@ -138,7 +138,7 @@ export class Spending {
     })
   }
 
-  #cannotFit(entry: Entry, used: Shortage | undefined, short: Shortage): Failure | 'later' | undefined {
+  #cannotFit(entry: TaskEntry, used: Shortage | undefined, short: Shortage): Failure | 'later' | undefined {
     switch (this.#onExhausted) {
       case 'ask':
         this.#short.delete(entry)
@@ -146,12 +146,12 @@ export class Spending {
         this.#ask(entry, short)
         return 'later'
       case 'abort':
-        this.#gaveUp = noRoom(used ?? short)
+        this.#gaveUp = budgetFailure(used ?? short)
         if (used === undefined) this.#work?.settle(entry, 'failed', { failure: this.#gaveUp })
         this.#work?.abort('budget')
         return undefined
       case 'synthesise':
-        if (used === undefined) return noRoom(short)
+        if (used === undefined) return budgetFailure(short)
         this.#skip(entry)
         this.#skipRest()
         return undefined
@@ -165,7 +165,7 @@ export class Spending {
 
   /** What an attempt used is known. A failure, if it was this budget that ended it: one of its calls did not fit. */
   readonly attemptEnded = (
-    entry: Entry,
+    entry: TaskEntry,
     { usage, outcome }: Pick<WorkerEnd, 'usage' | 'outcome'>,
   ): Failure | undefined => {
     const budget = this.#budget
@@ -174,18 +174,18 @@ export class Spending {
     this.#makeRoom(budget)
     const of = this.#endedBy(outcome)
     const short = of === undefined ? undefined : budget.ranOut(of)
-    return short === undefined ? undefined : noRoom(short)
+    return short === undefined ? undefined : budgetFailure(short)
   }
 
   /** What was set aside for an attempt that never began is free. */
-  notBegun(entry: Entry): void {
+  notBegun(entry: TaskEntry): void {
     if (this.#budget === undefined) return
     this.#count(entry, [], this.#budget)
     this.#makeRoom(this.#budget)
   }
 
   /** A task has ended: it waits for nothing any more. */
-  settled(entry: Entry): void {
+  settled(entry: TaskEntry): void {
     this.#short.delete(entry)
     this.#waiting.delete(entry)
   }
@@ -203,7 +203,7 @@ export class Spending {
     })
   }
 
-  #count(entry: Entry, usage: WorkerEnd['usage'], budget: TeamBudget): void {
+  #count(entry: TaskEntry, usage: WorkerEnd['usage'], budget: TeamBudget): void {
     const before = budget.state()
     const { used, crossed } = budget.settle(entry.id, usage)
     const { reserved, unknown } = budget.state()
@@ -233,7 +233,7 @@ export class Spending {
     const isDone = this.#graph.all.every(hasEnded)
     if (isDone && !this.#graph.all.some(({ failure: what }) => what?.code === 'budget.exceeded')) return
     if (this.#onExhausted === 'abort') {
-      this.#gaveUp = noRoom(used)
+      this.#gaveUp = budgetFailure(used)
       this.#work.abort('budget')
     } else if (!isDone) this.#skipRest()
   }
@@ -246,18 +246,18 @@ export class Spending {
     this.#ending = false
   }
 
-  #skip(entry: Entry): void {
+  #skip(entry: TaskEntry): void {
     this.#work?.settle(entry, 'skipped', { reason: 'the budget is used up' })
   }
 
   /** One question at a time: what does not fit meanwhile waits for the same answer. */
-  #ask(entry: Entry, short: Shortage): void {
+  #ask(entry: TaskEntry, short: Shortage): void {
     if (this.#asking) return
     this.#asking = true
     this.#answered(entry, short).catch((thrown: unknown) => this.#work?.leave(thrown))
   }
 
-  async #answered(entry: Entry, short: Shortage): Promise<void> {
+  async #answered(entry: TaskEntry, short: Shortage): Promise<void> {
     const more = await this.#human(entry, short)
     this.#asking = false
     const budget = this.#budget
@@ -277,9 +277,9 @@ export class Spending {
   }
 
   /** How much more there is; undefined if there is no more. */
-  async #human(entry: Entry, short: Shortage): Promise<number | undefined> {
+  async #human(entry: TaskEntry, short: Shortage): Promise<number | undefined> {
     const { of, limit, spent, reserved, wanted } = short
-    const question = `${noRoom(short).message}. How many more ${words[of]} may be used? 0: no more.`
+    const question = `${budgetFailure(short).message}. How many more ${unitNames[of]} may be used? 0: no more.`
     try {
       const answer: Json = await interrupt(this.#ctx, {
         type: 'budget',
@@ -313,7 +313,7 @@ function isLimitAbove(team: ActivationId, outcome: Outcome, of: Counted, max: nu
   return limit === of && its === max && typeof activation === 'string' && isWithin(team, activation as ActivationId)
 }
 
-const words = { tokens: 'tokens', usd: 'US dollars' } as const
+const unitNames = { tokens: 'tokens', usd: 'US dollars' } as const
 
 /** A number as people read it: 12,000; 0.25. */
 const figure = (amount: number): string => {
@@ -323,10 +323,10 @@ const figure = (amount: number): string => {
 }
 
 /** The failure of a task for which there is no room. */
-function noRoom({ of, limit, spent, reserved, wanted }: Shortage): Failure {
+function budgetFailure({ of, limit, spent, reserved, wanted }: Shortage): Failure {
   const message =
     wanted === 0
-      ? `the budget is used up: ${figure(spent)} of ${figure(limit)} ${words[of]}${spent < limit ? ', and the next call did not fit' : ''}`
-      : `the budget of ${limit} ${words[of]} has no room for ${wanted} more: ${spent} are spent, ${reserved} set aside`
+      ? `the budget is used up: ${figure(spent)} of ${figure(limit)} ${unitNames[of]}${spent < limit ? ', and the next call did not fit' : ''}`
+      : `the budget of ${limit} ${unitNames[of]} has no room for ${wanted} more: ${spent} are spent, ${reserved} set aside`
   return failure('budget.exceeded', message, 'budget', { details: { of, limit, spent, reserved, wanted } })
 }

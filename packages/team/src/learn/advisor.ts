@@ -70,24 +70,24 @@ export const strategies: readonly TeamStrategy[] = ['parallel', 'sequential', 'h
 /** What in a question tells of failures to come. */
 const patterns: readonly {
   readonly name: string
-  readonly words: readonly string[]
+  readonly phrases: readonly string[]
   readonly warning: string
   readonly sequential?: true
 }[] = [
   {
     name: 'rate_limit',
-    words: ['quickly', 'fast', 'urgent', 'asap', 'immediately'],
+    phrases: ['quickly', 'fast', 'urgent', 'asap', 'immediately'],
     warning: 'high parallelism runs into rate limits; consider sequential',
     sequential: true,
   },
   {
     name: 'context_overflow',
-    words: ['analyze', 'review', 'entire codebase', 'all files', 'everything'],
+    phrases: ['analyze', 'review', 'entire codebase', 'all files', 'everything'],
     warning: 'there may be more to read than a model can hold; consider smaller tasks',
   },
   {
     name: 'ambiguous_request',
-    words: ['something', 'somehow', 'maybe', 'probably', 'i think'],
+    phrases: ['something', 'somehow', 'maybe', 'probably', 'i think'],
     warning: 'it is not clear what is wanted; say in the tasks what is assumed',
   },
 ]
@@ -110,7 +110,7 @@ export function advise(
   }: Pick<AdvisorOptions, 'explore' | 'accuracy'> & { readonly alike: readonly number[] },
 ): Advice {
   const asked = question.toLowerCase()
-  const found = patterns.filter(({ words }) => words.some((word) => asked.includes(word)))
+  const found = patterns.filter(({ phrases: words }) => words.some((word) => asked.includes(word)))
   const at = recollection.plans.findIndex((past, i) => (alike[i] ?? 0) > alikeAbove && rateOf(past) > succeededAbove)
   const past = recollection.plans[at]
   let strategy = past?.strategy ?? drawn(recollection, random, explore, accuracy)

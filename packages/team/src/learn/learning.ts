@@ -36,7 +36,7 @@ import { advise, overrides, strategies, type AdvisorOptions, type Recollection }
 import type { Advice } from '../plan/plan.ts'
 import type { LearningOptions } from './options.ts'
 import { nothingKnown, recalled, recorded, type MemoryScope, type TeamEnd } from './memory.ts'
-import { wordSimilarity } from './similarity.ts'
+import { textSimilarity } from './similarity.ts'
 
 /** How far a run has come. */
 export interface Progress {
@@ -137,7 +137,7 @@ export class Learning {
       let drawn = 0
       const own = copy(past as unknown as Json) as unknown as Recollection
       const ask = (): unknown => advisor(own, this.#question, () => seededRandom(seed, drawn++))
-      return (await callHook<Advice>(ctx, 'advisor', ask, adviceProblem)).word
+      return (await callHook<Advice>(ctx, 'advisor', ask, adviceProblem)).reply
     }
     const alike = await this.#alike(past, advisor)
     return alike === undefined ? undefined : advise(past, this.#question, () => ctx.random(), { ...advisor, alike })
@@ -146,10 +146,10 @@ export class Learning {
   /** How much each of the remembered questions is like this one; undefined if the embedding fails. */
   async #alike({ plans }: Recollection, { similarity }: AdvisorOptions): Promise<readonly number[] | undefined> {
     const question = this.#question
-    if (similarity === undefined) return plans.map((past) => wordSimilarity(question, past.question))
+    if (similarity === undefined) return plans.map((past) => textSimilarity(question, past.question))
     if (plans.length === 0) return []
     const ask = (): Promise<number[]> => Promise.all(plans.map(async (past) => similarity(question, past.question)))
-    return (await callHook<readonly number[]>(this.#ctx, 'similarity', ask, likenessProblem)).word
+    return (await callHook<readonly number[]>(this.#ctx, 'similarity', ask, likenessProblem)).reply
   }
 }
 

@@ -78,7 +78,7 @@ export function recalled(
 ): Promise<Recollection | undefined> {
   return kindly(ctx, 'recall', async () => {
     const given =
-      memory === true ? keptIn(await ofTeam(ctx, scope).get(keyOf(scope))) : await asked(ctx, memory, question, scope)
+      memory === true ? keptIn(await ofTeam(ctx, scope).get(keyOf(scope))) : await recall(ctx, memory, question, scope)
     const problem = recollectionProblem(given)
     if (problem !== undefined) throw new ReeveError('input.invalid', problem)
     const { plans = [], strategies: used = {} } = given as Partial<Recollection>
@@ -86,7 +86,7 @@ export function recalled(
   })
 }
 
-const asked = (ctx: Context, memory: TeamMemory, question: string, scope: MemoryScope): Promise<Json> =>
+const recall = (ctx: Context, memory: TeamMemory, question: string, scope: MemoryScope): Promise<Json> =>
   step(ctx, 'memory.recall', async (io) => recordable((await memory.recall(question, { ...scope }, io)) ?? {}), {
     ...once,
     effect: 'read',

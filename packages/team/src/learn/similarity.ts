@@ -23,7 +23,7 @@ export const wordsIn = (text: string): readonly string[] =>
  * From 0 to 1: 1 for what differs in case alone, else the words in common by the words of the longer text. A word that
  * stands there twice counts twice.
  */
-export function wordSimilarity(one: string, other: string): number {
+export function textSimilarity(one: string, other: string): number {
   if (one.toLowerCase() === other.toLowerCase()) return 1
   const [a, b] = [wordsIn(one), wordsIn(other)]
   const longer = Math.max(a.length, b.length)

@@ -8,19 +8,19 @@
 import { messageOf, own, type ActivationId, type JsonObject, type MessageId } from '@reeve/core'
 import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '@reeve/agent'
 import { isLeaving, type Arrival, type Context } from '@reeve/engine'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 
 /** The sender of a command: a member, by its task, or an operator outside. */
 export interface CommandSender {
   /** Undefined: not a member, or not any more. */
-  readonly entry: Entry | undefined
+  readonly entry: TaskEntry | undefined
   /** A member, or the name given from outside. Default: `operator`. */
   readonly name: string
 }
 
 /** Handles one kind of command. Undefined: the reply comes later, by `replyToCommand`. A throw is told as a refusal. */
 export type MemberCommandHandler<Do extends TeamCommand['do']> = (
-  word: Extract<TeamCommand, { readonly do: Do }>,
+  command: Extract<TeamCommand, { readonly do: Do }>,
   speaker: CommandSender,
   heard: ReceivedCommand,
 ) => JsonObject | undefined
@@ -31,7 +31,7 @@ export type MemberCommandHandlers = { readonly [Do in TeamCommand['do']]: Member
 /** How the sender of a command is found. */
 export interface Callers {
   /** The member of this activation; undefined: no working member. */
-  readonly memberAt: (heard: ReceivedCommand) => Entry | undefined
+  readonly memberAt: (heard: ReceivedCommand) => TaskEntry | undefined
   /** Handles a command whose sender was at work when it was sent. False: it comes too late. */
   readonly late: (heard: ReceivedCommand) => boolean
   /** Whether this activation has yet to become a member: in a fork, when its recruiting is approved. */
@@ -56,7 +56,7 @@ export function listenToMembers(
       if (heard === undefined) continue
       const reply = answer(handlers, heard, callers)
       if (reply !== undefined) replyToCommand(ctx, heard, reply)
-      if (heard.word.do === 'send' || heard.word.do === 'inbox') onMail(heard.id)
+      if (heard.command.do === 'send' || heard.command.do === 'inbox') onMail(heard.id)
     }
   }
   hear().catch(leave)
@@ -67,15 +67,18 @@ function answer(
   heard: ReceivedCommand,
   { memberAt, late }: Callers,
 ): JsonObject | undefined {
-  const { word, from, by } = heard
+  const { command, from, by } = heard
   const entry = memberAt(heard)
-  const handler = own(handlers as unknown as Readonly<Record<string, MemberCommandHandler<never> | undefined>>, word.do)
+  const handler = own(
+    handlers as unknown as Readonly<Record<string, MemberCommandHandler<never> | undefined>>,
+    command.do,
+  )
   // A non-member, or an ended member, is a stranger; people outside have no activation.
   const isStranger = from !== undefined && entry === undefined
   try {
     if (handler !== undefined && isStranger && late(heard)) return undefined
     if (handler === undefined || isStranger) return refused('the sender is not a member of this team')
-    return handler(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
+    return handler(command as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
     return refused(messageOf(thrown))

@@ -1,10 +1,10 @@
 /**
- * The post room: takes the mail of members and of people outside in, and gives it out.
+ * Message router: accepts mail of members and operators, and delivers it.
  *
- * Owns: what is taken and what is refused, who waits, the facts of it, telling members' models that there is some. Does
+ * Owns: what is accepted and what is refused, who waits, the facts of it, notes to members' models about new mail. Does
  * not own: bounds and inboxes (mailbox.ts), who waits for ever (../progress/deadlocks.ts), what a round of replies is
  * (../progress/mail-loops.ts).
- * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one
+ * Holds: K3: everything follows from commands in their recorded order. K6: a policy is a recorded step; the mail of one
  * sender is decided in the order in which it was sent. No sender waits for space in a mailbox: it takes, gives up or
  * refuses at once.
  */
@@ -33,15 +33,14 @@ import { escalateToBegin, refusalOf, reviewNote } from '@reeve/oversight'
 import type { MemberCommandHandler, CommandSender } from './command-handlers.ts'
 import type { Directory } from '../state/directory.ts'
 import { decide, type TeamPolicy } from '../policy.ts'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import type { MailWaiter } from '../progress/deadlocks.ts'
 import type { Exchanges } from '../progress/mail-loops.ts'
 import { Mailbox, type MailboxState, type Truncation } from './mailbox.ts'
 import { mailDefaults, type MailboxOptions } from './options.ts'
 import { addresseesOf, addressOf } from './recipients.ts'
 
-/** What a post room works with. */
-export interface PostRoomParts {
+export interface MessageRouterParts {
   readonly ctx: Context
   readonly options: MailboxOptions | undefined
   /** The team's own. */
@@ -50,7 +49,7 @@ export interface PostRoomParts {
   readonly oversight?: Oversight | undefined
   readonly directory: Directory
   /** A member waits for mail (true), in one way more or less than before; or ceases to. */
-  readonly waitForMail: (entry: Entry, waits: boolean) => void
+  readonly waitForMail: (entry: TaskEntry, waits: boolean) => void
   /** Asks a human for a member that waits for the answer; undefined: no member waits. */
   readonly waitForHuman: <T>(member: string | undefined, ask: (asking: () => void) => Promise<T>) => Promise<T>
   /**
@@ -77,8 +76,8 @@ interface Sender {
 }
 
 /** A member that waits for mail. */
-interface Wait {
-  readonly entry: Entry
+interface InboxWait {
+  readonly entry: TaskEntry
   readonly heard: ReceivedCommand
   readonly from: string | undefined
   readonly bounded: boolean
@@ -94,21 +93,21 @@ export const mailFactTypes = [
 ] as const
 
 /** Everything that mail has changed. */
-export interface PostState {
+export interface MessageRouterState {
   readonly mailbox: MailboxState
   /** By the tasks of those who wait, in the order in which they began to. */
-  readonly waits: readonly (Omit<Wait, 'entry'> & { readonly task: string })[]
+  readonly waits: readonly (Omit<InboxWait, 'entry'> & { readonly task: string })[]
   readonly sent: readonly (readonly [string, number])[]
   readonly named: Ordinals
 }
 
-export class PostRoom {
-  readonly #parts: PostRoomParts
+export class MessageRouter {
+  readonly #parts: MessageRouterParts
   readonly #ctx: Context
   readonly #options: MailboxOptions
   readonly #mailbox: Mailbox
   /** In the order in which they began to wait. */
-  #waits: Wait[] = []
+  #waits: InboxWait[] = []
   #sent = new Map<string, number>()
   /** Whose attempts have ended. */
   readonly #former = new Map<ActivationId, Sender>()
@@ -116,7 +115,7 @@ export class PostRoom {
   readonly #deciding = new Map<string, Promise<void>>()
   #undecided = 0
 
-  constructor(parts: PostRoomParts) {
+  constructor(parts: MessageRouterParts) {
     this.#parts = parts
     this.#ctx = parts.ctx.scope('mail')
     this.#options = parts.options ?? {}
@@ -124,17 +123,17 @@ export class PostRoom {
   }
 
   /** Handles mail of a member or an operator. The receipt, if requested, says what became of it. */
-  readonly send: MemberCommandHandler<'send'> = (word, speaker, heard) =>
-    this.#send(senderOf(speaker, heard), word, heard)
+  readonly send: MemberCommandHandler<'send'> = (command, speaker, heard) =>
+    this.#send(senderOf(speaker, heard), command, heard)
 
   /**
    * Mail sent just before the end of an attempt may arrive after it, and is normal mail. False: this is no such thing.
    */
   readonly late = (heard: ReceivedCommand): boolean => {
-    const { word, from } = heard
-    const sender = word.do === 'send' && from !== undefined ? this.#formerly(from) : undefined
-    if (sender === undefined || word.do !== 'send') return false
-    this.#send(sender, { ...word, receipt: false }, heard)
+    const { command, from } = heard
+    const sender = command.do === 'send' && from !== undefined ? this.#formerly(from) : undefined
+    if (sender === undefined || command.do !== 'send') return false
+    this.#send(sender, { ...command, receipt: false }, heard)
     return true
   }
 
@@ -202,7 +201,7 @@ export class PostRoom {
   }
 
   /** An attempt of this member has ended: its wait is over. Its unread mail stays for the next one. */
-  attemptEnded(entry: Entry, activation: ActivationId): void {
+  attemptEnded(entry: TaskEntry, activation: ActivationId): void {
     this.#former.set(activation, { from: entry.member, role: entry.role.role, isMember: true })
     this.#callOff(entry, () => true)
   }
@@ -231,7 +230,7 @@ export class PostRoom {
    * the first.
    */
   waiting(): readonly MailWaiter[] {
-    const found = new Map<Entry, MailWaiter>()
+    const found = new Map<TaskEntry, MailWaiter>()
     for (const { entry, from, bounded } of this.#waits) {
       const before = found.get(entry)
       const sender = before === undefined || before.from === from ? from : undefined
@@ -254,14 +253,14 @@ export class PostRoom {
    * Ends the waits of a member that would never end: each rejects with this message, and with the tasks that wait for
    * each other.
    */
-  failWait(entry: Entry, message: string, cycle: readonly string[]): void {
+  failWait(entry: TaskEntry, message: string, cycle: readonly string[]): void {
     const own = this.#waits.filter((each) => each.entry === entry)
     this.#callOff(entry, () => true)
     for (const { heard } of own) replyToCommand(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
   }
 
   /** What all mail so far came to; undefined while something is being decided. */
-  get state(): PostState | undefined {
+  get state(): MessageRouterState | undefined {
     if (this.#undecided > 0) return undefined
     return {
       mailbox: this.#mailbox.state,
@@ -272,7 +271,7 @@ export class PostRoom {
   }
 
   /** Goes on from there. `find`: a task. */
-  goOn({ mailbox, waits, sent, named }: PostState, find: (task: string) => Entry | undefined): void {
+  goOn({ mailbox, waits, sent, named }: MessageRouterState, find: (task: string) => TaskEntry | undefined): void {
     const waited = new Set(this.#waits.map(({ entry }) => entry))
     this.#mailbox.state = mailbox
     this.#waits = waits.flatMap(({ task, heard, from, bounded }) => {
@@ -420,7 +419,7 @@ export class PostRoom {
     return this.#mailbox.size(member) > 0 && (from === undefined || this.#mailbox.holds(member, from))
   }
 
-  #read(entry: Entry, from: string | undefined): { readonly mail: readonly JsonObject[]; readonly unread: number } {
+  #read(entry: TaskEntry, from: string | undefined): { readonly mail: readonly JsonObject[]; readonly unread: number } {
     const { member } = entry
     this.joined(member)
     const mail = this.#mailbox.read(member, from)
@@ -432,7 +431,7 @@ export class PostRoom {
   }
 
   /** Ends waits of a member; says whether there were any. */
-  #callOff(entry: Entry, which: (wait: Wait) => boolean): boolean {
+  #callOff(entry: TaskEntry, which: (wait: InboxWait) => boolean): boolean {
     const before = this.#waits.length
     this.#waits = this.#waits.filter((each) => each.entry !== entry || !which(each))
     if (this.#waits.length === before) return false

@@ -55,7 +55,7 @@ export interface TaskStanding {
 }
 
 /** An edit that was looked at. It is carried out only if there are no problems. */
-export interface LookedAtEdit {
+export interface CheckedEdit {
   readonly problems: readonly string[]
   readonly warnings: readonly string[]
   /** As they are carried out: with their roles. */
@@ -86,10 +86,10 @@ const checks: Checks<PlanEdit> = {
 }
 
 /** What of an edit is sound. */
-type Said = Omit<PlanEdit, 'add' | 'replace'> & {
+type SoundEdit = Omit<PlanEdit, 'add' | 'replace'> & {
   readonly [Name in 'add' | 'replace']?: readonly Record<string, unknown>[]
 }
-const soundIn = (given: unknown): Said =>
+const soundIn = (given: unknown): SoundEdit =>
   Object.fromEntries(
     Object.entries(checks).flatMap(([name, check]: [string, Check]) => {
       const value: unknown = isObject(given) ? given[name] : undefined
@@ -98,7 +98,7 @@ const soundIn = (given: unknown): Said =>
   )
 
 /** Looks at an edit, and at the whole plan as it would be. */
-export function lookAtEdit(
+export function checkEdit(
   given: unknown,
   standing: readonly TaskStanding[],
   roles: RoleBook,
@@ -107,7 +107,7 @@ export function lookAtEdit(
     readonly oversight: Oversight | undefined
     readonly limits: Limits | undefined
   },
-): LookedAtEdit {
+): CheckedEdit {
   const problems = optionProblems(checks, given, 'the edit')
   const said = soundIn(given)
   const { add = [], replace = [], tolerance, maxFailures, concurrency } = said
@@ -133,18 +133,18 @@ export function lookAtEdit(
   }
   const existing = standing.filter(({ recruited }) => recruited).map(({ task }) => task)
   const ended = new Set(standing.flatMap(({ task, state }) => (state === 'ended' ? [task.id] : [])))
-  const looked = validatePlan({ subtasks: tasks }, roles, { ...around, existing, ended, unknownFields: 'refused' })
+  const validated = validatePlan({ subtasks: tasks }, roles, { ...around, existing, ended, unknownFields: 'refused' })
   for (const [id, output] of results) {
-    const role = looked.plan.subtasks.find((task) => task.id === id)?.role ?? around.defaultRole
+    const role = validated.plan.subtasks.find((task) => task.id === id)?.role ?? around.defaultRole
     const fits = checkOutput(output, roles.find(role)?.agent.outputSchema)
     if (!fits.ok) problems.push(`the result of "${id}" does not fit the output of "${role}": ${fits.problem}`)
   }
   const changed = new Set([...replacing.keys(), ...ofRoles.map(([id]) => id)])
   return {
-    problems: [...problems, ...looked.problems],
-    warnings: looked.warnings,
-    added: looked.plan.subtasks.slice(tasks.length - add.length),
-    replaced: looked.plan.subtasks.slice(0, tasks.length - add.length).filter(({ id }) => changed.has(id)),
+    problems: [...problems, ...validated.problems],
+    warnings: validated.warnings,
+    added: validated.plan.subtasks.slice(tasks.length - add.length),
+    replaced: validated.plan.subtasks.slice(0, tasks.length - add.length).filter(({ id }) => changed.has(id)),
     removed,
     results,
     tolerance,

@@ -14,7 +14,7 @@ import { escalateToBegin, refusalFailure, refusalOf, review } from '@reeve/overs
 import { decide, type TeamPolicy } from '../policy.ts'
 import type { Validated } from './validate.ts'
 
-/** What a team says of consent. */
+/** The options of a team about the approval of its plan. */
 export interface PlanApprovalOptions {
   readonly approvePlan?: boolean
   readonly policy?: TeamPolicy
@@ -22,9 +22,9 @@ export interface PlanApprovalOptions {
   readonly oversight?: Oversight | undefined
 }
 
-/** What consent has come to. `again`: its planner is to make another plan, and is told this. */
+/** The result of the approval. `again`: the planner makes another plan, and receives the comment. */
 export type PlanApproval =
-  | { readonly type: 'given'; readonly validated: Validated }
+  | { readonly type: 'approved'; readonly validated: Validated }
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'again'; readonly comment: string }
 
@@ -56,7 +56,7 @@ export async function planApproval(
       failure('work.rejected', `the plan is not allowed: ${reason}`, 'policy', { retryable: false }),
     )
   if (verdict === 'allow' && !approvePlan) {
-    if (oversight === undefined) return { type: 'given', validated }
+    if (oversight === undefined) return { type: 'approved', validated }
     return approved(ctx, oversight, validated, undefined, look)
   }
   const why = reason ?? (verdict === 'ask' ? 'the policy asks for it' : 'every plan of this team is approved')
@@ -101,8 +101,8 @@ async function approved(
       return edited.problems.length === 0 ? undefined : edited.problems.join('; ')
     },
   })
-  if (verdict === undefined) return { type: 'given', validated: first }
-  if (verdict.approved) return { type: 'given', validated: verdict.edited ? edited : first }
+  if (verdict === undefined) return { type: 'approved', validated: first }
+  if (verdict.approved) return { type: 'approved', validated: verdict.edited ? edited : first }
   if (verdict.how === 'retry') return { type: 'again', comment: verdict.comment ?? 'make another plan' }
   if (verdict.misfit === true) {
     const message = `the plan, as it was edited, cannot be carried out: ${edited.problems.join('; ')}`

@@ -49,11 +49,12 @@ export async function makePlan(
     for (let round = 1; ; round++) {
       const planned = await planning.plan(asked)
       if (!planned.ok) return planned
-      const consent = await planning.consent(planned.validated)
-      if (consent.type === 'given') return { ...planned, validated: consent.validated }
-      if (consent.type === 'refused') return { ok: false, failure: consent.failure }
-      if (round > mostRounds || !planning.canBeAsked) return planning.withoutAnother(planned.validated, consent.comment)
-      asked = { ...question, problems: [consent.comment] }
+      const approval = await planning.approval(planned.validated)
+      if (approval.type === 'approved') return { ...planned, validated: approval.validated }
+      if (approval.type === 'refused') return { ok: false, failure: approval.failure }
+      if (round > mostRounds || !planning.canBeAsked)
+        return planning.withoutAnother(planned.validated, approval.comment)
+      asked = { ...question, problems: [approval.comment] }
     }
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
@@ -110,7 +111,7 @@ class Planning {
     }
   }
 
-  consent(validated: Validated): ReturnType<typeof planApproval> {
+  approval(validated: Validated): ReturnType<typeof planApproval> {
     return planApproval(
       this.#ctx,
       { ...this.#options, oversight: this.#oversight },

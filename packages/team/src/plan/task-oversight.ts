@@ -126,7 +126,11 @@ export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): Gat
   gateOf(oversight, subjectOf(task))
 
 /** What is wrong with how a task is to be approved, one sentence each. */
-export function consentProblems(task: Subtask, oversight: Oversight | undefined, where: string): readonly string[] {
+export function taskApprovalProblems(
+  task: Subtask,
+  oversight: Oversight | undefined,
+  where: string,
+): readonly string[] {
   if (task.approval === undefined) return []
   const { sensitive, risk } = gateOfTask(task, oversight ?? {})
   const problems = approvalProblems(

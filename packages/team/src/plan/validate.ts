@@ -7,7 +7,7 @@
 import { isObject, meantInstead, nearest } from '@reeve/core'
 import { howToLift, type Limits, type Oversight } from '@reeve/edge'
 import { cyclesOf } from './cycles.ts'
-import { consentProblems, onlyStricter, oversightOf } from './task-oversight.ts'
+import { taskApprovalProblems, onlyStricter, oversightOf } from './task-oversight.ts'
 import type { Plan, Subtask } from './plan.ts'
 import { fieldOf } from './fields.ts'
 import { called, readPlan, type Notes } from './plan-parser.ts'
@@ -89,7 +89,7 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   checkRoles(subtasks, roles, notes)
   for (const [place, task] of subtasks.entries()) {
     const oversight = oversightOf(task, around.oversight, roles.find(task.role)?.oversight)
-    problems.push(...consentProblems(task, oversight, called(task.id, place)))
+    problems.push(...taskApprovalProblems(task, oversight, called(task.id, place)))
   }
   return { plan: { ...facts, subtasks }, problems, warnings, unreadable: false }
 }

@@ -10,13 +10,13 @@
 import { failure } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { Directory } from '../state/directory.ts'
-import { hasEnded, type TaskGraph, type Entry } from '../state/task-graph.ts'
+import { hasEnded, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 
 /** A member that waits for mail. */
 export interface MailWaiter {
-  readonly entry: Entry
+  readonly entry: TaskEntry
   /** Of this member only, `lead`, or `operator`. */
   readonly from?: string
   /** It will not wait for ever. */
@@ -28,14 +28,14 @@ export interface MailWaits {
   waiting(): readonly MailWaiter[]
   /** Whether a policy or human is deciding on this mail right now. */
   readonly undecided: boolean
-  failWait(entry: Entry, message: string, cycle: readonly string[]): void
+  failWait(entry: TaskEntry, message: string, cycle: readonly string[]): void
 }
 
 /** Which tasks wait for room in the budget, and how such a wait is ended. */
-export interface RoomWaits {
+export interface BudgetWaits {
   /** Whose ends it waits for, as tasks: one of them may be enough. Undefined: it does not wait for room. */
-  awaited(entry: Entry): readonly string[] | undefined
-  refuse(entry: Entry): void
+  awaited(entry: TaskEntry): readonly string[] | undefined
+  refuse(entry: TaskEntry): void
 }
 
 /** What a look is taken at. */
@@ -44,7 +44,7 @@ export interface DeadlockParts {
   readonly directory: Pick<Directory, 'get' | 'isThere' | 'mayJoin'>
   readonly work: Pick<Scheduler, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
   readonly mail: MailWaits
-  readonly room: RoomWaits
+  readonly budget: BudgetWaits
   /** Whether there is a lead, who may write. */
   readonly hasLead: boolean
   /** Whether a policy, a human or the lead is asked right now and may let a sender in. */
@@ -54,7 +54,7 @@ export interface DeadlockParts {
 export class Deadlocks {
   readonly #ctx: Context
   readonly #parts: DeadlockParts
-  #looking = false
+  #isChecking = false
   /** How many attempts have ended, and of how many of them all mail has come in. */
   #ends = 0
   #heardOf = 0
@@ -75,14 +75,14 @@ export class Deadlocks {
    * member waits for mail.
    */
   look(): void {
-    if (this.#looking) return
-    this.#looking = true
+    if (this.#isChecking) return
+    this.#isChecking = true
     try {
       let stuck = this.#stuck()
       for (; stuck !== undefined && this.#hasAllMail(); stuck = this.#stuck()) this.#break(stuck)
       if (stuck === undefined) this.close()
     } finally {
-      this.#looking = false
+      this.#isChecking = false
     }
   }
 
@@ -116,7 +116,7 @@ export class Deadlocks {
     return bounded === true || from === 'operator' || this.#parts.work.waitsForHuman(entry)
   }
 
-  #sender({ from }: MailWaiter): Entry | undefined {
+  #sender({ from }: MailWaiter): TaskEntry | undefined {
     return from === undefined ? undefined : this.#parts.graph.ofMember(from)
   }
 
@@ -140,8 +140,8 @@ export class Deadlocks {
   }
 
   /** A member that does not wait for mail. */
-  #worker(entry: Entry): Waiter {
-    const { room, work } = this.#parts
+  #worker(entry: TaskEntry): Waiter {
+    const { budget: room, work } = this.#parts
     const { id: name, status } = entry
     if (status === 'waiting') return { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) }
     const holders = room.awaited(entry)
@@ -169,7 +169,7 @@ export class Deadlocks {
   }
 
   #break({ cycle: found, names }: Stuck): void {
-    const { graph, mail, room, work } = this.#parts
+    const { graph, mail, budget: room, work } = this.#parts
     const cycle = inPlanOrder(found, graph)
     // a working member goes on without the pending one
     const short = cycle.map((id) => graph.get(id)!).find((each) => room.awaited(each) !== undefined)

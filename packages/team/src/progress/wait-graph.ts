@@ -37,9 +37,9 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   const needed = new Map<string, Waiter[]>()
   const left = new Map<Waiter, number>()
   for (const waiter of waiters) {
-    const of = new Set(waiter.needs === 'nothing' ? [] : waiter.of.filter((name) => open.has(name)))
-    left.set(waiter, waiter.needs === 'any' ? 1 : of.size)
-    for (const name of of) listUnder(needed, name, waiter)
+    const names = new Set(waiter.needs === 'nothing' ? [] : waiter.of.filter((name) => open.has(name)))
+    left.set(waiter, waiter.needs === 'any' ? 1 : names.size)
+    for (const name of names) listUnder(needed, name, waiter)
     if (left.get(waiter) === 0) moving.add(waiter.name)
   }
   // grows while it is walked: one that moves sets others free
@@ -64,9 +64,9 @@ function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
     const again = walked.indexOf(at.name)
     if (again >= 0) return walked.slice(again)
     walked.push(at.name)
-    const of: readonly string[] = at.needs === 'nothing' ? [] : at.of
-    if (of.includes(walked[0]!)) return walked
-    at = of.map((name) => byName.get(name)).find((each) => each !== undefined)
+    const names: readonly string[] = at.needs === 'nothing' ? [] : at.of
+    if (names.includes(walked[0]!)) return walked
+    at = names.map((name) => byName.get(name)).find((each) => each !== undefined)
   }
   return walked.slice(-1)
 }

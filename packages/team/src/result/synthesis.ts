@@ -65,7 +65,7 @@ interface Synthesis {
 
 /** From so many characters on, the output of a synthesis task is an answer. */
 const synthesisFrom = 100
-const synthesisWords = ['synthesize', 'synthesis', 'summarize', 'summary', 'combine', 'aggregate']
+const synthesisVerbs = ['synthesize', 'synthesis', 'summarize', 'summary', 'combine', 'aggregate']
 
 /** Makes one answer, and notes of what and by whom. Rejects only with `Cancelled`. */
 export async function synthesise(
@@ -148,7 +148,8 @@ function synthesisTask(
   const types = new Map(subtasks.map(({ id, taskType }) => [id, taskType]))
   const isCalledSo = (task: string): boolean => types.get(task)?.trim().toLowerCase() === 'synthesis'
   const isSynthesis = ({ task, description, recruited }: SynthesisResult): boolean =>
-    recruited !== true && (isCalledSo(task) || synthesisWords.some((word) => description.toLowerCase().includes(word)))
+    recruited !== true &&
+    (isCalledSo(task) || synthesisVerbs.some((reply) => description.toLowerCase().includes(reply)))
   const last = all.findLast(isSynthesis)
   if (last?.status !== 'succeeded' || isEmpty(last.output)) return undefined
   const output = last.output ?? null
@@ -168,7 +169,7 @@ async function made(
   const { synthesize } = options
   if (synthesize === undefined) return answered(synthesis, 'concatenation', input.results, dropped, concatenated(input))
   const by = typeof synthesize === 'function' ? 'function' : isAgent(synthesize) ? 'agent' : 'model'
-  const given = await asked(synthesis, synthesize, input)
+  const given = await synthesizedBy(synthesis, synthesize, input)
   const fallback = 'failure' in given ? given.failure : unfit(synthesis, given.output)
   if ('output' in given && fallback === undefined) return answered(synthesis, by, input.results, dropped, given.output)
   const text = concatenated(input)
@@ -178,7 +179,11 @@ async function made(
 }
 
 /** The output of the synthesis, or why it failed. */
-function asked(synthesis: Synthesis, synthesize: Synthesizer, input: SynthesisInput): Promise<SynthesizedAnswer> {
+function synthesizedBy(
+  synthesis: Synthesis,
+  synthesize: Synthesizer,
+  input: SynthesisInput,
+): Promise<SynthesizedAnswer> {
   if (typeof synthesize === 'function') return askFunction(synthesis, synthesize, input)
   return isAgent(synthesize) ? askAgent(synthesis, synthesize, input) : askModel(synthesis, synthesize, input)
 }
@@ -189,8 +194,8 @@ async function askFunction(
   input: SynthesisInput,
 ): Promise<SynthesizedAnswer> {
   const own = copy(input as unknown as Json) as unknown as SynthesisInput
-  const { word, failure: what } = await callHook<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
-  return what === undefined ? spokenAnswer(word) : { failure: what }
+  const { reply, failure: what } = await callHook<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
+  return what === undefined ? spokenAnswer(reply) : { failure: what }
 }
 
 async function askAgent(

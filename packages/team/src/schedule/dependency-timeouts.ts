@@ -10,17 +10,17 @@
  */
 import type { Context, Pause } from '@reeve/engine'
 import type { Watch } from '@reeve/supervisor'
-import type { TaskGraph, Entry } from '../state/task-graph.ts'
+import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 
 /** What a dependency timeout depends on. */
 export interface DependencyTimeoutParts {
   readonly graph: TaskGraph
   readonly watch: Watch
   /** The tasks that wait, and for whom each does now. */
-  readonly waiting: () => Iterable<Entry>
-  readonly awaited: (entry: Entry) => readonly Entry[]
+  readonly waiting: () => Iterable<TaskEntry>
+  readonly awaited: (entry: TaskEntry) => readonly TaskEntry[]
   /** It has waited for long enough: it is to end. */
-  readonly lost: (entry: Entry) => void
+  readonly lost: (entry: TaskEntry) => void
   /** The team is cancelled. */
   readonly leave: (thrown: unknown) => void
 }
@@ -38,9 +38,9 @@ export class DependencyTimeouts {
   readonly #ctx: Context
   readonly #timeoutMs: number
   readonly #parts: DependencyTimeoutParts
-  readonly #movedAt = new Map<Entry, number>()
+  readonly #movedAt = new Map<TaskEntry, number>()
   readonly #publishedAt = new Map<string, number>()
-  readonly #humanWaits = new Map<Entry, HumanWait[]>()
+  readonly #humanWaits = new Map<TaskEntry, HumanWait[]>()
   #alarm: { readonly at: number; readonly callOff: () => void } | undefined
   /** A timeout has passed; ends of the same moment are heard first. */
   #lastCall = false
@@ -60,7 +60,7 @@ export class DependencyTimeouts {
   }
 
   /** A member has begun an attempt at it, or it has ended. */
-  moved(entry: Entry): void {
+  moved(entry: TaskEntry): void {
     this.#movedAt.set(entry, this.#now)
   }
 
@@ -70,7 +70,7 @@ export class DependencyTimeouts {
   }
 
   /** Its member begins (true) or ceases to wait for a human. */
-  humanWait(entry: Entry, waits: boolean): void {
+  humanWait(entry: TaskEntry, waits: boolean): void {
     const list = this.#humanWaits.get(entry) ?? []
     const last = list.at(-1)
     if (waits) list.push({ from: this.#now, to: undefined })
@@ -125,7 +125,7 @@ export class DependencyTimeouts {
     this.#arm(this.#earliest())
   }
 
-  #isLate(entry: Entry): boolean {
+  #isLate(entry: TaskEntry): boolean {
     const deadline = this.#deadline(entry)
     return deadline !== undefined && deadline <= this.#now
   }
@@ -139,13 +139,13 @@ export class DependencyTimeouts {
     return earliest
   }
 
-  #asksNow(entry: Entry): boolean {
+  #asksNow(entry: TaskEntry): boolean {
     const last = this.#humanWaits.get(entry)?.at(-1)
     return last !== undefined && last.to === undefined
   }
 
   /** When its time is up, if nothing moves; undefined while its clock stands. */
-  #deadline(entry: Entry): number | undefined {
+  #deadline(entry: TaskEntry): number | undefined {
     const { graph, awaited } = this.#parts
     const on = awaited(entry)
     if (!on.some(({ begun }) => begun > 0) || on.some((each) => this.#asksNow(each))) return undefined
@@ -160,7 +160,7 @@ export class DependencyTimeouts {
   }
 
   /** How long one of these, at least, has waited for a human since then, or the run has stood still. */
-  #stood(on: readonly Entry[], since: number): number {
+  #stood(on: readonly TaskEntry[], since: number): number {
     const humans = on.flatMap((each) => this.#humanWaits.get(each) ?? [])
     const waits = [...humans, ...this.#pauses].sort((one, other) => one.from - other.from)
     let [stood, reached] = [0, since]

@@ -5,12 +5,12 @@
 import { asText, type ActivationId, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Assignment, TaskInput, TeamVerb } from '@reeve/edge'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import type { ShownTopic } from '../state/topics.ts'
 
 /** The brief of the member that begins a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
 export const assignmentOf = (
-  { id, member, role, task, begun, rework }: Entry,
+  { id, member, role, task, begun, rework }: TaskEntry,
   { leader, question }: { readonly leader: ActivationId; readonly question: Json },
   inputs: Assignment['inputs'],
   verbs: readonly TeamVerb[],
@@ -34,7 +34,7 @@ export const assignmentOf = (
 
 /** What a member is asked to do. `topics`: those it consumes. Pure. */
 export function briefFor(
-  { task, rework }: Pick<Entry, 'task'> & Partial<Pick<Entry, 'rework'>>,
+  { task, rework }: Pick<TaskEntry, 'task'> & Partial<Pick<TaskEntry, 'rework'>>,
   assignment: Assignment,
   agent: Pick<Agent, 'inputSchema' | 'model'>,
   topics: readonly ShownTopic[] = [],
@@ -48,7 +48,7 @@ export function briefFor(
     ...(toolParameters === undefined || Object.keys(toolParameters).length === 0
       ? []
       : [`With these parameters: ${JSON.stringify(toolParameters)}`]),
-    ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${told(input)}`),
+    ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${inputText(input)}`),
     ...topics.flatMap(({ topic, entries, missing }) => [
       ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
       ...(missing
@@ -66,7 +66,7 @@ export function briefFor(
 
 const heading = (id: string, { status }: TaskInput): string =>
   `## ${status === 'missing' ? 'Missing' : 'Result'}: ${id}`
-const told = ({ output, failure, status }: TaskInput): string =>
+const inputText = ({ output, failure, status }: TaskInput): string =>
   status === 'missing'
     ? `There is no result of this task${failure === undefined ? '' : `: ${failure.message}`}. Go on without it, and say so.`
     : asText(output ?? null)

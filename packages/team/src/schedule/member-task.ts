@@ -9,7 +9,7 @@ import { briefOf, briefValue, type Edge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { WorkerTask } from '@reeve/supervisor'
 import { oversightOf } from '../plan/task-oversight.ts'
-import type { TaskGraph, Entry } from '../state/task-graph.ts'
+import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 import { assignmentOf, briefFor } from './member-brief.ts'
 import type { WorkRules } from './rules.ts'
 import type { Topics } from '../state/topics.ts'
@@ -27,7 +27,7 @@ export interface MemberSurroundings {
 export function memberTask(
   ctx: Context,
   edge: Edge,
-  entry: Entry,
+  entry: TaskEntry,
   { graph, topics, rules, unread }: MemberSurroundings,
 ): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
   const inputs = graph.inputs(entry, rules.passAll)

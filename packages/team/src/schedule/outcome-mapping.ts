@@ -5,8 +5,8 @@
  */
 import { failure, type Failure } from '@reeve/core'
 import type { TaskEndStatus } from '@reeve/journal'
-import type { Entry } from '../state/task-graph.ts'
-import type { Word } from './task-reviews.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
+import type { ReviewResult } from './task-reviews.ts'
 
 /** Why a task has ended. */
 export interface TaskEnd {
@@ -22,7 +22,7 @@ export function refusalIn({
   code,
   message,
   details,
-}: Failure): Extract<Word, { readonly type: 'refused' }> | undefined {
+}: Failure): Extract<ReviewResult, { readonly type: 'refused' }> | undefined {
   const { how, approver } = details ?? {}
   if (code !== 'work.rejected' || (how !== 'rejected' && how !== 'timed-out')) return undefined
   return { type: 'refused', how, reason: message, ...(typeof approver === 'string' ? { by: approver } : undefined) }
@@ -33,8 +33,8 @@ export function refusalIn({
  * worth nothing; a recruit was never required.
  */
 export function refusedBy(
-  { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,
-  { how, reason, by, comment }: Extract<Word, { readonly type: 'refused' }>,
+  { id, task, recruit }: Pick<TaskEntry, 'id' | 'task' | 'recruit'>,
+  { how, reason, by, comment }: Extract<ReviewResult, { readonly type: 'refused' }>,
 ): { readonly status: 'failed'; readonly failure: Failure } | { readonly status: 'skipped'; readonly reason: string } {
   const said = comment === undefined ? '' : `: ${comment}`
   if (task.required === false || recruit !== undefined)
@@ -64,7 +64,7 @@ export function refusedBy(
 
 /** The end of a task, as it is noted. */
 export const endOf = (
-  { id, member, attempts, begun, output, by, failure: what, reason, missing, usage }: Entry,
+  { id, member, attempts, begun, output, by, failure: what, reason, missing, usage }: TaskEntry,
   status: TaskEndStatus,
 ) => ({
   task: id,

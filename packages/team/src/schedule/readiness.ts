@@ -5,7 +5,7 @@
  * a topic holds (topics.ts).
  */
 import type { DependencyPolicy } from '@reeve/journal'
-import { hasEnded, policyTowards, type TaskGraph, type Entry } from '../state/task-graph.ts'
+import { hasEnded, policyTowards, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 
 /** Whether a task may begin. */
 export type Readiness =
@@ -14,20 +14,20 @@ export type Readiness =
       /** What it has to do without. */ readonly missing: readonly string[]
       /** It waited, and everything came. */ readonly satisfied: boolean
     }
-  | { readonly type: 'waits'; /** For these tasks. */ readonly on: readonly Entry[] }
+  | { readonly type: 'waits'; /** For these tasks. */ readonly on: readonly TaskEntry[] }
   | { readonly type: 'impossible'; readonly status: 'skipped' | 'failed'; readonly on: string }
 
 /** What a task waits for, and what has become of it. */
 interface Need {
   readonly name: string
   readonly state: 'there' | 'missing' | 'open'
-  readonly on: readonly Entry[]
+  readonly on: readonly TaskEntry[]
   readonly policy: DependencyPolicy
 }
 
 /** Whether this task may begin now. `has`: whether a topic has an entry. */
 export function readiness(
-  entry: Entry,
+  entry: TaskEntry,
   graph: TaskGraph,
   has: (topic: string) => boolean,
   common: DependencyPolicy,
@@ -43,7 +43,7 @@ export function readiness(
 }
 
 function needsOf(
-  entry: Entry,
+  entry: TaskEntry,
   graph: TaskGraph,
   has: (topic: string) => boolean,
   common: DependencyPolicy,

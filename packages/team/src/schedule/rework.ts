@@ -8,29 +8,29 @@
  * was before goes on with it.
  */
 import type { Context } from '@reeve/engine'
-import type { TaskGraph, Entry } from '../state/task-graph.ts'
+import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 
 /**
  * Those that begin again so that this task has something else to act on: the tasks of the plan that it depends on.
  * None: itself.
  */
-export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
+export const actedOn = (graph: TaskGraph, { task }: TaskEntry): readonly TaskEntry[] =>
   (task.dependencies ?? []).flatMap((id) => {
     const entry = graph.get(id)
     // what a human gave stands
     return entry?.status === 'succeeded' && entry.by === undefined ? [entry] : []
   })
 
-/** What an approver wants. `repeat`: the ids of the effects that are to be made once more. */
-export interface ReworkOrder {
+/** What an approver wants changed. `repeat`: the ids of the effects that are executed once more. */
+export interface ReworkRequest {
   readonly feedback: string
   readonly by?: string
   readonly repeat?: readonly string[] | undefined
 }
 
 /** A task that has ended is to be done again. */
-export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: ReworkOrder): void {
-  tell(entry, { feedback, repeat })
+export function reopen(ctx: Context, entry: TaskEntry, { feedback, by, repeat }: ReworkRequest): void {
+  noteRework(entry, { feedback, repeat })
   entry.status = 'pending'
   entry.failure = undefined
   entry.reason = undefined
@@ -48,9 +48,9 @@ export function reopen(ctx: Context, entry: Entry, { feedback, by, repeat }: Rew
  * What is to be different the next time; no attempt of it counts that was there before. What was done for it stands,
  * like that of any earlier attempt, apart from what the approver names.
  */
-export function tell(entry: Entry, { feedback, repeat = [] }: ReworkOrder): void {
+export function noteRework(entry: TaskEntry, { feedback, repeat = [] }: ReworkRequest): void {
   entry.rework = { feedback, ...(entry.output === undefined ? undefined : { before: entry.output }) }
-  entry.spared = entry.begun
+  entry.uncounted = entry.begun
   entry.after = entry.last
   entry.sentBack = entry.last === undefined ? undefined : { repeat }
 }

@@ -8,8 +8,8 @@
 import { present, type Json, type Outcome, type Failure } from '@reeve/core'
 import { agentContext, type AgentContext } from '@reeve/agent'
 import { isLeaving, type Context } from '@reeve/engine'
-import type { AtWork } from './at-work.ts'
-import type { Entry } from '../state/task-graph.ts'
+import type { WorkingMember } from './working-members.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 
 /** A task that has ended and is to be undone. */
 export interface EndedTask {
@@ -37,7 +37,7 @@ export class Rollback {
   readonly #ctx: Context
   readonly #undo: UndoTask | undefined
   /** By task: which of its ends counts. One that was done again is undone once, as it ended last. */
-  readonly #ends = new Map<Entry, EndedTask>()
+  readonly #ends = new Map<TaskEntry, EndedTask>()
 
   constructor(ctx: Context, undo: UndoTask | undefined) {
     this.#ctx = ctx
@@ -45,7 +45,7 @@ export class Rollback {
   }
 
   /** A task has ended. A task never begun needs no undoing, and a stopped member has undone its own. */
-  ended(entry: Entry): void {
+  ended(entry: TaskEntry): void {
     const { status } = entry
     if (entry.begun > 0 && (status === 'succeeded' || status === 'failed'))
       this.#register(entry, endedTask(entry, status))
@@ -55,7 +55,7 @@ export class Rollback {
    * Waits for the work. Where it is cancelled, also those are undone who were at work then and have ended well before
    * they heard of it.
    */
-  async around(done: () => Promise<void>, atWork: () => readonly AtWork[]): Promise<void> {
+  async around(done: () => Promise<void>, atWork: () => readonly WorkingMember[]): Promise<void> {
     try {
       await done()
     } catch (thrown) {
@@ -64,9 +64,9 @@ export class Rollback {
     }
   }
 
-  #late({ entry, activation }: AtWork): void {
+  #late({ entry, activation }: WorkingMember): void {
     this.#ctx.onCancel(`undo:${entry.id}`, async (ctx) => {
-      const came = told((await ctx.next(activation)).outcome)
+      const came = endOf((await ctx.next(activation)).outcome)
       if (came === undefined) return
       const end = { ...endedTask(entry, came.status), ...came }
       this.#ends.set(entry, end)
@@ -74,7 +74,7 @@ export class Rollback {
     })
   }
 
-  #register(entry: Entry, end: EndedTask): void {
+  #register(entry: TaskEntry, end: EndedTask): void {
     if (this.#undo === undefined) return
     this.#ends.set(entry, end)
     this.#ctx.onCancel(`undo:${entry.id}`, async (ctx) => {
@@ -83,13 +83,13 @@ export class Rollback {
   }
 }
 
-function endedTask({ id, role, member, task, output, failure, by }: Entry, status: EndedTask['status']): EndedTask {
+function endedTask({ id, role, member, task, output, failure, by }: TaskEntry, status: EndedTask['status']): EndedTask {
   const { description, input } = task
   return { task: id, role: role.role, member, description, status, ...present({ input, output, failure, by }) }
 }
 
 /** How an attempt ended of which the team has not heard; undefined: it was stopped, and has undone its own. */
-function told(outcome: Outcome): Pick<EndedTask, 'status' | 'output' | 'failure'> | undefined {
+function endOf(outcome: Outcome): Pick<EndedTask, 'status' | 'output' | 'failure'> | undefined {
   if (outcome.status === 'completed') return { status: 'succeeded', output: outcome.output }
   return outcome.status === 'failed' ? { status: 'failed', failure: outcome.failure } : undefined
 }

@@ -6,7 +6,7 @@ import type { TeamVerb } from '@reeve/edge'
 import type { RetryPolicy } from '@reeve/engine'
 import type { DependencyPolicy, PlanAborted } from '@reeve/journal'
 import type { WorkerEnd } from '@reeve/supervisor'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
 /** How the tasks of a plan are carried out. */
@@ -28,20 +28,20 @@ export interface WorkListener {
    * Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when
    * (`Scheduler.again`).
    */
-  mayBegin(entry: Entry): Failure | 'later' | undefined
+  mayBegin(entry: TaskEntry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
-  unread(entry: Entry): number
+  unread(entry: TaskEntry): number
   /** It was to begin (`mayBegin` said so), and could not. */
-  notBegun(entry: Entry): void
+  notBegun(entry: TaskEntry): void
   /** It had ended, and is redone: its member is back. */
-  reopened(entry: Entry): void
+  reopened(entry: TaskEntry): void
   /** It has ended. */
-  settled(entry: Entry): void
+  settled(entry: TaskEntry): void
   /**
    * Its attempt has ended and used this. A failure: what the end comes to, where it was the team's own budget that
    * ended it.
    */
-  attemptEnded(entry: Entry, end: WorkerEnd): Failure | undefined
+  attemptEnded(entry: TaskEntry, end: WorkerEnd): Failure | undefined
   /** Something has moved: a member began, ended or published. */
   progress(): void
   /** All tasks that may begin now have begun. */

@@ -19,22 +19,22 @@ import type { TaskEndStatus } from '@reeve/journal'
 import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '@reeve/supervisor'
 import type { Directory } from '../state/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
-import { Staffed, type AtWork } from './at-work.ts'
+import { WorkingMembers, type WorkingMember } from './working-members.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
-import { Gate } from './start-gate.ts'
+import { StartGate } from './start-gate.ts'
 import { memberTask } from './member-task.ts'
 import { dependencyFailed, dependencyTimedOut, endOf, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
 import { endOfAttempt } from '../attempt-end.ts'
-import { Queue, type Impossible } from './task-queue.ts'
+import { TaskQueue, type Impossible } from './task-queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
-import { isRefused, Reviews, type Word } from './task-reviews.ts'
-import { actedOn, reopen, tell } from './rework.ts'
+import { isRefused, TaskReviews, type ReviewResult } from './task-reviews.ts'
+import { actedOn, reopen, noteRework } from './rework.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
-import { hasEnded, used, type Entry, type TaskGraph } from '../state/task-graph.ts'
+import { hasEnded, used, type TaskEntry, type TaskGraph } from '../state/task-graph.ts'
 import type { Topics } from '../state/topics.ts'
 
 type Ready = Extract<Readiness, { readonly type: 'ready' }>
-type Refused = Extract<Word, { readonly type: 'refused' }>
+type Refused = Extract<ReviewResult, { readonly type: 'refused' }>
 
 export class Scheduler {
   aborted: Aborted | undefined
@@ -46,15 +46,15 @@ export class Scheduler {
   readonly #topics: Topics
   readonly #rules: WorkRules
   readonly #listener: WorkListener
-  readonly #queue: Queue
+  readonly #queue: TaskQueue
   readonly #timeouts: DependencyTimeouts
-  readonly #gate: Gate
-  readonly #reviews: Reviews
-  readonly #atWork = new Staffed()
+  readonly #gate: StartGate
+  readonly #reviews: TaskReviews
+  readonly #atWork = new WorkingMembers()
   /** What the ids of members at work begin with. */
   readonly #below: string
   /** Tasks that wait for their next attempt: how the pause is called off. */
-  readonly #pauses = new Map<Entry, () => void>()
+  readonly #pauses = new Map<TaskEntry, () => void>()
   #closed: string | undefined
   #advancing = false
   #again = false
@@ -78,8 +78,8 @@ export class Scheduler {
     this.#rules = rules
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
-    this.#queue = new Queue(graph, (entry) => this.#readinessOf(entry), topics)
-    this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
+    this.#queue = new TaskQueue(graph, (entry) => this.#readinessOf(entry), topics)
+    this.#gate = new StartGate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
     this.#timeouts = new DependencyTimeouts(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       graph,
       watch: this.watch,
@@ -88,15 +88,20 @@ export class Scheduler {
       lost: (entry) => this.#lost(entry),
       leave: this.leave,
     })
-    this.#reviews = new Reviews({ ctx: this.#ctx, edge, graph, asks: (entry, waits) => this.#humanWait(entry, waits) })
+    this.#reviews = new TaskReviews({
+      ctx: this.#ctx,
+      edge,
+      graph,
+      asks: (entry, waits) => this.#humanWait(entry, waits),
+    })
   }
 
-  #readinessOf(entry: Entry): Readiness {
+  #readinessOf(entry: TaskEntry): Readiness {
     return readiness(entry, this.#graph, (topic) => this.#topics.has(topic), this.#rules.policy)
   }
 
   /** The tasks for which a task waits now; none if it does not wait. */
-  awaited(entry: Entry): readonly Entry[] {
+  awaited(entry: TaskEntry): readonly TaskEntry[] {
     const state = this.#readinessOf(entry)
     return state.type === 'waits' ? state.on : []
   }
@@ -142,7 +147,7 @@ export class Scheduler {
   }
 
   /** The task at which this activation works, or one above it. */
-  memberAt(activation: ActivationId): Entry | undefined {
+  memberAt(activation: ActivationId): TaskEntry | undefined {
     return this.#atWork.at(activation)?.entry ?? this.#toBegin(activation)
   }
 
@@ -154,7 +159,7 @@ export class Scheduler {
    * The task of a member that has spoken and not begun: in a fork, what it said before is heard in its order, while the
    * task waits for a yes of the fork's own.
    */
-  #toBegin(activation: ActivationId): Entry | undefined {
+  #toBegin(activation: ActivationId): TaskEntry | undefined {
     if (!activation.startsWith(this.#below) || this.#atWork.hasBegun(activation)) return undefined
     const [place] = activation.slice(this.#below.length).split(/[/#]/, 1)
     return this.#graph.all.find(({ id }) => addressName(id) === place)
@@ -166,22 +171,22 @@ export class Scheduler {
   }
 
   /** The tasks that have begun and not ended. */
-  get running(): readonly Entry[] {
+  get running(): readonly TaskEntry[] {
     return this.#atWork.all.map(({ entry }) => entry)
   }
 
   /** The members at work: on what, and where. */
-  get atWork(): readonly AtWork[] {
+  get atWork(): readonly WorkingMember[] {
     return this.#atWork.all
   }
 
   /** Whether the member at work on this task waits for a human. */
-  waitsForHuman(entry: Entry): boolean {
+  waitsForHuman(entry: TaskEntry): boolean {
     return this.#atWork.of(entry)?.waitsForHuman === true
   }
 
   /** A member begins (true) or ceases to wait for mail: it holds no slot meanwhile. */
-  waitForMail(entry: Entry, waits: boolean): void {
+  waitForMail(entry: TaskEntry, waits: boolean): void {
     const at = this.#atWork.of(entry)
     if (at === undefined || at.waitsForMail === waits) return
     at.waitsForMail = waits
@@ -217,16 +222,16 @@ export class Scheduler {
 
   /** How many more may work. A slot is kept for a task of which it is not known yet whether a human is asked. */
   get #free(): number {
-    return this.#rules.concurrency - this.#atWork.slots - this.#reviews.permits
+    return this.#rules.concurrency - this.#atWork.slots - this.#reviews.slots
   }
 
-  #impossible(entry: Entry, { status, on }: Impossible): void {
+  #impossible(entry: TaskEntry, { status, on }: Impossible): void {
     const what = dependencyFailed(on)
     this.settle(entry, status, status === 'skipped' ? { reason: what.message } : { failure: what })
   }
 
   /** Nothing that it waits for has moved for as long as it may wait. */
-  #lost(entry: Entry): void {
+  #lost(entry: TaskEntry): void {
     const on = this.awaited(entry).map(({ id }) => id)
     this.settle(entry, 'failed', { failure: dependencyTimedOut(on, this.#rules.dependencyTimeoutMs) })
   }
@@ -237,80 +242,80 @@ export class Scheduler {
     if (next === undefined) return
     const { entry, state } = next
     const lapsed = this.#lapsed(entry)
-    if (lapsed !== undefined) entry.looked = false
+    if (lapsed !== undefined) entry.reviewed = false
     if (lapsed === undefined && !this.#reviews.isDue(entry)) return this.#begin(entry, state)
     if (state.satisfied) this.#unblocked(entry)
     entry.backingOff = true
-    this.#look(entry, this.#reviews.before(entry, lapsed), (word) => this.#mayBegin(entry, word))
+    this.#look(entry, this.#reviews.before(entry, lapsed), (result) => this.#mayBegin(entry, result))
   }
 
   /**
    * Why an approval of a task that has not begun is not good any more: the run was held, or it waited, for too long.
    */
-  #lapsed({ looked, lookedUntil }: Entry): string | undefined {
+  #lapsed({ reviewed: looked, reviewedUntil: lookedUntil }: TaskEntry): string | undefined {
     return !looked || lookedUntil === undefined || this.#ctx.now().getTime() <= lookedUntil
       ? undefined
       : `it was approved before, but that was good until ${new Date(lookedUntil).toISOString()}, and work had not begun`
   }
 
   /** Everything that it waits for is there. */
-  #unblocked(entry: Entry): void {
+  #unblocked(entry: TaskEntry): void {
     if (entry.begun === 0 && !entry.unblocked) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
     entry.unblocked = true
   }
 
   /** A human looks at a task before it begins, or at its result. It ends here if the human does not want it. */
-  #look(entry: Entry, looking: Promise<Word>, heard: (word: Word) => void): void {
+  #look(entry: TaskEntry, looking: Promise<ReviewResult>, heard: (result: ReviewResult) => void): void {
     const letGo = this.hold()
-    const told = (word: Word): void => {
+    const told = (result: ReviewResult): void => {
       entry.backingOff = false
-      if (!hasEnded(entry)) this.#decided(entry, word, heard)
+      if (!hasEnded(entry)) this.#decided(entry, result, heard)
       letGo()
     }
     looking.then(told).catch(this.leave)
   }
 
-  #decided(entry: Entry, word: Word, heard: (word: Word) => void): void {
-    if (this.#closed !== undefined || word.type === 'withdrawn')
+  #decided(entry: TaskEntry, result: ReviewResult, heard: (result: ReviewResult) => void): void {
+    if (this.#closed !== undefined || result.type === 'withdrawn')
       return this.settle(entry, 'cancelled', { reason: this.#closed ?? 'the review is not needed any more' })
-    if (word.type === 'refused') return this.#refused(entry, word)
-    heard(word)
+    if (result.type === 'refused') return this.#refused(entry, result)
+    heard(result)
   }
 
   /** A human does not want it, or no decision came in time. */
-  #refused(entry: Entry, word: Refused): void {
-    const { status, ...why } = refusedBy(entry, word)
+  #refused(entry: TaskEntry, result: Refused): void {
+    const { status, ...why } = refusedBy(entry, result)
     this.settle(entry, status, why)
   }
 
-  #mayBegin(entry: Entry, word: Word): void {
+  #mayBegin(entry: TaskEntry, result: ReviewResult): void {
     entry.status = 'pending'
-    if (word.type === 'again') return this.#rework(entry, word)
+    if (result.type === 'again') return this.#rework(entry, result)
     const state = this.#readinessOf(entry)
     // what it acts on is being changed, or was: it is asked about again
-    entry.looked = word.type === 'given' && state.type === 'ready'
-    entry.lookedUntil = word.type === 'given' ? word.until : undefined
-    entry.approved = entry.looked && word.type === 'given' && word.asked
-    // it has leave to begin already; after a human, who may have taken days, it asks for it again
-    if (word.type === 'given' && !word.asked && state.type === 'ready') this.#begin(entry, state)
-    else this.#queue.again(entry)
+    entry.reviewed = result.type === 'approved' && state.type === 'ready'
+    entry.reviewedUntil = result.type === 'approved' ? result.until : undefined
+    entry.approved = entry.reviewed && result.type === 'approved' && result.asked
+    // a task that no approver has seen may begin at once; an approval may have taken days, so the gate is asked again
+    if (result.type === 'approved' && !result.asked && state.type === 'ready') this.#begin(entry, state)
+    else this.#queue.requeue(entry)
   }
 
   /** What it acts on is to be changed, and then it is looked at again. */
-  #rework(entry: Entry, word: Extract<Word, { readonly type: 'again' }>): void {
+  #rework(entry: TaskEntry, result: Extract<ReviewResult, { readonly type: 'again' }>): void {
     const before = actedOn(this.#graph, entry)
-    if (before.length === 0) tell(entry, word)
+    if (before.length === 0) noteRework(entry, result)
     else entry.unblocked = false
     for (const each of before) {
-      reopen(this.#ctx, each, word)
+      reopen(this.#ctx, each, result)
       this.#listener.reopened(each)
-      this.#queue.again(each)
-      for (const other of this.#graph.after(each)) other.looked = other.begun > 0
+      this.#queue.requeue(each)
+      for (const other of this.#graph.after(each)) other.reviewed = other.begun > 0
     }
-    this.#queue.again(entry)
+    this.#queue.requeue(entry)
   }
 
-  #begin(entry: Entry, { missing, satisfied }: Ready): void {
+  #begin(entry: TaskEntry, { missing, satisfied }: Ready): void {
     if (entry.begun === 0) entry.missing = missing
     const refused = this.#listener.mayBegin(entry)
     if (refused === 'later') return void (entry.backingOff = true)
@@ -350,14 +355,14 @@ export class Scheduler {
   }
 
   /** A human is asked about it, or about what is done for it (true); or not any more. */
-  #humanWait(entry: Entry, waits: boolean): void {
+  #humanWait(entry: TaskEntry, waits: boolean): void {
     if (!hasEnded(entry) && waits) entry.status = 'awaiting_approval'
     this.#timeouts.humanWait(entry, waits)
     this.#listener.progress()
     this.advance()
   }
 
-  async #attend(at: AtWork, started: StartedTask): Promise<void> {
+  async #attend(at: WorkingMember, started: StartedTask): Promise<void> {
     const { outcome, usage, arrival } = await started.ended()
     const { entry, recalled } = at
     this.#atWork.end(at)
@@ -375,21 +380,21 @@ export class Scheduler {
   /**
    * A member that was told to leave has left undone work behind: no attempt of the task, whichever member has it then.
    */
-  #leaves(at: AtWork, end: WorkerEnd, next: () => void): void {
+  #leaves(at: WorkingMember, end: WorkerEnd, next: () => void): void {
     const { entry } = at
     entry.usage = addUsage(entry.usage, end.usage)
-    entry.spared++
+    entry.uncounted++
     this.#listener.attemptEnded(entry, end)
     if (hasEnded(entry)) return this.advance()
     if (this.#closed !== undefined) return this.settle(entry, 'cancelled', { reason: this.#closed })
     entry.status = 'pending'
     comesAfter(at)
-    this.#queue.again(entry)
+    this.#queue.requeue(entry)
     next()
     this.advance()
   }
 
-  #ended(at: AtWork, end: ReturnType<typeof endOfAttempt>): void {
+  #ended(at: WorkingMember, end: ReturnType<typeof endOfAttempt>): void {
     const { entry, ctx } = at
     if (this.#closed !== undefined && end.type !== 'done')
       return this.settle(entry, 'cancelled', { reason: this.#closed })
@@ -402,7 +407,7 @@ export class Scheduler {
     if (end.output !== undefined) entry.output = end.output
     const refusal = refusalIn(failure)
     if (refusal !== undefined) return this.#refused(entry, refusal)
-    const attempt = entry.begun - entry.spared
+    const attempt = entry.begun - entry.uncounted
     const { retryAfterMs } = failure
     const delayMs = retryDelay(ctx, this.#rules.retry, { attempt, retryAfterMs, isWorthIt: () => again })
     if (delayMs === undefined) return this.settle(entry, 'failed', { failure })
@@ -410,7 +415,7 @@ export class Scheduler {
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
     comesAfter(at)
-    if (delayMs <= 0) return this.#queue.again(entry)
+    if (delayMs <= 0) return this.#queue.requeue(entry)
     entry.backingOff = true
     const over = (): void => {
       this.#pauses.delete(entry)
@@ -420,45 +425,45 @@ export class Scheduler {
   }
 
   /** A task has a result: it counts, or a human looks at it first. */
-  #finished(entry: Entry): void {
+  #finished(entry: TaskEntry): void {
     if (entry.task.review !== true) return this.settle(entry, 'succeeded')
-    this.#look(entry, this.#reviews.after(entry), (word) => this.#mayCount(entry, word))
+    this.#look(entry, this.#reviews.after(entry), (result) => this.#mayCount(entry, result))
   }
 
-  #mayCount(entry: Entry, word: Word): void {
-    if (word.type === 'given') {
-      if (word.output !== undefined) entry.output = word.output
+  #mayCount(entry: TaskEntry, result: ReviewResult): void {
+    if (result.type === 'approved') {
+      if (result.output !== undefined) entry.output = result.output
       return this.settle(entry, 'succeeded')
     }
-    if (word.type === 'again') tell(entry, word)
+    if (result.type === 'again') noteRework(entry, result)
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
-    this.#queue.again(entry)
+    this.#queue.requeue(entry)
   }
 
   /** These tasks are others now. One that an approver is asked about is asked about anew; the question is withdrawn. */
-  changed(entries: readonly Entry[], reason: string): void {
+  changed(entries: readonly TaskEntry[], reason: string): void {
     const open = entries.filter((entry) => !hasEnded(entry))
     for (const entry of open) this.#reviews.callOff(entry, reason)
     this.again(open.filter((entry) => !this.#reviews.has(entry)))
   }
 
-  /** There may be room for these now, which were to wait for it. */
-  again(entries: readonly Entry[]): void {
+  /** Checks these tasks again, now: there may be budget for them. */
+  again(entries: readonly TaskEntry[]): void {
     this.requeue(entries)
     this.advance()
   }
 
-  /** The same for when the work advances next. */
-  requeue(entries: readonly Entry[]): void {
+  /** Checks these tasks again when the scheduler advances next. */
+  requeue(entries: readonly TaskEntry[]): void {
     for (const entry of entries) {
       entry.backingOff = false
-      this.#queue.again(entry)
+      this.#queue.requeue(entry)
     }
   }
 
   /** The end of a task, once. */
-  settle(entry: Entry, status: TaskEndStatus, { failure: what, reason }: TaskEnd = {}): void {
+  settle(entry: TaskEntry, status: TaskEndStatus, { failure: what, reason }: TaskEnd = {}): void {
     if (hasEnded(entry)) return
     entry.status = status
     entry.failure = what
@@ -480,33 +485,33 @@ export class Scheduler {
   }
 
   /** A task adds an entry to a topic while it works. */
-  publish(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
+  publish(entry: TaskEntry, topic: string, value: Json): ReturnType<Topics['publish']> {
     const published = this.#publish(entry, topic, value)
     this.advance()
     return published
   }
 
   /** The output of a task is the entry in each topic that it produces and did not publish to. */
-  #publishOutput(entry: Entry): void {
+  #publishOutput(entry: TaskEntry): void {
     for (const topic of new Set(entry.task.produces))
       if (!this.#topics.hasOf(topic, entry.id)) this.#publish(entry, topic, entry.output ?? null)
   }
 
-  #publish(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
-    const word = this.#topics.publish(topic, entry, value)
+  #publish(entry: TaskEntry, topic: string, value: Json): ReturnType<Topics['publish']> {
+    const result = this.#topics.publish(topic, entry, value)
     const fact = { topic, task: entry.id }
-    if (!word.published) {
-      this.#ctx.emit({ type: 'topic.refused', ...fact, reason: word.reason })
-      return word
+    if (!result.published) {
+      this.#ctx.emit({ type: 'topic.refused', ...fact, reason: result.reason })
+      return result
     }
-    this.#ctx.emit({ type: 'topic.published', ...fact, seq: word.seq, bytes: word.bytes })
+    this.#ctx.emit({ type: 'topic.published', ...fact, seq: result.seq, bytes: result.bytes })
     this.#timeouts.published(topic)
-    if (word.seq === 1) this.#queue.published(topic)
+    if (result.seq === 1) this.#queue.published(topic)
     this.#listener.progress()
-    return word
+    return result
   }
 
-  #weigh(entry: Entry): void {
+  #weigh(entry: TaskEntry): void {
     if (this.#closed !== undefined) return
     if (isRefused(entry)) return this.abort('rejected')
     if (entry.task.critical === true && entry.recruit === undefined) return this.abort('critical')
@@ -549,7 +554,7 @@ export class Scheduler {
    * The member at work on a task leaves it now. `next` hears it with the end, unless the task is done by then. False:
    * no member works on it.
    */
-  recall(entry: Entry, reason: string, next: () => void): boolean {
+  recall(entry: TaskEntry, reason: string, next: () => void): boolean {
     const at = this.#atWork.of(entry)
     if (at === undefined) return false
     at.recalled = next
@@ -568,8 +573,8 @@ export class Scheduler {
  * The task is to be attempted again: the next attempt knows what was done for it so far, and an approval was for the
  * attempt that has ended.
  */
-function comesAfter({ entry, activation }: AtWork): void {
+function comesAfter({ entry, activation }: WorkingMember): void {
   entry.after = activation
   entry.sentBack = undefined
-  if (entry.approved) entry.looked = entry.approved = false
+  if (entry.approved) entry.reviewed = entry.approved = false
 }

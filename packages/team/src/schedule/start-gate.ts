@@ -2,8 +2,8 @@
  * The gate of a team at work: every beginning is behind an effect. A pause delays effects and is invisible to
  * orchestration, so it holds back all pending tasks (spec team R-13, C65, C66), while those who work already go on.
  *
- * Owns: asking for leave to begin, once per start. Does not own: which task begins then: the first at that moment
- * (task-queue.ts), not who was when it was asked.
+ * Owns: the recorded permission to begin, one per start. Does not own: which task begins then: the first at that moment
+ * (task-queue.ts), not the one that was first when the gate was asked.
  * Holds: K8 (control is looked at before every beginning), K3 (leave is a recorded arrival).
  */
 import { step } from '@reeve/agent'
@@ -12,8 +12,7 @@ import type { Context } from '@reeve/engine'
 /** By which rules the work goes on, recorded as the leave to begin: they may differ in a later release (K12). */
 const rules = 1
 
-/** Who has to do with it. */
-export interface GateKeepers {
+export interface StartGateHandlers {
   /** One may begin. */
   readonly open: () => void
   /** Keeps the work from ending while leave is asked for. What it returns lets go. */
@@ -22,14 +21,14 @@ export interface GateKeepers {
   readonly leave: (thrown: unknown) => void
 }
 
-export class Gate {
+export class StartGate {
   readonly #ctx: Context
-  readonly #keepers: GateKeepers
+  readonly #handlers: StartGateHandlers
   #asked = 0
 
-  constructor(ctx: Context, keepers: GateKeepers) {
+  constructor(ctx: Context, handlers: StartGateHandlers) {
     this.#ctx = ctx
-    this.#keepers = keepers
+    this.#handlers = handlers
   }
 
   /** So many may begin: asks once for each. */
@@ -38,7 +37,7 @@ export class Gate {
   }
 
   #askOnce(): void {
-    const { open, hold, leave } = this.#keepers
+    const { open, hold, leave } = this.#handlers
     this.#asked++
     const letGo = hold()
     const opened = (): void => {

@@ -7,48 +7,48 @@
  * for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not
  * read anew at every end.
  */
-import { hasEnded, inOrder, type TaskGraph, type Entry } from '../state/task-graph.ts'
+import { hasEnded, inOrder, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 import type { Readiness } from './readiness.ts'
 import type { Topics } from '../state/topics.ts'
 
 /** Why a task can never begin. */
 export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>
 
-export class Queue {
+export class TaskQueue {
   readonly #graph: TaskGraph
-  readonly #readiness: (entry: Entry) => Readiness
+  readonly #readiness: (entry: TaskEntry) => Readiness
   readonly #topics: Pick<Topics, 'has'>
   #seen = 0
-  readonly #unlooked = new Set<Entry>()
+  readonly #unchecked = new Set<TaskEntry>()
   /** In order. */
-  readonly #ready: Entry[] = []
-  readonly #waiting = new Set<Entry>()
+  readonly #ready: TaskEntry[] = []
+  readonly #waiting = new Set<TaskEntry>()
   /** By a task: who waits for it, and maybe for others. */
-  readonly #watchers = new Map<Entry, Entry[]>()
+  readonly #watchers = new Map<TaskEntry, TaskEntry[]>()
 
-  constructor(graph: TaskGraph, readinessOf: (entry: Entry) => Readiness, topics: Pick<Topics, 'has'>) {
+  constructor(graph: TaskGraph, readinessOf: (entry: TaskEntry) => Readiness, topics: Pick<Topics, 'has'>) {
     this.#graph = graph
     this.#readiness = readinessOf
     this.#topics = topics
   }
 
   /** Those that wait for others. */
-  get waiting(): ReadonlySet<Entry> {
+  get waiting(): ReadonlySet<TaskEntry> {
     return this.#waiting
   }
 
-  /** It is looked at again: what it waits for, or its own state, is not what it was. */
-  again(entry: Entry): void {
-    this.#unlooked.add(entry)
+  /** Checks the task again: its state, or what it waits for, has changed. */
+  requeue(entry: TaskEntry): void {
+    this.#unchecked.add(entry)
   }
 
   /** A task has ended: it sets others free, or makes them impossible. */
-  ended(entry: Entry): void {
+  ended(entry: TaskEntry): void {
     this.#leave(entry)
     const watchers = this.#watchers.get(entry) ?? []
     this.#watchers.delete(entry)
-    for (const each of watchers) this.again(each)
-    if (entry.status !== 'succeeded') for (const each of this.#graph.after(entry)) this.again(each)
+    for (const each of watchers) this.requeue(each)
+    if (entry.status !== 'succeeded') for (const each of this.#graph.after(entry)) this.requeue(each)
     for (const topic of new Set(entry.task.produces)) this.#lacking(topic, entry)
   }
 
@@ -56,28 +56,28 @@ export class Queue {
    * A producer of a topic has ended: if the topic is empty and has no other producer, its consumers are checked. Also
    * if the producer has succeeded: its entry may have been refused.
    */
-  #lacking(topic: string, ended: Entry): void {
+  #lacking(topic: string, ended: TaskEntry): void {
     if (this.#topics.has(topic)) return
     const [open, ...others] = this.#graph.producers(topic, ended).filter((each) => !hasEnded(each))
     if (others.length > 0) return
-    for (const each of this.#graph.consumers(topic)) if (open === undefined || open === each) this.again(each)
+    for (const each of this.#graph.consumers(topic)) if (open === undefined || open === each) this.requeue(each)
   }
 
   /** The first entry of a topic is there. */
   published(topic: string): void {
-    for (const each of this.#graph.consumers(topic)) this.again(each)
+    for (const each of this.#graph.consumers(topic)) this.requeue(each)
   }
 
   /** Checks all tasks marked for a check. `impossible` hears of those that can never begin, and ends them. */
-  look(impossible: (entry: Entry, why: Impossible) => void): void {
+  look(impossible: (entry: TaskEntry, why: Impossible) => void): void {
     for (const entry of this.#graph.since(this.#seen)) {
-      this.again(entry)
-      for (const each of entry.recruit === undefined ? [] : this.#graph.after(entry)) this.again(each)
+      this.requeue(entry)
+      for (const each of entry.recruit === undefined ? [] : this.#graph.after(entry)) this.requeue(each)
     }
     this.#seen = this.#graph.size
-    while (this.#unlooked.size > 0) {
-      for (const entry of [...this.#unlooked].sort(inOrder)) {
-        this.#unlooked.delete(entry)
+    while (this.#unchecked.size > 0) {
+      for (const entry of [...this.#unchecked].sort(inOrder)) {
+        this.#unchecked.delete(entry)
         const why = this.#file(entry)
         if (why !== undefined) impossible(entry, why)
       }
@@ -90,16 +90,16 @@ export class Queue {
   }
 
   /** The next who may begin; it is in the queue no more. */
-  next(): { readonly entry: Entry; readonly state: Extract<Readiness, { readonly type: 'ready' }> } | undefined {
+  next(): { readonly entry: TaskEntry; readonly state: Extract<Readiness, { readonly type: 'ready' }> } | undefined {
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
       const state = this.#readiness(entry)
       if (state.type === 'ready') return { entry, state }
-      this.again(entry)
+      this.requeue(entry)
     }
     return undefined
   }
 
-  #file(entry: Entry): Impossible | undefined {
+  #file(entry: TaskEntry): Impossible | undefined {
     this.#leave(entry)
     if ((entry.status !== 'pending' && entry.status !== 'waiting') || entry.backingOff) return undefined
     const state = this.#readiness(entry)
@@ -120,7 +120,7 @@ export class Queue {
     return undefined
   }
 
-  #leave(entry: Entry): void {
+  #leave(entry: TaskEntry): void {
     this.#waiting.delete(entry)
     const at = placeIn(this.#ready, entry)
     if (this.#ready[at] === entry) this.#ready.splice(at, 1)
@@ -128,7 +128,7 @@ export class Queue {
 }
 
 /** Where an entry is, or belongs, in a list that is in order. */
-function placeIn(list: readonly Entry[], entry: Entry): number {
+function placeIn(list: readonly TaskEntry[], entry: TaskEntry): number {
   let [low, high] = [0, list.length]
   while (low < high) {
     const middle = (low + high) >>> 1

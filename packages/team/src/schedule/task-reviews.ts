@@ -20,14 +20,14 @@ import {
   type Verdict,
 } from '@reeve/oversight'
 import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
-import type { TaskGraph, Entry } from '../state/task-graph.ts'
+import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 import { editedTask } from '../plan/task-edit.ts'
-import { actedOn, type ReworkOrder } from './rework.ts'
+import { actedOn, type ReworkRequest } from './rework.ts'
 
-/** What the work is told. */
-export type Word =
+/** The result of a review, as the scheduler receives it. */
+export type ReviewResult =
   | {
-      readonly type: 'given'
+      readonly type: 'approved'
       /** An approver was asked. */ readonly asked: boolean
       /** Until when it may begin. */ readonly until?: number
       readonly output?: Json
@@ -39,18 +39,17 @@ export type Word =
       readonly by?: string
       readonly comment?: string
     }
-  | ({ readonly type: 'again' } & ReworkOrder)
+  | ({ readonly type: 'again' } & ReworkRequest)
   /** It, or what it acts on, is not what was seen any more. */
   | { readonly type: 'stale' }
   | { readonly type: 'withdrawn' }
 
-/** Who has to do with it. */
 export interface ReviewParts {
   readonly ctx: Context
   readonly edge: Edge
   readonly graph: TaskGraph
   /** An approver is asked about this one (true), or not any more. */
-  readonly asks: (entry: Entry, waits: boolean) => void
+  readonly asks: (entry: TaskEntry, waits: boolean) => void
 }
 
 /** How often a task may be sent back, by default. */
@@ -58,53 +57,53 @@ const defaultRounds = 3
 
 type ReviewedPart = 'task' | 'result'
 
-export class Reviews {
+export class TaskReviews {
   readonly #parts: ReviewParts
   readonly #failures = new FailureCounter()
   /** Of each kind: how often a task was to be changed. */
-  readonly #rounds: Readonly<Record<ReviewedPart, Map<Entry, number>>> = { task: new Map(), result: new Map() }
-  /** Open reviews: how each is called off. Before its approver is asked, a task keeps its permit. */
-  readonly #open = new Map<Entry, { readonly ctx: Context; asked: boolean }>()
+  readonly #rounds: Readonly<Record<ReviewedPart, Map<TaskEntry, number>>> = { task: new Map(), result: new Map() }
+  /** Open reviews: how each is called off. Before its approver is asked, a task keeps its slot. */
+  readonly #open = new Map<TaskEntry, { readonly ctx: Context; asked: boolean }>()
 
   constructor(parts: ReviewParts) {
     this.#parts = parts
   }
 
-  /** How many reviews have not asked an approver yet: a permit is kept for each. */
-  get permits(): number {
-    let permits = 0
-    for (const { asked } of this.#open.values()) if (!asked) permits++
-    return permits
+  /** How many reviews have not asked an approver yet: a slot is kept for each. */
+  get slots(): number {
+    let slots = 0
+    for (const { asked } of this.#open.values()) if (!asked) slots++
+    return slots
   }
 
   /** Whether it is under review now. */
-  has(entry: Entry): boolean {
+  has(entry: TaskEntry): boolean {
     return this.#open.has(entry)
   }
 
   /** Withdraws its question. */
-  callOff(entry: Entry, reason: string): void {
+  callOff(entry: TaskEntry, reason: string): void {
     this.#open.get(entry)?.ctx.stopAll(reason)
   }
 
   /** A task has ended. */
-  ended(entry: Entry): void {
+  ended(entry: TaskEntry): void {
     if (entry.status === 'succeeded') this.#failures.seen()
     else if (entry.status === 'failed' && entry.begun > 0 && entry.failure !== undefined && !isRefused(entry))
       this.#failures.note(failed(entry.failure))
   }
 
   /** Whether it is to be reviewed before it begins. Never without oversight or an approval of its own. */
-  isDue(entry: Entry): boolean {
-    return !entry.looked && (entry.task.requiresApproval === true || this.#oversight(entry) !== undefined)
+  isDue(entry: TaskEntry): boolean {
+    return !entry.reviewed && (entry.task.requiresApproval === true || this.#oversight(entry) !== undefined)
   }
 
-  #oversight({ task, role }: Entry): Oversight | undefined {
+  #oversight({ task, role }: TaskEntry): Oversight | undefined {
     return oversightOf(task, this.#parts.edge.oversight?.policy, role.oversight)
   }
 
   /** Reviews a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */
-  async before(entry: Entry, lapsed?: string): Promise<Word> {
+  async before(entry: TaskEntry, lapsed?: string): Promise<ReviewResult> {
     const { graph } = this.#parts
     const { task } = entry
     const { id, description, input: given, toolParameters, action } = task
@@ -132,22 +131,22 @@ export class Reviews {
     if (verdict?.approved === false && verdict.misfit === true)
       return { type: 'refused', how: 'rejected', reason: `${reason}; ${verdict.comment}` }
     if (verdict?.approved === true) entry.note = reviewNote({ what: 'this task', ran: verdict.input }, verdict)
-    if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
+    if (verdict?.approved !== true || !verdict.edited) return this.#resultOf(entry, 'task', verdict, reason)
     entry.task = edited
-    return { type: 'given', asked: true, ...goodUntil(verdict) }
+    return { type: 'approved', asked: true, ...goodUntil(verdict) }
   }
 
   /** Reviews the result of a task. Rejects only with `Cancelled`. */
-  async after(entry: Entry): Promise<Word> {
+  async after(entry: TaskEntry): Promise<ReviewResult> {
     const { verdict, reason } = await this.#ask(entry, 'result', entry.output ?? null, undefined, undefined)
-    const word = this.#wordOf(entry, 'result', verdict, reason)
-    return word.type === 'given' && verdict?.approved === true && verdict.edited
-      ? { ...word, output: verdict.input }
-      : word
+    const result = this.#resultOf(entry, 'result', verdict, reason)
+    return result.type === 'approved' && verdict?.approved === true && verdict.edited
+      ? { ...result, output: verdict.input }
+      : result
   }
 
   async #ask(
-    entry: Entry,
+    entry: TaskEntry,
     kind: ReviewedPart,
     input: Json,
     context: Json | undefined,
@@ -194,26 +193,26 @@ export class Reviews {
   }
 
   /** What was done by those whom `retry` would have begin again, and for this task before. */
-  async #doneSoFar(ctx: Context, entry: Entry, kind: ReviewedPart): Promise<readonly DoneEffect[]> {
+  async #doneSoFar(ctx: Context, entry: TaskEntry, kind: ReviewedPart): Promise<readonly DoneEffect[]> {
     const found: DoneEffect[] = []
     for (const { id, last } of kind === 'task' ? [...actedOn(this.#parts.graph, entry), entry] : [entry])
       if (last !== undefined) found.push(...(await ctx.doneBy(last)).map((effect) => ({ ...effect, task: id })))
     return found
   }
 
-  #options(entry: Entry, kind: ReviewedPart): readonly DecisionOption[] {
+  #options(entry: TaskEntry, kind: ReviewedPart): readonly DecisionOption[] {
     return this.#mayChange(entry, kind) ? ['approve', 'reject', 'edit', 'retry'] : ['approve', 'reject', 'edit']
   }
 
-  #mayChange(entry: Entry, kind: ReviewedPart): boolean {
+  #mayChange(entry: TaskEntry, kind: ReviewedPart): boolean {
     return (this.#rounds[kind].get(entry) ?? 0) < (this.#oversight(entry)?.approval?.rounds ?? defaultRounds)
   }
 
-  #wordOf(entry: Entry, kind: ReviewedPart, verdict: Verdict | undefined, reason: string): Word {
-    if (verdict === undefined) return { type: 'given', asked: false }
+  #resultOf(entry: TaskEntry, kind: ReviewedPart, verdict: Verdict | undefined, reason: string): ReviewResult {
+    if (verdict === undefined) return { type: 'approved', asked: false }
     if (verdict.approved) {
       if (verdict.by === 'human') this.#failures.seen()
-      return { type: 'given', asked: true, ...goodUntil(verdict) }
+      return { type: 'approved', asked: true, ...goodUntil(verdict) }
     }
     const { how, approver, comment } = verdict
     const by = present({ by: approver, comment })
@@ -231,7 +230,7 @@ export class Reviews {
 }
 
 /** Whether an approver, or an expired deadline, has kept it from counting. */
-export const isRefused = ({ failure }: Entry): boolean =>
+export const isRefused = ({ failure }: TaskEntry): boolean =>
   failure?.code === 'task.rejected' || failure?.code === 'task.unanswered'
 
 /** An approval holds for what was seen. */
@@ -239,7 +238,7 @@ const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
   digestJson(one ?? null) === digestJson(other ?? null)
 
 /** What a task will act on: the outputs of those before it. Undefined: nothing. */
-function inputsOf(graph: TaskGraph, entry: Entry): Json | undefined {
+function inputsOf(graph: TaskGraph, entry: TaskEntry): Json | undefined {
   const outputs = Object.entries(graph.inputs(entry, false)).flatMap(([id, { output }]) =>
     output === undefined ? [] : [[id, output] as const],
   )

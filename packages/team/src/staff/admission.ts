@@ -9,14 +9,14 @@ import type { Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { PlannedTask } from '@reeve/journal'
 import { gateOfTask, oversightOf } from '../plan/task-oversight.ts'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import type { Directory } from '../state/directory.ts'
 
 /** Adds the member of this task. */
 export function addMember(
   ctx: Context,
   directory: Directory,
-  { id, member, role: { role, resolved }, recruit, attempts }: Entry,
+  { id, member, role: { role, resolved }, recruit, attempts }: TaskEntry,
 ): void {
   const recruited = recruit !== undefined
   directory.join(
@@ -36,7 +36,7 @@ export function addMember(
 
 /** A task of the plan, as it is recorded. What is sensitive has a high risk at least, where that is looked at. */
 export function plannedTask(
-  { task, member, role: { role, oversight } }: Entry,
+  { task, member, role: { role, oversight } }: TaskEntry,
   team: Oversight | undefined,
 ): PlannedTask {
   const {

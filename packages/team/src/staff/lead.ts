@@ -32,7 +32,7 @@ import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type Entry } from '../state/task-graph.ts'
+import { hasEnded, newEntry, resultOf, type TaskEntry } from '../state/task-graph.ts'
 import { addMember, plannedTask } from './admission.ts'
 import type { StaffParts } from './recruitment.ts'
 
@@ -83,7 +83,7 @@ export class LeadConsultation {
   }
 
   /** A task has ended: it looks as soon as it has looked at those before. */
-  settled(entry: Entry): void {
+  settled(entry: TaskEntry): void {
     const { work } = this.#parts
     if (work.closed !== undefined) return
     const ended = resultOf(entry)
@@ -125,7 +125,11 @@ export class LeadConsultation {
     ctx: Context,
     word: W,
   ): [W, { readonly entry: undefined; readonly name: string }, ReceivedCommand] {
-    return [word, { entry: undefined, name }, { id: ctx.id('msg') as MessageId, from: undefined, word, by: name }]
+    return [
+      word,
+      { entry: undefined, name },
+      { id: ctx.id('msg') as MessageId, from: undefined, command: word, by: name },
+    ]
   }
 
   /** Tasks are added all together or not at all. */

@@ -10,7 +10,7 @@ import { isObject, present, type JsonObject } from '@reeve/core'
 import { defaultApprovalTimeoutMs, type Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { escalateToBegin, goodUntil, refusalOf, reviewNote } from '@reeve/oversight'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from '../policy.ts'
 
@@ -32,8 +32,8 @@ export type Permission =
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
 /** Who asks, the watch on workers, and the oversight. */
-export interface Requester {
-  readonly entry: Entry | undefined
+export interface PermissionContext {
+  readonly entry: TaskEntry | undefined
   readonly work: Pick<Scheduler, 'activationOf' | 'watch'>
   readonly oversight: Oversight | undefined
 }
@@ -44,7 +44,7 @@ export interface Requester {
  */
 export async function waitingFor<T>(
   member: string | undefined,
-  work: Requester['work'],
+  work: PermissionContext['work'],
   ask: (asking: () => void) => Promise<T>,
 ): Promise<T> {
   const at = member === undefined ? undefined : work.activationOf(member)
@@ -67,7 +67,7 @@ export async function permission(
   policies: readonly (TeamPolicy | undefined)[],
   request: PermissionRequest,
   teamSize: number,
-  requester: Requester,
+  requester: PermissionContext,
 ): Promise<Permission> {
   const { run, caller } = ctx.place
   const { user } = caller

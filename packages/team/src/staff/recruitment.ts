@@ -14,7 +14,7 @@ import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { generalist, type RoleBook } from '../plan/roles.ts'
-import { hasEnded, newEntry, type TaskGraph, type Entry } from '../state/task-graph.ts'
+import { hasEnded, newEntry, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 import { isSameRole, type Directory } from '../state/directory.ts'
 import { addMember } from './admission.ts'
@@ -166,8 +166,8 @@ export class Recruitment {
       join,
       depth: depthOf(speaker),
     })
-    entry.looked = may.seen === true
-    entry.lookedUntil = may.until
+    entry.reviewed = may.seen === true
+    entry.reviewedUntil = may.until
     graph.add(entry)
     const changed = recruit === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false, ...said }, changed)
@@ -219,7 +219,7 @@ export class Recruitment {
     return role ?? this.#parts.rules.defaultRole
   }
 
-  #roleOf(recruit: ReadRecruit): Entry['role'] | undefined {
+  #roleOf(recruit: ReadRecruit): TaskEntry['role'] | undefined {
     return this.#parts.roles.find(this.#roleName(recruit))
   }
 }
@@ -239,7 +239,7 @@ function edited(recruit: ReadRecruit, { role, description }: JsonObject): ReadRe
 
 const depthOf = ({ entry }: CommandSender): number => (entry?.recruit?.depth ?? 0) + 1
 
-const isSameWork = (entry: Entry, role: string, description: string): boolean =>
+const isSameWork = (entry: TaskEntry, role: string, description: string): boolean =>
   !hasEnded(entry) &&
   isSameRole(entry.role.role, role) &&
   normalizedDescription(asText(entry.task.description)) === normalizedDescription(description)

@@ -10,7 +10,7 @@ import { failure, meantInstead } from '@reeve/core'
 import type { Retired, RetireRequest } from '@reeve/agent'
 import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
-import { hasEnded, type Entry } from '../state/task-graph.ts'
+import { hasEnded, type TaskEntry } from '../state/task-graph.ts'
 import { addMember } from './admission.ts'
 import { permission } from './permission.ts'
 import type { StaffParts } from './recruitment.ts'
@@ -96,7 +96,7 @@ export class Retirement {
   }
 
   /** A new member of the same role begins the task anew. */
-  #handOver(entry: Entry): void {
+  #handOver(entry: TaskEntry): void {
     const { ctx, graph, directory, work } = this.#parts
     const { member: from, role, recruit } = entry
     entry.member = directory.newId(role.role, recruit !== undefined, (id) => graph.get(id) !== undefined)
@@ -105,7 +105,7 @@ export class Retirement {
     work.advance()
   }
 
-  #giveUp(entry: Entry): void {
+  #giveUp(entry: TaskEntry): void {
     const message = `"${entry.member}", who had this task, was retired without a replacement`
     this.#parts.work.settle(entry, 'failed', {
       failure: failure('worker.failed', message, 'rejected', { details: { member: entry.member } }),

@@ -9,7 +9,7 @@
 import type { Json, JsonObject } from '@reeve/core'
 import { replyToCommand, type ReceivedCommand } from '@reeve/agent'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
 import { Recruitment, type StaffParts } from './recruitment.ts'
 import { Retirement } from './retirement.ts'
@@ -50,7 +50,7 @@ export class Staff {
   }
 
   /** A task has ended. */
-  settled(entry: Entry): void {
+  settled(entry: TaskEntry): void {
     if (entry.failure !== undefined) this.#parts.directory.tried(entry.member, entry.attempts, entry.failure.message)
     this.#lead?.settled(entry)
   }

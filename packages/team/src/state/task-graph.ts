@@ -33,7 +33,7 @@ export interface Rework {
 }
 
 /** A task and where it is. */
-export interface Entry {
+export interface TaskEntry {
   /** Of the task; recruits are their own. */
   readonly id: string
   /** As it is carried out: a human may have edited it. */
@@ -56,19 +56,19 @@ export interface Entry {
   status: TaskStatus
   /** How often it was begun. */
   begun: number
-  /** How many of these count for nothing, because its member was retired. */
-  spared: number
+  /** How many of these do not count against the retries, because the member was retired. */
+  uncounted: number
   /** Tries in all, those of its steps included. */
   attempts: number
-  /** Whether a human needs to see it before it begins was looked at, and it may. */
-  looked: boolean
-  /** Until when it may begin by what was said then. Undefined: whenever it likes. */
-  lookedUntil: number | undefined
+  /** The check whether an approver must see the task before it begins is done, and the task may begin. */
+  reviewed: boolean
+  /** Until when the approval of that check is valid, in milliseconds since 1970. Undefined: without a limit. */
+  reviewedUntil: number | undefined
   /** What a human has changed of it, or said, before it began: a sentence for its member. */
   note: string | undefined
-  /** A human has said that it may: once. */
+  /** An approver has allowed it, for one start. */
   approved: boolean
-  /** It was recorded that everything is there which it waits for. */
+  /** It is recorded that all its dependencies are met. */
   unblocked: boolean
   /** How often it was to be done again after its end. */
   reopened: number
@@ -91,7 +91,7 @@ export interface Entry {
   usage: Usage
 }
 
-export const hasEnded = ({ status }: Pick<Entry, 'status'>): boolean =>
+export const hasEnded = ({ status }: Pick<TaskEntry, 'status'>): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'skipped' || status === 'cancelled'
 
 /** A task to which nothing has happened. */
@@ -99,8 +99,8 @@ export const newEntry = (
   task: Subtask,
   role: RoleUse,
   member: string,
-  recruit?: NonNullable<Entry['recruit']>,
-): Entry => ({
+  recruit?: NonNullable<TaskEntry['recruit']>,
+): TaskEntry => ({
   id: task.id,
   task,
   role,
@@ -110,10 +110,10 @@ export const newEntry = (
   member,
   status: 'pending',
   begun: 0,
-  spared: 0,
+  uncounted: 0,
   attempts: 0,
-  looked: false,
-  lookedUntil: undefined,
+  reviewed: false,
+  reviewedUntil: undefined,
   note: undefined,
   approved: false,
   unblocked: false,
@@ -132,19 +132,19 @@ export const newEntry = (
 })
 
 export class TaskGraph {
-  readonly #entries = new Map<string, Entry>()
-  #plan: Entry[] = []
-  readonly #recruits: Entry[] = []
+  readonly #entries = new Map<string, TaskEntry>()
+  #plan: TaskEntry[] = []
+  readonly #recruits: TaskEntry[] = []
   /** All that ever came, as they came. */
-  readonly #came: Entry[] = []
+  readonly #came: TaskEntry[] = []
   /** Both, in the order in which they begin; undefined: a task was added since. */
-  #all: readonly Entry[] | undefined
-  readonly #dependents = new Map<string, Entry[]>()
-  readonly #joined = new Map<string, Entry[]>()
-  readonly #producers = new Map<string, Entry[]>()
-  readonly #consumers = new Map<string, Entry[]>()
+  #all: readonly TaskEntry[] | undefined
+  readonly #dependents = new Map<string, TaskEntry[]>()
+  readonly #joined = new Map<string, TaskEntry[]>()
+  readonly #producers = new Map<string, TaskEntry[]>()
+  readonly #consumers = new Map<string, TaskEntry[]>()
 
-  add(entry: Entry): void {
+  add(entry: TaskEntry): void {
     const { id, recruit } = entry
     const own = recruit === undefined ? this.#plan : this.#recruits
     entry.place = (own.at(-1)?.place ?? -1) + 1
@@ -155,7 +155,7 @@ export class TaskGraph {
     this.#index(entry)
   }
 
-  #index(entry: Entry): void {
+  #index(entry: TaskEntry): void {
     const { task, recruit } = entry
     for (const dependency of new Set(task.dependencies)) listUnder(this.#dependents, dependency, entry)
     for (const topic of new Set(task.produces)) listUnder(this.#producers, topic, entry)
@@ -164,7 +164,7 @@ export class TaskGraph {
   }
 
   /** A task of the plan that is not to be done any more: as if it had never been in it. */
-  remove(entry: Entry): void {
+  remove(entry: TaskEntry): void {
     this.#plan = this.#plan.filter((each) => each !== entry)
     if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id)
     this.#all = undefined
@@ -176,7 +176,7 @@ export class TaskGraph {
     for (const entry of this.all) this.#index(entry)
   }
 
-  get(id: string): Entry | undefined {
+  get(id: string): TaskEntry | undefined {
     return this.#entries.get(id)
   }
 
@@ -186,31 +186,31 @@ export class TaskGraph {
   }
 
   /** Those that came after the first `count`, as they came. */
-  since(count: number): readonly Entry[] {
+  since(count: number): readonly TaskEntry[] {
     return count === this.size ? [] : this.#came.slice(count)
   }
 
   /** The member that has or had a task. */
-  ofMember(member: string): Entry | undefined {
+  ofMember(member: string): TaskEntry | undefined {
     return this.all.find((each) => each.member === member)
   }
 
   /** In the order in which those that are ready begin. */
-  get all(): readonly Entry[] {
+  get all(): readonly TaskEntry[] {
     return (this.#all ??= [...this.#plan, ...this.#recruits])
   }
 
-  get planned(): readonly Entry[] {
+  get planned(): readonly TaskEntry[] {
     return this.#plan
   }
 
-  get recruits(): readonly Entry[] {
+  get recruits(): readonly TaskEntry[] {
     return this.#recruits
   }
 
   /** All that a task waits for by id: its dependencies, and the recruits who join them. */
-  before({ id, task }: Entry): readonly Entry[] {
-    const found = new Set<Entry>()
+  before({ id, task }: TaskEntry): readonly TaskEntry[] {
+    const found = new Set<TaskEntry>()
     for (const dependency of task.dependencies ?? []) {
       const entry = this.#entries.get(dependency)
       if (entry !== undefined) found.add(entry)
@@ -226,7 +226,7 @@ export class TaskGraph {
   }
 
   /** Whom the end of a task may concern by id: those that depend on it, or on whom it joins. */
-  after({ id, recruit }: Entry): readonly Entry[] {
+  after({ id, recruit }: TaskEntry): readonly TaskEntry[] {
     const own = this.#dependents.get(id) ?? []
     const parent =
       recruit?.join === 'parent' && recruit.parent !== undefined ? this.#entries.get(recruit.parent) : undefined
@@ -234,17 +234,17 @@ export class TaskGraph {
   }
 
   /** The other tasks that add entries to a topic. */
-  producers(topic: string, { id }: Entry): readonly Entry[] {
+  producers(topic: string, { id }: TaskEntry): readonly TaskEntry[] {
     return (this.#producers.get(topic) ?? []).filter((each) => each.id !== id)
   }
 
   /** The tasks that need an entry of a topic. */
-  consumers(topic: string): readonly Entry[] {
+  consumers(topic: string): readonly TaskEntry[] {
     return this.#consumers.get(topic) ?? []
   }
 
   /** What a dependent is given, by task: copies. `all`: of all ended tasks, not only of its dependencies. */
-  inputs(entry: Entry, all: boolean): Readonly<Record<string, TaskInput>> {
+  inputs(entry: TaskEntry, all: boolean): Readonly<Record<string, TaskInput>> {
     const others = all ? this.all.filter((each) => each.id !== entry.id && hasEnded(each)) : []
     return Object.fromEntries([...new Set([...this.before(entry), ...others])].map((each) => [each.id, inputOf(each)]))
   }
@@ -263,7 +263,7 @@ export class TaskGraph {
 
   /** Whether only recruits without a waiter are left. */
   get hasOnlyExtras(): boolean {
-    const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
+    const isExtra = (each: TaskEntry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
     return this.#recruits.some(isExtra) && this.all.every((each) => hasEnded(each) || isExtra(each))
   }
 
@@ -273,23 +273,23 @@ export class TaskGraph {
 }
 
 /** In which order those that are ready begin: tasks of the plan, then recruits, each as they came. */
-export const inOrder = (one: Entry, other: Entry): number =>
+export const inOrder = (one: TaskEntry, other: TaskEntry): number =>
   Number(one.recruit !== undefined) - Number(other.recruit !== undefined) || one.place - other.place
 
-function listUnder(lists: Map<string, Entry[]>, name: string, entry: Entry): void {
+function listUnder(lists: Map<string, TaskEntry[]>, name: string, entry: TaskEntry): void {
   const list = lists.get(name)
   if (list === undefined) lists.set(name, [entry])
   else list.push(entry)
 }
 
 /** The policy of a task towards one that it waits for. */
-export function policyTowards({ task }: Entry, id: string, common: DependencyPolicy): DependencyPolicy {
+export function policyTowards({ task }: TaskEntry, id: string, common: DependencyPolicy): DependencyPolicy {
   const { onMissing } = task
   if (onMissing === undefined || typeof onMissing === 'string') return onMissing ?? common
   return (Object.hasOwn(onMissing, id) ? onMissing[id] : undefined) ?? common
 }
 
-function inputOf({ status, output, failure, usage }: Entry): TaskInput {
+function inputOf({ status, output, failure, usage }: TaskEntry): TaskInput {
   const input: TaskInput = {
     status: status === 'succeeded' ? status : 'missing',
     ...(output === undefined ? undefined : { output }),
@@ -312,7 +312,7 @@ export function resultOf({
   recruit,
   by,
   usage,
-}: Entry): TaskResult {
+}: TaskEntry): TaskResult {
   return {
     task: id,
     member,
@@ -329,7 +329,7 @@ export function resultOf({
 }
 
 /** Takes the end of an attempt in: what it used counts, whatever became of it. */
-export function used(entry: Entry, usage: Usage, outcome: Outcome): void {
+export function used(entry: TaskEntry, usage: Usage, outcome: Outcome): void {
   entry.usage = addUsage(entry.usage, usage)
   const tries = outcome.status === 'failed' ? outcome.failure.details?.['attempts'] : undefined
   entry.attempts += typeof tries === 'number' && tries > 0 ? tries : 1

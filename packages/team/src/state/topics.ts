@@ -5,13 +5,13 @@
 import { copy, digestJson, jsonBytes, type Json, type JsonObject } from '@reeve/core'
 import type { TaskInput } from '@reeve/edge'
 import type { Subtask } from '../plan/plan.ts'
-import type { Entry } from './task-graph.ts'
+import type { TaskEntry } from './task-graph.ts'
 
 /** Bytes of one entry as JSON. */
 export const maxEntryBytes = 1024 * 1024
 
 /** What became of an entry. */
-export type TopicWord =
+export type PublishResult =
   | { readonly published: true; readonly seq: number; readonly bytes: number }
   | { readonly published: false; readonly reason: 'too_large' | 'undeclared' }
 
@@ -30,15 +30,19 @@ export interface ShownTopic {
 }
 
 /** What becomes of an entry, as its author is told. */
-export function published(word: TopicWord, topic: string, { produces = [] }: Pick<Subtask, 'produces'>): JsonObject {
-  if (word.published) return { ...word }
+export function published(
+  result: PublishResult,
+  topic: string,
+  { produces = [] }: Pick<Subtask, 'produces'>,
+): JsonObject {
+  if (result.published) return { ...result }
   const instead =
     produces.length === 0 ? 'it produces no topic' : `it produces ${produces.map((each) => `"${each}"`).join(', ')}`
   const message =
-    word.reason === 'undeclared'
+    result.reason === 'undeclared'
       ? `the task does not produce "${topic}"; ${instead}`
       : `the entry is larger than the ${maxEntryBytes} bytes that one of "${topic}" may have`
-  return { ...word, message }
+  return { ...result, message }
 }
 
 export class Topics {
@@ -74,7 +78,7 @@ export class Topics {
   }
 
   /** Adds an entry of a task that produces this topic. */
-  publish(topic: string, { id: task, task: { produces } }: Pick<Entry, 'id' | 'task'>, entry: Json): TopicWord {
+  publish(topic: string, { id: task, task: { produces } }: Pick<TaskEntry, 'id' | 'task'>, entry: Json): PublishResult {
     if (produces?.includes(topic) !== true) return { published: false, reason: 'undeclared' }
     const bytes = jsonBytes(entry)
     if (bytes > maxEntryBytes) return { published: false, reason: 'too_large' }

@@ -80,10 +80,10 @@ const misused = (schema: JsonObject): string | undefined =>
     ([keyword, value]) => Object.hasOwn(demands, keyword) && demands[keyword]?.(value) === false,
   )?.[0]
 
-const words = (list: string): readonly string[] => list.split(' ')
+const keywordList = (list: string): readonly string[] => list.split(' ')
 const formats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']
 const known = new Set(
-  words(
+  keywordList(
     '$schema $id $ref $defs definitions type title description default examples enum const anyOf allOf ' +
       'properties required additionalProperties items format pattern minItems',
   ),

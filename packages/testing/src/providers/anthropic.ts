@@ -69,7 +69,7 @@ export const anthropicWire: ProviderWire = {
   failed: failedWith,
   broken(kind, request) {
     const [, type, message] = failures[kind]
-    return [eventOf('content', errorBody(type, wordsOf(kind, message, request)))]
+    return [eventOf('content', errorBody(type, errorText(kind, message, request)))]
   },
   refused(rule, why) {
     return { status: rule.status ?? 400, headers: {}, body: errorBody(rule.code ?? 'invalid_request_error', why) }
@@ -83,13 +83,13 @@ const errorBody = (type: string, message: string): JsonObject => ({
   request_id: 'req_bench',
 })
 
-const wordsOf = (kind: FailureKind, message: string, request: ProviderRequest): string =>
+const errorText = (kind: FailureKind, message: string, request: ProviderRequest): string =>
   kind === 'unknown-model' ? `${message}${request.model}` : message
 
 function failedWith(failure: VendorFailure, request: ProviderRequest): ErrorResponse {
   const [status, type, usual] = failures[failure.failure]
   const wait = failure.retryAfter
-  const said = failure.message ?? wordsOf(failure.failure, usual, request)
+  const said = failure.message ?? errorText(failure.failure, usual, request)
   const inHeader = (failure.waitIn ?? 'header') === 'header'
   const message = wait === undefined || inHeader ? said : `${said} Please try again in ${wait} seconds.`
   return {

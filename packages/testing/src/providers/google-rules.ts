@@ -62,30 +62,30 @@ const setting = (request: ProviderRequest, camel: string): Json | undefined => e
 const callingOf = ({ body }: ProviderRequest): JsonObject | undefined =>
   objectEither(objectEither(body, 'toolConfig'), 'functionCallingConfig')
 
-const words = (list: string): readonly string[] => list.split(' ')
+const keywordList = (list: string): readonly string[] => list.split(' ')
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const inBothCases = (names: readonly string[]): ReadonlySet<string> =>
   new Set(names.flatMap((name) => [name, snake(name)]))
 
 const members = inBothCases(
-  words(
+  keywordList(
     'contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent model ' +
       'labels serviceTier continuationToken store',
   ),
 )
 const partMembers = inBothCases(
-  words(
+  keywordList(
     'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall ' +
       'toolResponse audioTranscription thought thoughtSignature videoMetadata partMetadata mediaResolution',
   ),
 )
 /** Of which a part has one. */
-const dataMembers = words(
+const dataMembers = keywordList(
   'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall ' +
     'toolResponse audioTranscription',
 )
 const schemaMembers = inBothCases(
-  words(
+  keywordList(
     'type format title description nullable enum items maxItems minItems properties required ' +
       'minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default ' +
       'minimum maximum',
@@ -93,7 +93,7 @@ const schemaMembers = inBothCases(
 )
 
 const mediaTypes: ReadonlySet<string> = new Set(
-  words(
+  keywordList(
     'image/png image/jpeg image/webp image/heic image/heif application/pdf text/plain text/html text/css ' +
       'text/csv text/xml text/rtf text/markdown text/md text/javascript application/x-javascript ' +
       'text/x-python application/x-python application/rtf audio/wav audio/x-wav audio/mp3 audio/mpeg ' +

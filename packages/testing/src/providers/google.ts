@@ -88,7 +88,7 @@ export const googleWire: ProviderWire = {
   failed: failedWith,
   broken(kind, request) {
     const [code, status, message] = failures[kind]
-    return [{ stage: 'content', data: errorBody(code, status, wordsOf(kind, message, request)) }]
+    return [{ stage: 'content', data: errorBody(code, status, errorText(kind, message, request)) }]
   },
   refused(rule, why) {
     return { status: rule.status ?? 400, headers: {}, body: errorBody(rule.status ?? 400, 'INVALID_ARGUMENT', why) }
@@ -100,14 +100,14 @@ const errorBody = (code: number, status: string, message: string, details?: read
   error: { code, message, status, ...(details !== undefined && { details }) },
 })
 
-const wordsOf = (kind: FailureKind, message: string, request: ProviderRequest): string =>
+const errorText = (kind: FailureKind, message: string, request: ProviderRequest): string =>
   kind === 'unknown-model' ? `models/${request.model} ${message}` : message
 
 function failedWith(failure: VendorFailure, request: ProviderRequest): ErrorResponse {
   const [code, status, usual] = failures[failure.failure]
   const wait = failure.retryAfter
   const waitIn = failure.waitIn ?? 'body'
-  const said = failure.message ?? wordsOf(failure.failure, usual, request)
+  const said = failure.message ?? errorText(failure.failure, usual, request)
   const message = wait === undefined || waitIn === 'header' ? said : `${said}\nPlease retry in ${wait}s.`
   return {
     status: failure.status ?? code,

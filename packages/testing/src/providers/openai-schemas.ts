@@ -11,7 +11,7 @@ import { isObject, type Json, type JsonObject } from '@reeve/core'
 import { listAt, memberOf, objectAt, textAt } from './wire.ts'
 
 /** A schema inside a schema, and where it is. */
-interface SchemaPlace {
+interface SchemaPosition {
   readonly schema: JsonObject
   readonly path: readonly string[]
   /** How many objects it is inside of, itself included. */
@@ -34,7 +34,7 @@ const single = [
 ]
 
 /** Every schema inside a schema, itself first. */
-export function* schemasIn(schema: JsonObject, path: readonly string[] = [], above = 0): Generator<SchemaPlace> {
+export function* schemasIn(schema: JsonObject, path: readonly string[] = [], above = 0): Generator<SchemaPosition> {
   const depth = above + (isObjectSchema(schema) ? 1 : 0)
   yield { schema, path, depth }
   for (const name of maps)
@@ -63,7 +63,7 @@ const context = (path: readonly string[]): string => {
 }
 
 /** The first problem of all the schemas inside. */
-function firstInside(schema: JsonObject, problem: (place: SchemaPlace) => string | undefined): string | undefined {
+function firstInside(schema: JsonObject, problem: (place: SchemaPosition) => string | undefined): string | undefined {
   for (const place of schemasIn(schema)) {
     const found = problem(place)
     if (found !== undefined) return `${context(place.path)}, ${found}`
@@ -129,7 +129,7 @@ const unsupported = [
 const formats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
 
 /** The words of the strict subset. */
-const strictWordsProblem = (schema: JsonObject): string | undefined =>
+const strictKeywordProblem = (schema: JsonObject): string | undefined =>
   firstInside(schema, ({ schema: inner }) => {
     const word = unsupported.find((name) => memberOf(inner, name) !== undefined)
     return word === undefined ? undefined : `'${word}' is not permitted.`
@@ -219,7 +219,7 @@ export const strictParts: readonly {
     id: 'strict-words',
     what: 'A strict schema has only words of the subset: no oneOf, allOf, not, if, default, uniqueItems and others.',
     source: 'https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas',
-    problem: strictWordsProblem,
+    problem: strictKeywordProblem,
   },
   {
     id: 'strict-objects',

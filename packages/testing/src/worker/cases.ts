@@ -51,7 +51,7 @@ const atWork = (stage: WorkerStage, item: string): Promise<void> =>
   stage.until(`the worker is at work on "${item}"`, () => stage.world.works(item).length > 0)
 
 /** Waits until the work in flight knows that it is stopped. */
-const told = (stage: WorkerStage): Promise<void> =>
+const seesAbort = (stage: WorkerStage): Promise<void> =>
   stage.until('the work in flight has seen its signal', () => stage.world.works('slow')[0]!.aborted)
 
 /** Nothing was begun after the work was stopped, whatever the process still did until it was closed. */
@@ -140,7 +140,7 @@ export const workerPlays: readonly WorkerPlay[] = [
       await stage.start()
       await atWork(stage, 'slow')
       await stage.run.control.cancel('enough')
-      await told(stage)
+      await seesAbort(stage)
       assert.equal((await stage.ended()).status, 'cancelled')
       await nothingFollowed(stage)
     },
@@ -155,7 +155,7 @@ export const workerPlays: readonly WorkerPlay[] = [
       await stage.start()
       await atWork(stage, 'slow')
       stage.clock.advance(60_000)
-      await told(stage)
+      await seesAbort(stage)
       assert.equal((await stage.outcome()).status, 'timed-out')
       await nothingFollowed(stage)
     },

@@ -62,7 +62,7 @@ interface MastraStream {
 export function mastraAgent<const Name extends string>(options: MastraAgentOptions<Name>): Agent<Name, unknown, Json> {
   const { agent, call, ...facts } = options
   const segment = async (stream: object, run: string, io: StepIO): Promise<WorkSegment> => {
-    const { asks, uses } = await heard(stream as MastraStream, io)
+    const { asks, uses } = await streamedAsks(stream as MastraStream, io)
     if (asks.length > 0) return { status: 'asks', state: { run }, asks, uses }
     const { text, object } = stream as MastraStream
     const output = facts.output === undefined || object === undefined ? await text : jsonOf(await object)
@@ -101,7 +101,7 @@ function resumed(agent: MastraAgentLike, options: object, reply: ExternalReply):
 }
 
 /** Shows the text while it comes; says what it waits for, and what each model call has used. */
-async function heard(
+async function streamedAsks(
   { fullStream }: MastraStream,
   io: StepIO,
 ): Promise<{ readonly asks: readonly ExternalAsk[]; readonly uses: readonly ExternalUse[] }> {

@@ -90,7 +90,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
     const bound = maxSteps === undefined ? undefined : { maxTurns: turnOf(kept.run) + 1 }
     const options = { stream: true, signal: io.signal, ...bound }
     const result = (await sdk.run(agent as never, input as never, options as never)) as RunResult
-    const stopped = await heard(result, maxSteps !== undefined, io)
+    const stopped = await streamedText(result, maxSteps !== undefined, io)
     io.signal.throwIfAborted()
     const responses = result.rawResponses ?? []
     const uses = responses.slice(kept.heard).map(({ usage }) => useOf(model, usage))
@@ -120,7 +120,7 @@ export function openAIAgent<const Name extends string>(options: OpenAIAgentOptio
 }
 
 /** Shows the text while it comes. True if a run that is taken turn by turn has stopped after its turn. */
-async function heard(result: RunResult, byTurns: boolean, io: StepIO): Promise<boolean> {
+async function streamedText(result: RunResult, byTurns: boolean, io: StepIO): Promise<boolean> {
   try {
     for await (const { type, data } of heardFrom(result, io.signal)) {
       const event = type === 'raw_model_stream_event' ? jsonOf(data) : null

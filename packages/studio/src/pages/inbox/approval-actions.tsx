@@ -24,7 +24,7 @@ import { ExactBytes } from './exact-bytes.tsx'
 
 type Asking = 'confirm' | 'edit' | 'reject' | 'retry'
 
-const doneWords = {
+const doneLabels = {
   approve: 'Approved',
   edit: 'Approved with your edit',
   reject: 'Rejected',
@@ -59,7 +59,7 @@ export function ApprovalActions(props: {
         setAsking(undefined)
         toast.done(
           <>
-            {doneWords[decision]}: <VisibleText>{approval.tool}</VisibleText>
+            {doneLabels[decision]}: <VisibleText>{approval.tool}</VisibleText>
             {many.length > 1 && `, ${many.length} requests`}
           </>,
         )

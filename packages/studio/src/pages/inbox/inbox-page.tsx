@@ -18,7 +18,7 @@ import './inbox.css'
 import { QuestionDetail } from './question-detail.tsx'
 import { inOrder, matches, subjectOf } from './question-order.ts'
 
-const kindWords = {
+const kindLabels = {
   approval: 'Approval',
   interrupt: 'Question',
   'in-doubt': 'In doubt',
@@ -99,7 +99,7 @@ export function InboxPage() {
           <div className="filters">
             <Select aria-label="Kind" value={kind} onChange={({ target }) => setParams({ kind: target.value })}>
               <option value="">All kinds</option>
-              {Object.entries(kindWords).map(([value, word]) => (
+              {Object.entries(kindLabels).map(([value, word]) => (
                 <option key={value} value={value}>
                   {word}
                 </option>
@@ -195,7 +195,7 @@ function QuestionRow(props: {
       </span>
       {approval === undefined ? (
         <Badge tone={kind === 'interrupt' ? 'info' : 'held'} icon={kind === 'interrupt' ? 'doubt' : 'warn'}>
-          {kindWords[kind]}
+          {kindLabels[kind]}
         </Badge>
       ) : (
         <RiskBadge risk={approval.risk} />

@@ -115,14 +115,14 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
             )}
           </Field>
         )}
-        {error !== undefined && <Notice tone="bad">{said(error)}</Notice>}
+        {error !== undefined && <Notice tone="bad">{errorText(error)}</Notice>}
       </div>
     </Dialog>
   )
 }
 
 /** The message and hint of an error as one text. */
-export function said(error: unknown): string {
+export function errorText(error: unknown): string {
   const { message, hint } = sentences(error)
   return hint === undefined ? message : `${message} ${hint}`
 }

@@ -126,7 +126,7 @@ function Row(props: {
               <ValueView value={row.instructions} />
             </details>
           )}
-          <EntryHead icon="inbox" word="Given" />
+          <EntryHead icon="inbox" label="Given" />
           <ValueView value={row.input} />
         </article>
       )
@@ -137,7 +137,7 @@ function Row(props: {
         <article className={`run-entry ${row.kind === 'text' ? 'assistant' : 'reasoning'}`}>
           <EntryHead
             icon={row.kind === 'text' ? 'agents' : 'more'}
-            word={`${row.kind === 'text' ? 'Says' : 'Thinks'}${now}`}
+            label={`${row.kind === 'text' ? 'Says' : 'Thinks'}${now}`}
           />
           {shown && <StreamText {...shown} />}
         </article>
@@ -146,7 +146,7 @@ function Row(props: {
     case 'call':
       return (
         <article className={`run-entry call${isShown ? ' shown' : ''}`}>
-          <EntryHead icon="right" word="Calls" name={row.entry.name} at={row.entry.at} />
+          <EntryHead icon="right" label="Calls" name={row.entry.name} at={row.entry.at} />
           {row.entry.value !== undefined && <ValueView value={row.entry.value} depth={3} />}
           {row.entry.text !== undefined && <ValueView value={row.entry.text} />}
           {row.result === undefined ? (
@@ -155,7 +155,7 @@ function Row(props: {
             <div className={`run-result${row.result.isError ? ' error' : ''}`}>
               <EntryHead
                 icon={row.result.isError ? 'warn' : 'check'}
-                word={row.result.isError ? 'Failed' : 'Result'}
+                label={row.result.isError ? 'Failed' : 'Result'}
                 after={durationText(Math.max(0, row.result.at - row.entry.at))}
               />
               <EntryBody entry={row.result} />
@@ -175,27 +175,27 @@ function Row(props: {
 
 /** An agent says, thinks and ends; a tool, a sender is named after the word. */
 const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
-  const { word } = heads[type]
+  const { label: word } = heads[type]
   const icon = isError === true ? 'warn' : heads[type].icon
   const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
-  if (name === undefined) return { icon, word }
-  return isSpeaker ? { icon, word: word.toLowerCase(), speaker: name } : { icon, word, name }
+  if (name === undefined) return { icon, label: word }
+  return isSpeaker ? { icon, label: word.toLowerCase(), speaker: name } : { icon, label: word, name }
 }
 
-const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly word: string }>> = {
-  user: { icon: 'inbox', word: 'Told' },
-  assistant: { icon: 'agents', word: 'Says' },
-  reasoning: { icon: 'more', word: 'Thinks' },
-  'tool-call': { icon: 'right', word: 'Calls' },
-  'tool-result': { icon: 'check', word: 'Result' },
-  message: { icon: 'send', word: 'Message' },
-  question: { icon: 'doubt', word: 'Question' },
-  outcome: { icon: 'check', word: 'Ends' },
+const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly label: string }>> = {
+  user: { icon: 'inbox', label: 'Told' },
+  assistant: { icon: 'agents', label: 'Says' },
+  reasoning: { icon: 'more', label: 'Thinks' },
+  'tool-call': { icon: 'right', label: 'Calls' },
+  'tool-result': { icon: 'check', label: 'Result' },
+  message: { icon: 'send', label: 'Message' },
+  question: { icon: 'doubt', label: 'Question' },
+  outcome: { icon: 'check', label: 'Ends' },
 }
 
 function EntryHead(props: {
   readonly icon: IconName
-  readonly word: string
+  readonly label: string
   /** Whom or what it is about. */
   readonly name?: string | undefined
   /** Who does it. */
@@ -203,7 +203,7 @@ function EntryHead(props: {
   readonly at?: number
   readonly after?: string
 }) {
-  const { icon, word, name, speaker, at, after } = props
+  const { icon, label: word, name, speaker, at, after } = props
   return (
     <header>
       <Icon name={icon} />

@@ -30,12 +30,12 @@ export function Cost() {
   return (
     <div className="stack run-scroll" role="region" aria-label="Cost" tabIndex={0}>
       <div className="figures">
-        <Figure word="Spent" value={moneyText(total.usd)} />
-        <Figure word="Tokens" value={countText(total.tokens)} />
-        <Figure word="Input" value={countText(total.input)} />
-        <Figure word="Output" value={countText(total.output)} />
-        <Figure word="Cached input" value={countText(total.cached)} />
-        <Figure word="Model calls" value={countText(total.calls)} />
+        <Figure label="Spent" value={moneyText(total.usd)} />
+        <Figure label="Tokens" value={countText(total.tokens)} />
+        <Figure label="Input" value={countText(total.input)} />
+        <Figure label="Output" value={countText(total.output)} />
+        <Figure label="Cached input" value={countText(total.cached)} />
+        <Figure label="Model calls" value={countText(total.calls)} />
       </div>
       {unknown !== undefined && (
         <Notice tone="wait">

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select, TextArea } from '../../ui/field.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { said } from './control-bar.tsx'
+import { errorText } from './control-bar.tsx'
 import { forkEdits, journalLine } from './journal-lines.ts'
 import { parsedJson } from '../../data/json-input.ts'
 import { useRun } from './run-context.tsx'
@@ -16,7 +16,7 @@ import { ReasonField } from './reason-field.tsx'
 
 type EditType = 'none' | 'outcome' | 'input' | 'message'
 
-const words: Readonly<Record<EditType, string>> = {
+const labels: Readonly<Record<EditType, string>> = {
   none: 'Nothing: decide and answer differently in it',
   outcome: 'What came out of this step',
   input: 'What the run was asked',
@@ -72,7 +72,7 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
       onClose()
       navigate(runPath(id))
     } catch (error) {
-      setProblem(said(error))
+      setProblem(errorText(error))
       setBusy(false)
     }
   }
@@ -106,7 +106,7 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
             <Select {...field} value={type} onChange={({ target }) => choose(target.value as EditType)}>
               {possible.map((each) => (
                 <option key={each} value={each}>
-                  {words[each]}
+                  {labels[each]}
                 </option>
               ))}
             </Select>

@@ -16,7 +16,7 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentList } from './agent-list.tsx'
 import { doingOf } from './agent-tree.ts'
 import { BudgetBar } from './budget-bar.tsx'
-import { said } from './control-bar.tsx'
+import { errorText } from './control-bar.tsx'
 import { parsedJson } from '../../data/json-input.ts'
 import { heldSince } from './controls.ts'
 import { FailedWorkers } from '../runs/run-columns.tsx'
@@ -192,7 +192,7 @@ function Doubt({ doubt }: { readonly doubt: LiveDoubt }) {
       await server.questions.settle(doubt.id, body)
       toast.done('Settled. The run goes on.')
     } catch (error) {
-      setProblem(said(error))
+      setProblem(errorText(error))
       setBusy(false)
     }
   }

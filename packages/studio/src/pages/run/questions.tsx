@@ -38,9 +38,9 @@ export function RunQuestions() {
   )
 }
 
-type Asked = Pick<LiveRun['interrupts'][string], 'askedAt' | 'until'>
+type QuestionTimes = Pick<LiveRun['interrupts'][string], 'askedAt' | 'until'>
 
-function Question(props: { readonly id: string; readonly asked: Asked; readonly children: React.ReactNode }) {
+function Question(props: { readonly id: string; readonly asked: QuestionTimes; readonly children: React.ReactNode }) {
   const { id, asked, children } = props
   return (
     <li>

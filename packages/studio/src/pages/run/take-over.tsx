@@ -12,7 +12,7 @@ import { ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { said } from './control-bar.tsx'
+import { errorText } from './control-bar.tsx'
 import { hasEnded } from './controls.ts'
 import { parsedJson } from '../../data/json-input.ts'
 import { ValueView } from './overview.tsx'
@@ -287,7 +287,7 @@ function OutputForm(props: {
       toast.done(done)
       onClose()
     } catch (error) {
-      setProblem(said(error))
+      setProblem(errorText(error))
       setBusy(false)
     }
   }
@@ -398,7 +398,7 @@ function HandBackDialog(props: {
       onClose()
       go('overview')
     } catch (error) {
-      setProblem(said(error))
+      setProblem(errorText(error))
       setBusy(false)
     }
   }

@@ -11,7 +11,7 @@ import { Duration, Time } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { BudgetBar } from './budget-bar.tsx'
-import { said } from './control-bar.tsx'
+import { errorText } from './control-bar.tsx'
 import { hasEnded } from './controls.ts'
 import { ValueView } from './overview.tsx'
 import { PlanGraph } from './plan-graph.tsx'
@@ -81,7 +81,7 @@ function Plan({ team }: { readonly team: Team }) {
       <div className="stack">
         {plan.aborted !== undefined && (
           <Notice tone="bad">
-            The plan was given up: {abortWords[plan.aborted.reason]}, after {plan.aborted.failed} of{' '}
+            The plan was given up: {abortLabels[plan.aborted.reason]}, after {plan.aborted.failed} of{' '}
             {plan.aborted.total} tasks failed.
           </Notice>
         )}
@@ -117,7 +117,7 @@ function Plan({ team }: { readonly team: Team }) {
   )
 }
 
-const abortWords = {
+const abortLabels = {
   failures: 'too many tasks failed',
   critical: 'a critical task failed',
   budget: 'its budget is used up',
@@ -296,7 +296,7 @@ function useSending(onClose: () => void): {
         toast.done(done)
         onClose()
       } catch (error) {
-        setProblem(said(error))
+        setProblem(errorText(error))
       }
       setBusy(false)
     }

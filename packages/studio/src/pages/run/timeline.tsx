@@ -165,7 +165,7 @@ function Chart(props: {
   )
 }
 
-const kindWords: Readonly<Record<Span['kind'], string>> = {
+const kindLabels: Readonly<Record<Span['kind'], string>> = {
   agent: 'Agent',
   model: 'Model',
   tool: 'Tool',
@@ -181,7 +181,7 @@ function Legend() {
       {(['model', 'tool', 'approval', 'timer'] as const).map((kind) => (
         <span key={kind}>
           <i className={`run-kind ${kind}`} />
-          {kind === 'approval' ? 'People' : kind === 'timer' ? 'Waits' : `${kindWords[kind]}s`}
+          {kind === 'approval' ? 'People' : kind === 'timer' ? 'Waits' : `${kindLabels[kind]}s`}
         </span>
       ))}
       <span>
@@ -203,7 +203,7 @@ function SpanDetail(props: {
   return (
     <div className="row wrap">
       <b>
-        {kindWords[span.kind]} <VisibleText>{span.name}</VisibleText>
+        {kindLabels[span.kind]} <VisibleText>{span.name}</VisibleText>
       </b>
       <StatusBadge status={span.status === 'open' ? 'running' : span.status} />
       <span>{durationText((span.to ?? serverNow()) - span.from)}</span>
@@ -585,7 +585,7 @@ function SpanTable(props: {
       width: 'minmax(100px, 1fr)',
       cell: ({ activation }) => <VisibleText>{names.get(activation)?.name ?? '?'}</VisibleText>,
     },
-    { id: 'kind', head: 'What', width: '90px', cell: ({ kind }) => kindWords[kind] },
+    { id: 'kind', head: 'What', width: '90px', cell: ({ kind }) => kindLabels[kind] },
     { id: 'name', head: 'Name', width: 'minmax(140px, 2fr)', cell: ({ name }) => <VisibleText>{name}</VisibleText> },
     {
       id: 'status',

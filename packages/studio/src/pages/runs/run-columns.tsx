@@ -12,11 +12,11 @@ type Row = RunRow & {
   readonly usage?: { readonly tokens?: number; readonly usd?: number }
   readonly waitsFor?: {
     readonly questions: number
-    readonly oldest: { readonly kind: keyof typeof questionWords; readonly askedAt: number; readonly until?: number }
+    readonly oldest: { readonly kind: keyof typeof questionLabels; readonly askedAt: number; readonly until?: number }
   }
 }
 
-const questionWords = {
+const questionLabels = {
   approval: 'an approval',
   interrupt: 'an answer',
   'in-doubt': 'a doubt to be settled',
@@ -28,7 +28,7 @@ function Why({ row: { waitsFor, queued, failure, reason, failures, failureCount 
   if (waitsFor !== undefined)
     return (
       <>
-        waits for {questionWords[waitsFor.oldest.kind]}
+        waits for {questionLabels[waitsFor.oldest.kind]}
         {waitsFor.questions > 1 && ` and ${waitsFor.questions - 1} more`},{' '}
         <Time at={waitsFor.oldest.askedAt} form="since" />
         {waitsFor.oldest.until !== undefined && (

@@ -57,12 +57,12 @@ export function SessionPage({ session }: { readonly session: string }) {
       ) : (
         <>
           <div className="figures">
-            <Figure word="User" value={user === undefined ? 'none' : <VisibleText>{user}</VisibleText>} />
-            {tenant !== undefined && <Figure word="Tenant" value={<VisibleText>{tenant}</VisibleText>} />}
-            <Figure word="Runs" value={countText(runs.length)} />
-            <Figure word="Last used" value={<Time at={runs[0]!.createdAt} />} />
-            <Figure word="Tokens" value={cost.tokens === undefined ? 'not known' : countText(cost.tokens)} />
-            <Figure word="Cost" value={cost.usd === undefined ? 'not known' : moneyText(cost.usd)} />
+            <Figure label="User" value={user === undefined ? 'none' : <VisibleText>{user}</VisibleText>} />
+            {tenant !== undefined && <Figure label="Tenant" value={<VisibleText>{tenant}</VisibleText>} />}
+            <Figure label="Runs" value={countText(runs.length)} />
+            <Figure label="Last used" value={<Time at={runs[0]!.createdAt} />} />
+            <Figure label="Tokens" value={cost.tokens === undefined ? 'not known' : countText(cost.tokens)} />
+            <Figure label="Cost" value={cost.usd === undefined ? 'not known' : moneyText(cost.usd)} />
           </div>
           {unknown !== undefined && <p className="muted">{unknown}</p>}
           <div className="fill-table">

@@ -17,12 +17,12 @@ import {
   bytesText,
   boundedText,
   delayTone,
-  engineWords,
+  engineLabel,
   isLate,
   msText,
   ranked,
   storeKindText,
-} from './system-words.ts'
+} from './system-labels.ts'
 
 const everyMs = 5_000
 
@@ -84,14 +84,14 @@ function Top({ system: { version, installation, server } }: { readonly system: S
     <div className="figures">
       {installation !== undefined && (
         <>
-          <Figure word="Engine" value={engineWords(installation.engine)} />
-          <Figure word="Workers" value={installation.workers.filter(({ isAlive }) => isAlive === true).length} />
-          <Figure word="Ready for a worker" value={boundedText(installation.backlog.ready)} />
-          <Figure word="Store" value={bytesText(installation.store.bytes)} />
+          <Figure label="Engine" value={engineLabel(installation.engine)} />
+          <Figure label="Workers" value={installation.workers.filter(({ isAlive }) => isAlive === true).length} />
+          <Figure label="Ready for a worker" value={boundedText(installation.backlog.ready)} />
+          <Figure label="Store" value={bytesText(installation.store.bytes)} />
         </>
       )}
-      {server !== undefined && <Figure word="Up for" value={durationText(server.uptimeMs)} />}
-      {server === undefined && <Figure word="Reeve" value={version} />}
+      {server !== undefined && <Figure label="Up for" value={durationText(server.uptimeMs)} />}
+      {server === undefined && <Figure label="Reeve" value={version} />}
     </div>
   )
 }

@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { levels, levelWords, type Level } from './trust-words.ts'
+import { levels, levelLabels, type Level } from './trust-labels.ts'
 
 /** `record`: the one to change. Absent: one that is named in the dialog. */
 export function LevelDialog({ record, onClose }: { readonly record?: TrustView; readonly onClose: () => void }) {
@@ -64,7 +64,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
             <Select {...field} value={level} onChange={({ target }) => setLevel(target.value as Level)}>
               {levels.map((each) => (
                 <option key={each} value={each}>
-                  {levelWords[each]}
+                  {levelLabels[each]}
                 </option>
               ))}
             </Select>

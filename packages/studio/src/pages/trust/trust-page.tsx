@@ -13,12 +13,12 @@ import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { LevelDialog } from './trust-dialogs.tsx'
-import { levelTones, levelWords, nextText, rateText } from './trust-words.ts'
+import { levelTones, levelLabels, nextText, rateText } from './trust-labels.ts'
 
 export function LevelBadge({ level }: { readonly level: TrustView['level'] }) {
   return (
     <Badge tone={levelTones[level]} icon="trust">
-      {levelWords[level]}
+      {levelLabels[level]}
     </Badge>
   )
 }

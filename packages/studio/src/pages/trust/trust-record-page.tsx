@@ -15,7 +15,7 @@ import { exactTime, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { IncidentDialog, LevelDialog } from './trust-dialogs.tsx'
 import { LevelBadge } from './trust-page.tsx'
-import { changeText, nextText, rateText } from './trust-words.ts'
+import { changeText, nextText, rateText } from './trust-labels.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
   const { data, error, reload } = useWatched(

@@ -37,7 +37,7 @@ const engines: Readonly<Record<string, string>> = {
 }
 
 /** The name of an engine; an unknown one as it is called. */
-export const engineWords = (engine: string): string => (Object.hasOwn(engines, engine) ? engines[engine]! : engine)
+export const engineLabel = (engine: string): string => (Object.hasOwn(engines, engine) ? engines[engine]! : engine)
 
 /** In the order in which they matter to an operator: what goes on, what is held up, what has ended. */
 const order: readonly Status[] = [

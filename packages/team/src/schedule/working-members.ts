@@ -1,44 +1,44 @@
 /**
- * Who of a team is at work now, on what, and who of them holds a slot. Pure but for being written to.
+ * Working members: which members of a team work now, on which task, and which of them hold a slot.
  *
  * Owns: finding a member by activation, task or name; counting slots. Does not own: beginnings and ends (scheduler.ts).
  */
 import { parentOf, type ActivationId } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { Entry } from '../state/task-graph.ts'
+import type { TaskEntry } from '../state/task-graph.ts'
 
 /** A working member. */
-export interface AtWork {
-  readonly entry: Entry
+export interface WorkingMember {
+  readonly entry: TaskEntry
   readonly activation: ActivationId
   readonly ctx: Context
   waitsForHuman: boolean
   /** It waits for mail: it holds no slot. */
   waitsForMail: boolean
-  /** It was told to leave before it was done: what becomes of its task then. */
+  /** Called when the member was told to leave before its task was done. */
   recalled: (() => void) | undefined
 }
 
 /** All working members, in the order in which they began. */
-export class Staffed {
-  readonly #byActivation = new Map<ActivationId, AtWork>()
-  readonly #byEntry = new Map<Entry, AtWork>()
+export class WorkingMembers {
+  readonly #byActivation = new Map<ActivationId, WorkingMember>()
+  readonly #byEntry = new Map<TaskEntry, WorkingMember>()
   readonly #everBegun = new Set<ActivationId>()
 
-  begin(entry: Entry, activation: ActivationId, ctx: Context): AtWork {
-    const at: AtWork = { entry, activation, ctx, waitsForHuman: false, waitsForMail: false, recalled: undefined }
+  begin(entry: TaskEntry, activation: ActivationId, ctx: Context): WorkingMember {
+    const at: WorkingMember = { entry, activation, ctx, waitsForHuman: false, waitsForMail: false, recalled: undefined }
     this.#everBegun.add(activation)
     this.#byActivation.set(activation, at)
     this.#byEntry.set(entry, at)
     return at
   }
 
-  end({ entry, activation }: AtWork): void {
+  end({ entry, activation }: WorkingMember): void {
     this.#byActivation.delete(activation)
     this.#byEntry.delete(entry)
   }
 
-  get all(): readonly AtWork[] {
+  get all(): readonly WorkingMember[] {
     return [...this.#byActivation.values()]
   }
 
@@ -57,12 +57,12 @@ export class Staffed {
     return slots
   }
 
-  of(entry: Entry): AtWork | undefined {
+  of(entry: TaskEntry): WorkingMember | undefined {
     return this.#byEntry.get(entry)
   }
 
   /** The member working in this activation, or above it. */
-  at(activation: ActivationId): AtWork | undefined {
+  at(activation: ActivationId): WorkingMember | undefined {
     const own = this.#byActivation.get(activation)
     if (own !== undefined) return own
     for (const at of this.#byActivation.values()) if (activation.startsWith(`${at.activation}>`)) return at
@@ -77,7 +77,7 @@ export class Staffed {
   }
 
   /** As an operator may call them: by activation, member or task. */
-  named(name: string): AtWork | undefined {
+  named(name: string): WorkingMember | undefined {
     return this.all.find(({ activation, entry }) => activation === name || entry.member === name || entry.id === name)
   }
 }

@@ -8,7 +8,7 @@ export type HistoryEntry = TrustView['history'][number]
 
 export const levels = Object.keys(levelModes) as readonly Level[]
 
-export const levelWords: Readonly<Record<Level, string>> = {
+export const levelLabels: Readonly<Record<Level, string>> = {
   novice: 'Novice',
   proficient: 'Proficient',
   expert: 'Expert',

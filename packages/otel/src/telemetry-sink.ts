@@ -1,8 +1,8 @@
 /**
- * Outlets: where what has ended goes. The two are an SDK behind the API of OpenTelemetry (api-outlet.ts), and a receiver
- * of OTLP.
+ * Telemetry sink: receives the spans and measurements of what has ended. There are two: an SDK behind the API of
+ * OpenTelemetry (api-sink.ts), and a receiver of OTLP.
  *
- * Owns: the port, the outlet to a receiver. Does not own: the documents (otlp.ts), what is read (live.ts).
+ * Owns: the port, the sink of a receiver. Does not own: the documents (otlp.ts), what is read (live.ts).
  */
 import { ReeveError, systemClock, visibleLine, type RunId } from '@reeve/core'
 import { isDisabled } from './environment.ts'
@@ -22,7 +22,7 @@ export const gaugeNames = [
 type GaugeName = (typeof gaugeNames)[number]
 
 /** Where spans and measurements go. */
-export interface Outlet {
+export interface TelemetrySink {
   /** Takes what has ended. `beginningOf`: how the span of a whole run began; undefined if the run is gone. */
   take(
     ended: { readonly spans: readonly ReeveSpan[]; readonly measurements: readonly Measurement[] },
@@ -40,7 +40,7 @@ const metricsEveryMs = 60_000
  * Posts spans as they end, and metrics once in a minute. What a receiver does not take of a request that it accepted is
  * told to `onError`; so are metrics that it does not take, since the next ones hold them, too.
  */
-export class OtlpOutlet implements Outlet {
+export class OtlpSink implements TelemetrySink {
   readonly #client: OtlpClient
   readonly #gauges: Gauges
   readonly #onError: (error: unknown) => void
@@ -56,7 +56,7 @@ export class OtlpOutlet implements Outlet {
   }
 
   async take(
-    { spans, measurements }: Parameters<Outlet['take']>[0],
+    { spans, measurements }: Parameters<TelemetrySink['take']>[0],
     _beginning: unknown,
     signal: AbortSignal,
   ): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The outlet to an SDK: spans and metrics through the API of OpenTelemetry.
+ * The sink of an SDK: spans and metrics through the API of OpenTelemetry.
  *
  * Owns: what is said to the API, and in which order. Does not own: sampling and exporting (the SDK), ids (span-ids.ts).
  * Holds: a span is started and ended when it has ended in the journal, with the times of the journal, so nothing is held
@@ -20,7 +20,7 @@ import type {
 import type * as OpenTelemetry from '@opentelemetry/api'
 import { ReeveError, type RunId } from '@reeve/core'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
-import { gaugeNames, type Gauges, type Outlet } from './outlet.ts'
+import { gaugeNames, type Gauges, type TelemetrySink } from './telemetry-sink.ts'
 import { histograms, type MetricName, type ReeveSpan, type SpanBeginning, type SpanLink } from './span.ts'
 import { withIds } from './span-ids.ts'
 
@@ -53,7 +53,7 @@ export function apiProblem(api: Api): 'no-sdk' | 'other-ids' | undefined {
 }
 
 /** Says everything to the global tracer and meter. */
-export class ApiOutlet implements Outlet {
+export class ApiSink implements TelemetrySink {
   readonly #api: Api
   readonly #tracer: Tracer
   readonly #histograms: Readonly<Record<MetricName, Histogram>>
@@ -73,8 +73,8 @@ export class ApiOutlet implements Outlet {
   }
 
   async take(
-    { spans, measurements }: Parameters<Outlet['take']>[0],
-    beginningOf: Parameters<Outlet['take']>[1],
+    { spans, measurements }: Parameters<TelemetrySink['take']>[0],
+    beginningOf: Parameters<TelemetrySink['take']>[1],
   ): Promise<void> {
     for (const span of spans) {
       const whole = this.#open.get(span.run) ?? this.#begin(await beginningOf(span.run))
