@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { packages, publicDoors } from '../../scripts/packages.ts'
-import { clock, drawers, grounds, maxDepth, maxLines, node } from './rules.ts'
+import { circles, clock, drawers, grounds, maxDepth, maxLines, node } from './rules.ts'
 import { cycles, type Module, readModule, readSource, readStudio } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -101,6 +101,8 @@ describe('the house', () => {
     )
   })
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
+  test('inside a package no folder imports back up', () =>
+    expect(Object.fromEntries(packages.flatMap(({ name }) => knotsIn(name)))).toEqual(circles))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
   // V8 allocates a function literal that is assigned to a member in the old generation
   // (`CheckAssigningFunctionLiteralToProperty` in its parser): what it references waits for a major collection
@@ -252,6 +254,23 @@ function backDoors(module: Module): string[] {
       ? [`imports ${specifier}, which is no door`]
       : [],
   )
+}
+
+/** The circles among the folders and the loose files of a package, as one entry; none if they are floors. */
+function knotsIn(name: string): readonly (readonly [string, readonly string[]])[] {
+  const start = `packages/${name}/src/`
+  const inside = (path: string | undefined): string | undefined =>
+    path?.startsWith(start) === true ? path.slice(start.length).split('/')[0] : undefined
+  const folders = new Map<string, { imports: { file: string | undefined }[] }>()
+  for (const { path, imports } of source.values()) {
+    const own = inside(path)
+    if (own === undefined) continue
+    const folder = folders.get(own) ?? { imports: [] }
+    for (const { file } of imports) if (inside(file) !== own) folder.imports.push({ file: inside(file) })
+    folders.set(own, folder)
+  }
+  const inCircles = cycles(folders).flat().sort()
+  return inCircles.length === 0 ? [] : [[name, inCircles]]
 }
 
 function strayFolders(module: Module): string[] {

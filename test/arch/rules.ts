@@ -47,6 +47,19 @@ export const grounds: Readonly<Record<string, readonly string[]>> = {
   workers: ['external-agent'],
 }
 
+/**
+ * Packages whose inner folders (a loose file counts as one) import each other in a circle, with those that do. In all
+ * others the folders are floors: no arrow goes back up.
+ */
+export const circles: Readonly<Record<string, readonly string[]>> = {
+  // the console runs commands, and a command opens the console
+  cli: ['command', 'console'],
+  // a run is made of its operations and its feed, and both speak of the run
+  runtime: ['feed', 'operator', 'run-handle.ts', 'session-queue.ts', 'substitute.ts'],
+  // a verb says who may call it, and a door is that of a verb
+  server: ['access', 'verbs'],
+}
+
 /** How many folders a path may have under the `src/` of a package. */
 export const maxDepth = 2
 

@@ -444,7 +444,7 @@ export interface StoredProcess {
   readonly drives: readonly HeldRuns[]
   /** It holds more runs than were counted. */
   readonly isMore?: true
-  /** What it last said of itself. Absent: it has held no run yet, or is of an older version. */
+  /** What it last said of itself. Absent: it has held no run yet. */
   readonly report?: ProcessReport
 }
 
@@ -462,10 +462,11 @@ export interface Backlog {
 
 /** What an engine is, and how its store and the processes on it are. */
 export interface EngineStatus {
-  /** `embedded` (SQLite, or in memory), `postgres`, or what moves the runs: `restate`, `temporal`. */
+  /** What moves the runs: `restate`, `temporal`; else `embedded` (SQLite, or in memory), or the kind of the store. */
   readonly kind: string
   readonly store: {
-    readonly kind: 'sqlite' | 'postgres' | 'memory'
+    /** `sqlite`, `postgres`, `memory`, or what a store of your own is called. */
+    readonly kind: string
     /** Never with a password. */
     readonly name: string
     /** Absent: not known. */

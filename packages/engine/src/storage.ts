@@ -6,6 +6,7 @@
 export { admittedRuns } from './admission.ts'
 export { missingCodeEnding } from './code-version.ts'
 export { flappingOf, reportIn } from './process-report.ts'
+export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
 export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
 export {
@@ -44,7 +45,9 @@ export {
   type StoredOrigin,
   type StoredRun,
   type StoreLease,
+  type StoreLog,
   type StoreParts,
+  type StoreQueries,
   type StoreReader,
   type Unread,
   type ValueResult,

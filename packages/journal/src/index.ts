@@ -43,7 +43,6 @@ export {
   type SpanPage,
   type TimelineFold,
 } from './views/timeline.ts'
-export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
 export { callScope, hookScope, isInEndHook } from './turn-scopes.ts'
 export { DiffFold, diffOf, type DifferencePlace, type RunDiff, type RunDifference } from './views/diff.ts'
 export {

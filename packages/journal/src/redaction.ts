@@ -226,7 +226,7 @@ export const writtenPlan = {
 const structure = kept(
   [
     'type v op address agent version id path from to run activation tool toolVersion callId inputHash contentKey capability repeat worker delegation effect reserve charge usage lost',
-    'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode again strategy route subject status',
+    'model purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode again strategy route subject status',
     'madeBy retryOf toldBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment under',
   ].join(' '),

@@ -62,11 +62,6 @@ interface RouteShape<Method extends string, Path extends string, Query, Body, An
   /** Below the base. With the method a row of `routeDoors`. */
   readonly path: Path
   readonly summary: string
-  /**
-   * Its path in an earlier version. Clients of that version are still answered there; it is not in the document. Where a
-   * probe has the path now, they are known by a credential, or by asking for an event stream.
-   */
-  readonly formerly?: string
   /** Asked by what watches the process: answered whatever host and origin the request names, on no limit. Of role `open`. */
   readonly isProbe?: true
   /** A page for people: any link may open it, and its body is a form, which the handler reads. */

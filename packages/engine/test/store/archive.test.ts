@@ -127,7 +127,7 @@ async function play(store: SqliteStore, plan: readonly Move[]): Promise<readonly
 }
 
 /** What the store says, question by question. */
-function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknown {
+function answers({ reader, queries }: SqliteStore, acts: readonly ActivationId[]): unknown {
   const ids = [...new Set(acts.map(runOf)), run('none')]
   const top = reader.lastPosition()
   const paged = (from: number, size: number): unknown[] => {
@@ -143,8 +143,8 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
     top,
     pages: [1, 3, 7, 1_000].map((size) => paged(0, size)),
     later: paged(Math.floor(top / 2), 4),
-    summaries: reader.summaries({}),
-    found: [reader.summaries({ user: 'ann' }), reader.count({ status: ['completed'] }, 99), reader.questions()],
+    summaries: queries.summaries({}),
+    found: [queries.summaries({ user: 'ann' }), queries.count({ status: ['completed'] }, 99), queries.questions()],
     ended: reader.endedBefore(forEver, 99),
     runs: ids.map((id) => {
       const feed = reader.feed(id, 0)
@@ -154,7 +154,7 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
         parts: feed.map(({ position }) => [reader.feed(id, position, 2), reader.hasNews(id, position)]),
         none: [0, 1].map((from) => reader.feed(id, from, 0)),
         tail: reader.feed(id, Math.floor(top / 2)),
-        ends: [reader.birth(id), reader.end(id), reader.summary(id)],
+        ends: [reader.birth(id), reader.end(id), queries.summary(id)],
         accounts: reader.accounts(id),
         mail: reader.unreadOf(id),
         origin: reader.origin(id, top, () => 'ses_s'),

@@ -59,7 +59,7 @@ describe('the schema', () => {
     await using world = await World.fresh()
     await world.sql('create table $s.meta(key text, value text)')
     const store = world.store()
-    expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.foreign')
+    expect((await errorOf(store, () => store.queries.summaries())).code).toBe('store.foreign')
   })
 
   test('K12: of a version that no upgrade leads from is left as it is, and the error says what to do', async () => {
@@ -67,7 +67,7 @@ describe('the schema', () => {
     await world.store().lease.beat()
     await world.sql(`update $s.meta set value = '4' where key = 'version'`)
     const store = world.store()
-    const error = await errorOf(store, () => store.reader.summaries())
+    const error = await errorOf(store, () => store.queries.summaries())
     expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('Nothing was changed')])
     expect(error.message).toContain('schema 4')
     expect(await world.sql(`select value from $s.meta where key = 'version'`)).toEqual([{ value: '4' }])
@@ -78,7 +78,7 @@ describe('the schema', () => {
     await world.store().lease.beat()
     await world.sql(`update $s.meta set value = '99' where key = 'version'`)
     const store = world.store()
-    expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.newer')
+    expect((await errorOf(store, () => store.queries.summaries())).code).toBe('store.newer')
   })
 
   test('is not made by a reader: without tables the store is empty, until another process makes them', async () => {
@@ -86,20 +86,20 @@ describe('the schema', () => {
     await world.sql('drop schema $s')
     const looker = world.store()
     looker.listen(() => {})
-    const { reader } = looker
+    const { reader, queries } = looker
     const asked = [
       await Promise.all([
         reader.run(one),
-        reader.summary(one),
+        queries.summary(one),
         reader.birth(one),
         reader.end(one),
         reader.nextDeadline(),
       ]),
       await Promise.all([
-        reader.summaries(),
+        queries.summaries(),
         reader.feed(one, 0),
-        reader.questions(),
-        reader.questions({ run: one }),
+        queries.questions(),
+        queries.questions({ run: one }),
         reader.left(),
       ]),
       await Promise.all([
@@ -130,11 +130,11 @@ describe('the schema', () => {
     expect(await world.sql(nothing, [world.schema])).toEqual([])
     const writer = await world.process()
     await writer.begin(one)
-    expect((await reader.summaries()).map(({ run: id }) => id)).toEqual([one])
+    expect((await queries.summaries()).map(({ run: id }) => id)).toEqual([one])
     // it is in the list of processes, so that others tell it what they write
     await until(async () => (await world.sql('select 1 from $s.process where id = $1', [looker.lease.id])).length === 1)
     const other = world.store({ schema: `${world.schema}_b` })
-    await other.reader.summaries()
+    await other.queries.summaries()
     await other.stop()
     await other.release()
     await other.close()
@@ -149,7 +149,7 @@ describe('the schema', () => {
     await world.sql(`create role ${role} login; grant usage on schema $s to ${role}`)
     try {
       const before = world.store({ postgres: address.href })
-      expect(await before.reader.summaries()).toEqual([])
+      expect(await before.queries.summaries()).toEqual([])
       const error = await errorOf(before, () => before.commit(batch(before.lease.id, (draft) => draft.begin(one))))
       expect([error.code, error.retryable, error.hint]).toEqual([
         'store.unavailable',
@@ -184,7 +184,7 @@ describe('a server', () => {
     const address = new URL(world.place.server)
     address.searchParams.set('options', '-c default_transaction_read_only=on')
     const store = world.store({ postgres: address.href })
-    const error = await errorOf(store, () => store.reader.summaries())
+    const error = await errorOf(store, () => store.queries.summaries())
     expect([error.code, error.retryable]).toEqual(['store.read-only', false])
     expect(await world.sql('select 1 from pg_tables where schemaname = $1', [world.schema])).toEqual([])
   })
@@ -198,7 +198,7 @@ describe('a server', () => {
     await until(async () => (await onServer(standby.url, 'select 1 from reeve.run')).length === 1)
     const store = new PostgresStore({ postgres: standby.url, onWarning: () => {} })
     for (const work of [
-      () => store.reader.summaries(),
+      () => store.queries.summaries(),
       () => store.lease.beat(),
       () => store.claim([one], () => true),
     ]) {
@@ -214,7 +214,7 @@ describe('a server', () => {
     await primary.kill()
     await standby.promote()
     await store.commit(batch(store.lease.id, (draft) => draft.begin(two)))
-    expect((await store.reader.summaries()).map(({ run: id }) => id).sort()).toEqual([one, two])
+    expect((await store.queries.summaries()).map(({ run: id }) => id).sort()).toEqual([one, two])
     await store.stop()
     await store.release()
     await store.close()
@@ -296,7 +296,7 @@ pool_mode = ${mode}
     await pooled(world.place.server, 'transaction', async (postgres) => {
       for (let i = 0; i < 3; i++) {
         const store = new PostgresStore({ postgres, schema: world.schema })
-        const error = await errorOf(store, () => store.reader.summaries())
+        const error = await errorOf(store, () => store.queries.summaries())
         await store.close()
         expect([error.code, error.hint]).toEqual(['config.invalid', expect.stringContaining('session')])
       }
@@ -328,7 +328,7 @@ describe('a password', () => {
     const addresses = [`postgres://ann:${secret}@127.0.0.1:1/db`, `postgres://ann:${secret}@nowhere.invalid/db`]
     for (const postgres of addresses) {
       const store = new PostgresStore({ postgres })
-      const error = await errorOf(store, () => store.reader.summaries())
+      const error = await errorOf(store, () => store.queries.summaries())
       await store.close()
       expect(error.code).toBe('store.unavailable')
       const shown = inspect([store.name, error], { depth: 20, showHidden: true })
@@ -342,7 +342,7 @@ describe('a password', () => {
       let thrown: unknown
       try {
         const store = new PostgresStore({ postgres })
-        thrown = await errorOf(store, () => store.reader.summaries())
+        thrown = await errorOf(store, () => store.queries.summaries())
         await store.close()
       } catch (error) {
         thrown = error

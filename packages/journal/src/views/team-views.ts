@@ -57,7 +57,7 @@ export interface TaskView {
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
   /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
-  /** An approver is asked before it begins, in every mode. Absent in journals older than this field. */
+  /** An approver is asked before it begins, in every mode. */
   readonly requiresApproval?: true
   /** A human reviews its result before it counts. */
   readonly review?: true

@@ -67,7 +67,7 @@ export async function review<V extends Verdict | undefined>({
     const verdict = await ask(shown)
     if (verdict?.approved !== true) return verdict
     const fit = verdict.edited ? fits?.(verdict.input, verdict.on) : undefined
-    if (fit !== undefined && (typeof fit === 'string' || !isOlder(verdict))) {
+    if (fit !== undefined && (typeof fit === 'string' || verdict.on !== undefined)) {
       const again = typeof fit === 'string' ? `${misfit ?? defaultMisfit}: ${fit}` : runsAs
       if (++misfits >= mostMisfits) return { approved: false, how: 'rejected', comment: again, misfit: true }
       shown = { input: typeof fit === 'string' ? shown.input : fit.runs, again }
@@ -84,9 +84,6 @@ export async function review<V extends Verdict | undefined>({
 
 const defaultMisfit = 'the edited arguments do not fit'
 const runsAs = 'with the defaults and changes of the schema, the edited arguments are these'
-
-/** Decisions of journals older than `fourEyes` hold as they did: what they approved has run. */
-const isOlder = ({ on }: ApprovedVerdict): boolean => on?.fourEyes === undefined
 
 /** How one request is reviewed. */
 interface RequestReview extends Pick<ReviewOptions<Verdict>, 'fits' | 'misfit'> {

@@ -378,7 +378,6 @@ class AuditFold {
   #ended(at: string, address: string, outcome: Outcome): readonly EntryContent[] {
     const said: EntryContent[] = []
     const given = outcome.status === 'completed' ? outcome.by : undefined
-    // journals older than the name of who settled it have none
     if (this.#doubts.delete(at))
       said.push({
         by: 'human',

@@ -96,3 +96,15 @@ export const recordable = (plan: unknown): Json =>
       typeof each === 'number' && !Number.isFinite(each) ? String(each) : each,
     ) ?? 'null',
   ) as Json
+
+/** Advice on the plan of a question, from earlier cases. */
+export interface Advice {
+  readonly strategy: TeamStrategy
+  /** 0 to 1. Above 0.8 the strategy is followed; else it is a hint to the planner. */
+  readonly confidence: number
+  /** Subtasks that have worked before. */
+  readonly subtasks?: readonly Subtask[]
+  /** The question of the earlier case behind it. */
+  readonly source?: string
+  readonly warnings: readonly string[]
+}

@@ -32,7 +32,7 @@ import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, newEntry, resultOf, type Entry } from '../state/task-graph.ts'
 import { addMember, plannedTask } from './admission.ts'
 import type { StaffParts } from './recruitment.ts'
 

@@ -8,7 +8,7 @@
 import { described, hasNames, isObject, type Json, type JsonObject } from '@reeve/core'
 import type { RecruitRequest, RetireRequest } from '@reeve/agent'
 import type { Estimate } from '../plan/plan.ts'
-import type { Join } from '../schedule/task-graph.ts'
+import type { Join } from '../state/task-graph.ts'
 
 /** A recruit request, ready to be decided. */
 export interface ReadRecruit {

@@ -9,7 +9,7 @@
 import type { Json, JsonObject } from '@reeve/core'
 import { replyToCommand, type ReceivedCommand } from '@reeve/agent'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
-import type { Entry } from '../schedule/task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
 import { Recruitment, type StaffParts } from './recruitment.ts'
 import { Retirement } from './retirement.ts'
