@@ -240,7 +240,7 @@ export class JsonStore implements Store {
     for (const run of wantedOf(this.#open, wanted).map(storedRun)) {
       const isOthers = run.owner !== null && run.owner !== this.lease.id
       if (admitted.size >= limit || admitted.has(run.id as RunId) || run.ended !== null || isOthers) continue
-      const candidate = { ...run, word: run.stuck === null ? undefined : commandTo(this.#open, run.id) }
+      const candidate = { ...run, command: run.stuck === null ? undefined : commandTo(this.#open, run.id) }
       if (admits(candidate)) admitted.set(run.id as RunId, candidate)
     }
     if (admitted.size === 0) return []
@@ -568,15 +568,15 @@ function apply(state: State, batch: Batch): BatchResult {
     if (!lost.has(run)) state.acts[act] = { summed: [], ...state.acts[act], account }
   const of = (id: RunId): Run | undefined => (lost.has(id) ? undefined : state.runs[id])
   for (const { run, state: control } of batch.control) Object.assign(of(run) ?? {}, { control })
-  for (const { run, reason, words } of batch.stuck) {
+  for (const { run, reason, commands } of batch.stuck) {
     Object.assign(of(run) ?? {}, { stuck: reason })
-    if (words !== undefined && of(run) !== undefined)
+    if (commands !== undefined && of(run) !== undefined)
       state.mail = state.mail.filter(
         (row) =>
           row.isTaken ||
           !isFor(row, run) ||
-          row.position > words.upTo ||
-          !(row.key.startsWith('!resume') || (words.cancel && row.key === '!cancel')),
+          row.position > commands.upTo ||
+          !(row.key.startsWith('!resume') || (commands.cancel && row.key === '!cancel')),
       )
   }
   const awake = batch.parked.flatMap(({ run: id, heard, usage }) => {

@@ -10,7 +10,7 @@ import type { AgentVersion, ClaimCandidate, ClaimFilter, StoredRun } from './sto
 /** What is asked of such a store. */
 interface Candidates {
   run(run: RunId): StoredRun | undefined
-  wordFor(run: RunId): ClaimCandidate['word']
+  commandFor(run: RunId): ClaimCandidate['command']
   /** Runs that may kill the process that takes them up, the least suspected first. */
   suspects(from: number, limit: number): Iterable<RunId>
   /** Of runs that no process holds and that are ready, the kinds; of a kind the oldest. */
@@ -31,7 +31,7 @@ export function admittedRuns(
     if (admitted.size >= limit) break
     const run = admitted.has(id) ? undefined : store.run(id)
     if (run === undefined || run.ended !== null || (run.owner !== null && run.owner !== holder)) continue
-    const candidate = { ...run, word: run.stuck === null ? undefined : store.wordFor(id) }
+    const candidate = { ...run, command: run.stuck === null ? undefined : store.commandFor(id) }
     if (admits(candidate)) admitted.set(id, candidate)
   }
   return admitted

@@ -143,10 +143,10 @@ export type ValueResult =
   { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
 
 /**
- * Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again
+ * Which of an operator's commands to a run that is set aside have had their effect: left unread, they would wake it again
  * and again.
  */
-export interface WordsHeard {
+export interface CommandsHeard {
   /** The last row that the run was given; 0: none. */
   readonly upTo: number
   readonly cancel: boolean
@@ -179,7 +179,7 @@ export interface Batch {
    */
   readonly parked: { run: RunId; heard: number; usage?: RunUsage }[]
   readonly control: { run: RunId; state: string | null }[]
-  readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
+  readonly stuck: { run: RunId; reason: string | null; commands?: CommandsHeard }[]
   readonly values: ValueWrite[]
 }
 
@@ -337,7 +337,7 @@ export interface ClaimCandidate extends StoredRun {
    * If it is stuck or set aside: what an operator has said to it that no process has read. A cancel counts more: it
    * needs no code.
    */
-  readonly word: 'cancel' | 'resume' | undefined
+  readonly command: 'cancel' | 'resume' | undefined
 }
 
 /**

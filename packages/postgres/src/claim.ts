@@ -26,7 +26,7 @@ import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryR
 const page = 10_000
 
 interface CandidateRow extends StoredRun {
-  readonly word: string | null
+  readonly command: string | null
 }
 interface ClaimRow {
   readonly id: RunId
@@ -245,9 +245,9 @@ function grouped<T extends { readonly run: RunId }>(rows: readonly T[]): Map<Run
   return by
 }
 
-const candidateOf = ({ word, ...run }: CandidateRow): ClaimCandidate => ({
+const candidateOf = ({ command, ...run }: CandidateRow): ClaimCandidate => ({
   ...run,
-  word: word === null ? undefined : word === '!cancel' ? 'cancel' : 'resume',
+  command: command === null ? undefined : command === '!cancel' ? 'cancel' : 'resume',
 })
 
 /** The condition that a run is a child run of another one, at any depth. */
@@ -288,24 +288,24 @@ export const readyKinds = (s: string): NamedStatement => [
 
 function statements(s: string) {
   const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
-  const word = `CASE WHEN r.stuck IS NOT NULL THEN (SELECT min(i.key) FROM ${s}.inbox i
-    WHERE i.act = 'act_' || r.id AND NOT i.taken AND (i.key = '!cancel' OR starts_with(i.key, '!resume'))) END AS word`
+  const command = `CASE WHEN r.stuck IS NOT NULL THEN (SELECT min(i.key) FROM ${s}.inbox i
+    WHERE i.act = 'act_' || r.id AND NOT i.taken AND (i.key = '!cancel' OR starts_with(i.key, '!resume'))) END AS command`
   return {
     these: named(
       'these',
       // One that another process holds is not locked: its holder would wait for that with its next commit.
-      `SELECT ${runColumns('r')}, ${word} FROM ${s}.run r WHERE r.id = ANY($1::text[]) AND r.ended IS NULL AND (r.owner IS NULL OR r.owner = $2)
+      `SELECT ${runColumns('r')}, ${command} FROM ${s}.run r WHERE r.id = ANY($1::text[]) AND r.ended IS NULL AND (r.owner IS NULL OR r.owner = $2)
       ORDER BY r.id FOR NO KEY UPDATE`,
     ),
     kinds: readyKinds(s),
     ready: named(
       'ready',
-      `SELECT ${runColumns('r')}, ${word} FROM unnest($1::text[], $2::text[]) k(agent, version) CROSS JOIN LATERAL
+      `SELECT ${runColumns('r')}, ${command} FROM unnest($1::text[], $2::text[]) k(agent, version) CROSS JOIN LATERAL
         (SELECT * FROM ${s}.run WHERE ${isReady} AND agent = k.agent AND version = k.version AND losses < $3 ORDER BY created LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) r`,
     ),
     suspects: named(
       'suspects',
-      `SELECT ${runColumns('r')}, ${word} FROM (SELECT * FROM ${s}.run
+      `SELECT ${runColumns('r')}, ${command} FROM (SELECT * FROM ${s}.run
         WHERE losses > 1 AND losses >= $3 AND ${isReady} AND (agent, version) IN (SELECT * FROM unnest($1::text[], $2::text[]))
         ORDER BY losses, created LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) r`,
     ),

@@ -32,7 +32,7 @@ export const claimCases: readonly StorePlay[] = [
       await a.begin(one, { agent: 'clerk', version: '7', at: 5, caller: { user: 'ann' }, owner: null })
       const { run: was, epoch } = await a.take(one)
       assert.deepEqual([was.id, was.agent, was.version, was.created, was.caller], [one, 'clerk', '7', 5, caller])
-      assert.deepEqual([was.owner, was.epoch, epoch, was.word, was.losses], [null, 1, 2, undefined, 0])
+      assert.deepEqual([was.owner, was.epoch, epoch, was.command, was.losses], [null, 1, 2, undefined, 0])
       const stored = await a.store.reader.run(one)
       assert.deepEqual([stored?.owner, stored?.epoch], [a.id, 2])
       // also what it holds already

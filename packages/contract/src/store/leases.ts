@@ -136,7 +136,7 @@ export const leaseCases: readonly StorePlay[] = [
       const stored = await a.store.reader.run(one)
       assert.deepEqual([asideFor(stored!)?.code, stored?.parked, await a.ready()], ['run.crash-loop', 1, [two]])
       const { mail, run: was } = await a.take(one)
-      assert.deepEqual([keysOf(mail), was.word], [['!cancel'], 'cancel'])
+      assert.deepEqual([keysOf(mail), was.command], [['!cancel'], 'cancel'])
     },
   },
   {

@@ -36,7 +36,7 @@ export const asideCases: readonly StorePlay[] = [
         [[], [one], []],
       )
       const { run: was } = await a.take(one)
-      assert.deepEqual([asideFor(was), was.parked, was.word], [why, 1, undefined])
+      assert.deepEqual([asideFor(was), was.parked, was.command], [why, 1, undefined])
       const summary = await a.store.queries.summary(one)
       assert.deepEqual([summary?.status, summary?.failure], ['stuck', why])
       await a.commit((draft) => draft.holds(one, 2).aside(one, null))
@@ -78,16 +78,16 @@ export const asideCases: readonly StorePlay[] = [
       await a.begin(one)
       await a.commit((draft) => draft.holds(one).aside(one, JSON.stringify(why)).park(one))
       await a.commit((draft) => draft.message(root(one), 'msg:1').command(one, '!pause:1'))
-      assert.equal((await candidate(a)).word, undefined)
+      assert.equal((await candidate(a)).command, undefined)
       await a.commit((draft) => draft.command(one, '!resume:1'))
-      assert.equal((await candidate(a)).word, 'resume')
+      assert.equal((await candidate(a)).command, 'resume')
       await a.commit((draft) => draft.command(one, '!cancel'))
-      assert.equal((await candidate(a)).word, 'cancel')
+      assert.equal((await candidate(a)).command, 'cancel')
       assert.deepEqual(await a.store.reader.withMail(), [one])
       const claimed = await a.take(one)
       assert.deepEqual(keysOf(claimed.mail), ['msg:1', '!pause:1', '!resume:1', '!cancel'])
       await a.commit((draft) => draft.holds(one, claimed.epoch).batch.taken.push({ act: root(one), key: '!cancel' }))
-      assert.equal((await candidate(a)).word, 'resume')
+      assert.equal((await candidate(a)).command, 'resume')
     },
   },
   {
@@ -106,20 +106,20 @@ export const asideCases: readonly StorePlay[] = [
           .aside(one, JSON.stringify(why), { upTo, cancel: false })
           .park(one, Number.MAX_SAFE_INTEGER),
       )
-      assert.equal((await candidate(a)).word, 'cancel')
+      assert.equal((await candidate(a)).command, 'cancel')
       const second = await a.take(one)
       assert.deepEqual(keysOf(second.mail), ['!cancel', 'msg:1', '!resume:2'])
       const last = lastOf(second)
       await a.commit((draft) =>
         draft.holds(one, second.epoch).aside(one, JSON.stringify(why), { upTo: last, cancel: true }).park(one, last),
       )
-      assert.equal((await candidate(a)).word, undefined)
+      assert.equal((await candidate(a)).command, undefined)
       // a word that was forgotten may be said again
       assert.deepEqual((await a.commit((draft) => draft.command(one, '!cancel').command(one, '!resume:1'))).posts, [
         'accepted',
         'accepted',
       ])
-      assert.equal((await candidate(a)).word, 'cancel')
+      assert.equal((await candidate(a)).command, 'cancel')
     },
   },
   {
@@ -137,7 +137,7 @@ export const asideCases: readonly StorePlay[] = [
           .park(one, lastOf(claimed)),
       )
       const { run: was, mail } = await a.take(one)
-      assert.deepEqual([awake, was.parked, was.word, keysOf(mail)], [[], 1, undefined, ['msg:1']])
+      assert.deepEqual([awake, was.parked, was.command, keysOf(mail)], [[], 1, undefined, ['msg:1']])
     },
   },
   {

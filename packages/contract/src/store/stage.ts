@@ -223,8 +223,8 @@ export class BatchDraft {
     this.batch.values.push({ stream, key, expected, body: JSON.stringify(value), by, event, at: noon })
     return this
   }
-  aside(id: RunId, reason: string | null, words?: { upTo: number; cancel: boolean }): this {
-    this.batch.stuck.push({ run: id, reason, ...(words === undefined ? {} : { words }) })
+  aside(id: RunId, reason: string | null, commands?: { upTo: number; cancel: boolean }): this {
+    this.batch.stuck.push({ run: id, reason, ...(commands === undefined ? {} : { commands }) })
     return this
   }
 }

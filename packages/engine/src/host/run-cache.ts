@@ -327,7 +327,7 @@ export class RunCache {
   #admits(run: ClaimCandidate, insist: boolean, suspects: readonly number[]): boolean {
     if (this.#engine.registry?.find(run.agent) === undefined) return false
     const aside = asideFor(run) !== undefined
-    if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
+    if (aside ? run.command === undefined : this.#leavesToOthers(run, insist)) return false
     // No other process takes up a run that is this process's own and only out of memory.
     if (aside || run.owner === this.#engine.store.lease.id) return true
     // one that a mover has brought here is taken up now
@@ -350,7 +350,7 @@ export class RunCache {
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null)
       run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
-    if (asideFor(row) !== undefined) run.broughtBack = row.word
+    if (asideFor(row) !== undefined) run.broughtBack = row.command
     run.questions = questions
     for (const child of children) run.children.add(child)
     this.#engine.runs.set(id, run)
@@ -384,7 +384,7 @@ export class RunCache {
     const known = this.#lacking.get(id) === registry
     if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined))
       return false
-    if (known && row.stuck !== null && row.word !== 'cancel') return true
+    if (known && row.stuck !== null && row.command !== 'cancel') return true
     if (insist || store.isPrivate) return false
     setTimeout(() => this.wake([id], true), patienceMs).unref()
     return true
@@ -414,9 +414,9 @@ export class RunCache {
   setAside(id: RunId, epoch: number, failure: Failure): void {
     const { batch, runs } = this.#engine
     const run = runs.get(id)
-    const words = { upTo: run?.lastRow ?? 0, cancel: run?.broughtBack === 'cancel' }
+    const commands = { upTo: run?.lastRow ?? 0, cancel: run?.broughtBack === 'cancel' }
     this.drop(id, 'parked')
-    batch.stuck.push({ run: id, reason: JSON.stringify(failure), words })
+    batch.stuck.push({ run: id, reason: JSON.stringify(failure), commands })
     batch.parked.push({ run: id, heard: Number.MAX_SAFE_INTEGER })
     batch.epochs.set(id, epoch)
     const { code, message, hint } = failure

@@ -176,7 +176,7 @@ export class MemoryReader implements StoreReader, Past {
     return [...this.#tables.stuck].flatMap(({ id, stuck }) => (stuck!.endsWith(missingCodeEnding) ? [id] : []))
   }
   /** What an operator said to a run that is set aside, and no process has read. A cancel counts more. */
-  wordFor(run: RunId): 'cancel' | 'resume' | undefined {
+  commandFor(run: RunId): 'cancel' | 'resume' | undefined {
     const root = rootActivation(run)
     const keys = [...(this.#tables.runs.get(run)?.unread ?? [])].flatMap(({ act, key }) =>
       act.id === root ? [key] : [],
