@@ -14,7 +14,7 @@ import {
   askKey,
   deadlineBody,
   decode,
-  isLastWord,
+  isEndEvent,
   missingCodeEnding,
   queriesOver,
   refusedBy,
@@ -496,7 +496,7 @@ const isReady = ({ ended, parked, owner }: Run): boolean => ended === null && pa
 /** Whether an activation has ended; undefined: it has not begun. */
 const isOver = (state: State, id: ActivationId): boolean | undefined => {
   const last = logOf(state, id).at(-1)
-  return last && isLastWord(last.body)
+  return last && isEndEvent(last.body)
 }
 
 function wantedOf({ runs }: State, wanted: ClaimFilter): readonly Run[] {

@@ -53,7 +53,7 @@ export {
   type ValueResult,
   type ValueWrite,
 } from '@reeve/engine/storage'
-export { decode, isLastWord } from '@reeve/journal'
+export { decode, isEndEvent } from '@reeve/journal'
 export { rootActivation, runOf } from '@reeve/core'
 export { backupStore, compactStore } from '@reeve/sqlite'
 export type {
