@@ -9,7 +9,7 @@ import { addTakeover } from './takeover-commands.ts'
 import { answer } from './command/answer.ts'
 import { backup, compact } from './command/backup.ts'
 import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
-import { cancel, pause, stop } from './command/control.ts'
+import { controlCommands, giveCommand, type ControlCommand } from './command/control.ts'
 import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
 import { doctor } from './command/doctor.ts'
@@ -548,6 +548,20 @@ function addApprovals(program: Command, execute: Execute): void {
     .action((id: string, options: Parameters<typeof retry>[2]) => execute((context) => retry(context, id, options)))
 }
 
+/** A command of the table of control commands. */
+function addControl(program: Command, execute: Execute, name: keyof typeof controlCommands): void {
+  const row: ControlCommand = controlCommands[name]
+  const given = Object.entries(row.arguments ?? {})
+  const command = program.command(name).description(row.description).argument('<run>', 'the id of the run')
+  for (const [argument, help] of given) command.argument(`<${argument}>`, help)
+  for (const [flags, help] of Object.entries(row.options)) command.option(flags, help)
+  command.addHelpText('after', examples(...row.examples)).action((run: string, ...typed: readonly unknown[]) => {
+    const named = Object.fromEntries(given.map(([argument], i) => [argument, typed[i]]))
+    const options = typed[given.length] as object
+    return execute((context) => giveCommand(context, run, row, { ...named, ...options }))
+  })
+}
+
 /** Answers, control commands and messages. */
 function addMessages(program: Command, execute: Execute): void {
   program
@@ -587,23 +601,8 @@ function addMessages(program: Command, execute: Execute): void {
       ),
     )
     .action((id: string, options: Parameters<typeof settle>[2]) => execute((context) => settle(context, id, options)))
-  program
-    .command('pause')
-    .description('pause a run before its next effect (continue it with resume)')
-    .argument('<run>', 'the id of the run')
-    .option('--reason <text>', 'recorded with the pause')
-    .addHelpText('after', examples('reeve pause run_5fz2…'))
-    .action((run: string, options: Parameters<typeof pause>[2]) => execute((context) => pause(context, run, options)))
-  program
-    .command('stop')
-    .description('stop one delegation; the rest of the run continues')
-    .argument('<run>', 'the id of the run')
-    .argument('<delegation>', 'its label (d1) or activation, as listed by `reeve show`')
-    .option('--reason <text>', 'sent to its leader')
-    .addHelpText('after', examples('reeve stop run_5fz2… d1', 'reeve stop run_5fz2… d1 --reason "takes too long"'))
-    .action((run: string, delegation: string, options: Parameters<typeof stop>[3]) =>
-      execute((context) => stop(context, run, delegation, options)),
-    )
+  addControl(program, execute, 'pause')
+  addControl(program, execute, 'stop')
   program
     .command('post')
     .description('send a message to members of a planned team')
@@ -624,14 +623,7 @@ function addMessages(program: Command, execute: Execute): void {
     .action((run: string, to: string, content: string, options: Parameters<typeof post>[4]) =>
       execute((context) => post(context, run, to, content, options)),
     )
-  program
-    .command('cancel')
-    .description('cancel a run and all its workers (cannot be undone)')
-    .argument('<run>', 'the id of the run')
-    .option('--reason <text>', 'recorded as the reason')
-    .option('--no-undo', 'keep completed effects: run no compensations')
-    .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
-    .action((run: string, options: Parameters<typeof cancel>[2]) => execute((context) => cancel(context, run, options)))
+  addControl(program, execute, 'cancel')
 }
 
 const waitOption = (): Option =>

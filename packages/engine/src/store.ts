@@ -93,6 +93,7 @@ export interface LogEntry {
 }
 /** The receiver of a row: an open question, an activation at work, or a run that has not ended. */
 export type RowTarget = 'question' | 'activation' | 'run'
+/** A post to an inbox. */
 export interface NewRow {
   readonly act: ActivationId
   readonly target: RowTarget
@@ -107,6 +108,7 @@ export interface NewRow {
   /** The run that sends it: its word counts only while it is this process's own. */
   readonly from?: RunId
 }
+/** A question or a timer that opens. */
 export interface NewQuestion {
   readonly id: string
   readonly act: ActivationId
@@ -119,6 +121,7 @@ export interface NewQuestion {
   /** That of the run's caller. */
   readonly tenant?: string
 }
+/** A value that is written to a stream if its version is still the expected one. */
 export interface ValueWrite {
   readonly stream: string
   readonly key: string
@@ -180,6 +183,7 @@ export interface Batch {
   readonly values: ValueWrite[]
 }
 
+/** What became of a commit. */
 export interface BatchResult {
   /** Another process has written since this was last asked, here or by `Store.moved`. */
   readonly moved: boolean

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent } from '@reeve/public'
-import { createEmbeddedEngine } from '@reeve/sqlite'
 import { ReeveError, runKey } from '@reeve/core'
 import type { Runtime, StartOptions } from '../src/index.ts'
 import { runtimeUnderTest as createRuntime } from '../../../test/engine-under-test.ts'
@@ -133,21 +132,6 @@ describe('a session', () => {
       const { owner } = (await one.sessions.access({ session }))!
       expect(owner).toBe(codes[0] === 'done' ? 'ann' : 'bob')
     }
-  })
-
-  test('from before owners were recorded is of the user of its earliest run', async () => {
-    const engine = createEmbeddedEngine({ file: stores() })
-    const runtime = await createRuntime({ agents: [talk], engine })
-    closing.push(() => runtime.close())
-    for (const user of ['ann', 'bob']) await say(runtime, 'x', { session: 's', user, tenant: user })
-    await say(runtime, 'x', { session: 's', user: 'ann' })
-    await runtime.sessions.share({ session: 's', with: ['bob'] })
-    await say(runtime, 'x', { session: 's', user: 'bob' })
-    // as a store of that time has it
-    await engine.stream('ses_s').update('$owner', () => null)
-    expect(await runtime.sessions.access({ session: 's' })).toEqual({ session: 's', owner: 'ann', sharedWith: [] })
-    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'bob' }))).toBe('session.forbidden')
-    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'ann' }))).toBe('done')
   })
 
   test('with redaction: its owner is kept as it is, and no name that holds a secret is recorded', async () => {

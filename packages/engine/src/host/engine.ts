@@ -178,6 +178,12 @@ const tidyEveryMs = 60_000
 const tidyAgainMs = 100
 const forgetAtOnce = 100
 
+/**
+ * An engine over a store, which it closes when it is closed: for `createRuntime({ engine })`. Nothing of the store is
+ * called before the engine is.
+ */
+export const createEngine = (store: Store, options: HostOptions = {}): Engine => new HostEngine(store, options)
+
 export class HostEngine<S extends Store = Store> implements Engine {
   readonly driver: Driver
   readonly deadlines?: Deadlines

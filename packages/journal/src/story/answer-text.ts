@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject } from '@reeve/core'
 
 /** Adjacent texts, or thoughts, of an answer. */
-export interface AnswerBlock {
+export interface StoryBlock {
   readonly kind: 'text' | 'reasoning'
   readonly text: string
 }
@@ -24,8 +24,8 @@ export const thoughtsIn = (answer: Json): readonly string[] =>
   )
 
 /** The texts and thoughts of an answer with this text, in their order. */
-export function blocksOf(answer: Json, text: string): readonly AnswerBlock[] {
-  const blocks: AnswerBlock[] = []
+export function blocksOf(answer: Json, text: string): readonly StoryBlock[] {
+  const blocks: StoryBlock[] = []
   let at = 0
   for (const part of partsIn(answer)) {
     if (part['type'] === 'reasoning' && typeof part['text'] === 'string')
@@ -38,8 +38,8 @@ export function blocksOf(answer: Json, text: string): readonly AnswerBlock[] {
 }
 
 /** The same with adjacent blocks of a kind as one, and without empty ones. */
-export function joinedBlocks(blocks: readonly AnswerBlock[]): readonly AnswerBlock[] {
-  const joined: { readonly kind: AnswerBlock['kind']; text: string }[] = []
+export function joinedBlocks(blocks: readonly StoryBlock[]): readonly StoryBlock[] {
+  const joined: { readonly kind: StoryBlock['kind']; text: string }[] = []
   for (const { kind, text } of blocks) {
     const last = joined.at(-1)
     if (text === '') continue

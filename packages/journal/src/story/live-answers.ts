@@ -7,7 +7,7 @@
  * as much as it is long, whatever has come before.
  */
 import { beginsAnew, isObject, type ActivationId, type Json } from '@reeve/core'
-import type { AnswerBlock } from './answer-text.ts'
+import type { StoryBlock } from './answer-text.ts'
 
 /** A live part of a run, as the engine passes it on (engine/live-part.ts). */
 export interface HeardPart {
@@ -21,7 +21,7 @@ export interface HeardPart {
 }
 
 /** Adjacent pieces of one block of a model. Grows. */
-export interface LiveBlock extends AnswerBlock {
+export interface HeardBlock extends StoryBlock {
   /** The model's id, to tell two blocks of one kind apart. */
   readonly id: Json
   text: string
@@ -33,9 +33,9 @@ export interface LiveAnswer {
   readonly address: string
   readonly epoch: number
   readonly attempt: number
-  readonly blocks: LiveBlock[]
+  readonly blocks: HeardBlock[]
   /** How many characters of a kind were heard. */
-  readonly heard: Record<AnswerBlock['kind'], number>
+  readonly heard: Record<StoryBlock['kind'], number>
   /** A piece was missed. */
   isCut: boolean
 }
@@ -43,15 +43,15 @@ export interface LiveAnswer {
 /** A piece that was heard, if any, and the answers that are not heard of any more because of it. */
 export interface AnswerChange {
   readonly withdrawn: readonly LiveAnswer[]
-  readonly piece?: { readonly answer: LiveAnswer; readonly block: LiveBlock; readonly text: string }
+  readonly piece?: { readonly answer: LiveAnswer; readonly block: HeardBlock; readonly text: string }
 }
 
 const nothing: AnswerChange = { withdrawn: [] }
 
-const kinds: Readonly<Record<string, AnswerBlock['kind']>> = { 'text.delta': 'text', 'reasoning.delta': 'reasoning' }
+const kinds: Readonly<Record<string, StoryBlock['kind']>> = { 'text.delta': 'text', 'reasoning.delta': 'reasoning' }
 
 /** The kind of a piece of an answer. Undefined: the part is another one. */
-const kindOf = (part: Json): AnswerBlock['kind'] | undefined =>
+const kindOf = (part: Json): StoryBlock['kind'] | undefined =>
   isObject(part) && typeof part['type'] === 'string' && typeof part['text'] === 'string'
     ? kinds[part['type']]
     : undefined
@@ -107,12 +107,12 @@ export class LiveAnswers {
 }
 
 /** Whether a piece is of this attempt. */
-const isOf = ({ epoch, attempt, heard }: LiveAnswer, part: HeardPart, kind: AnswerBlock['kind']): boolean =>
+const isOf = ({ epoch, attempt, heard }: LiveAnswer, part: HeardPart, kind: StoryBlock['kind']): boolean =>
   epoch === part.epoch && !beginsAnew(attempt, heard[kind], part)
 
 const isLate = (answer: LiveAnswer, { epoch, attempt }: HeardPart): boolean =>
   epoch < answer.epoch || (epoch === answer.epoch && attempt < answer.attempt)
 
 /** What was heard of a kind. */
-export const heardText = ({ blocks }: LiveAnswer, of: AnswerBlock['kind']): string =>
+export const heardText = ({ blocks }: LiveAnswer, of: StoryBlock['kind']): string =>
   blocks.map(({ kind, text }) => (kind === of ? text : '')).join('')

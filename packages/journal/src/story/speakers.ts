@@ -19,11 +19,11 @@ export function holdsControl(find: Find, { parent, isHandedControl }: IndexedAct
 }
 
 /** Of whose work an activation is a part: of the run itself, of one worker, or of what is shown to no one (a scorer, a notice). */
-export type Owner =
+export type WorkOwner =
   { readonly type: 'run' } | { readonly type: 'worker'; readonly id: ActivationId } | { readonly type: 'none' }
 
 /** Tools, and agents that control is handed to, work for whom the agent above them works for. */
-export function ownerOf(find: Find, id: ActivationId): Owner {
+export function ownerOf(find: Find, id: ActivationId): WorkOwner {
   const here = find(id)
   if (here === undefined) return { type: 'run' }
   if (here.isNotice || here.begunBy?.purpose !== undefined) return { type: 'none' }

@@ -20,7 +20,7 @@ import type { ApprovalResolved } from '../events/facts.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from '../views/run-index.ts'
 import { newTranscriptFold, transcribeChange, type Spoken, type TranscriptFold } from '../views/transcript.ts'
 import { LiveAnswers, type AnswerChange, type HeardPart, type LiveAnswer } from './live-answers.ts'
-import { holdsControl, ownerOf, type Owner } from './speakers.ts'
+import { holdsControl, ownerOf, type WorkOwner } from './speakers.ts'
 
 /** A model's answer as its step recorded it, before middlewares. */
 export interface RecordedAnswer {
@@ -220,7 +220,7 @@ export class Story {
   }
 
   /** Of whose work an activation is a part. */
-  ownerOf(id: ActivationId): Owner {
+  ownerOf(id: ActivationId): WorkOwner {
     return ownerOf(this.#find, id)
   }
 

@@ -25,7 +25,7 @@ import {
   type IndexedActivation,
   type JournalEvent,
   type LiveAnswer,
-  type LiveBlock,
+  type HeardBlock,
   type Recorded,
   type SaidItem,
   type Spoken,
@@ -68,7 +68,7 @@ export class ChatFold {
   readonly #story = new Story()
   readonly #workers = new Map<ActivationId, WorkerLine>()
   /** What is shown live, by the blocks that were heard. */
-  readonly #shown = new Map<LiveBlock, string>()
+  readonly #shown = new Map<HeardBlock, string>()
   /** Shown calls by their activation and the model's id. */
   readonly #calls = new Map<string, string>()
   /** Shown calls that have no result yet, and the activation each belongs to. */

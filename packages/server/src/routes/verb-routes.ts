@@ -39,7 +39,7 @@ function verbRoute(verb: Verb): Route {
           signal,
         } as VerbCall<string, unknown>)
       const end = waits === true ? await carriedOut(context, act) : await act(context.signal)
-      if (end instanceof Begun) return end.isNew ? answered(201, end.answer) : end.answer
+      if (end instanceof Begun) return end.isNew ? answered(201, end.answer) : (end.answer as unknown)
       return isEmpty && !(end instanceof Response) ? answered(204) : end
     },
   }

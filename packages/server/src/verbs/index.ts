@@ -37,7 +37,7 @@ type PathPattern<Path extends string> = Path extends `${infer Before}{${string}}
 type ByPath = { [Of in Row as Of['address'] extends `POST ${infer Path}` ? PathPattern<Path> : never]: Of }
 
 /** The path of a verb, below the base. */
-export type VerbPath = keyof ByPath & string
+export type VerbPath = keyof ByPath
 /** What the verb of this path is given. */
 export type VerbInput<Path extends VerbPath> = ByPath[Path]['input'] extends WireSchema<infer Input> ? Input : never
 /** What it answers. */

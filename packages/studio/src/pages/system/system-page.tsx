@@ -4,8 +4,8 @@
  */
 import type { ReactNode } from 'react'
 import type { RunRow, SystemDocument, SystemInstallation, SystemServer } from '@reeve/server/wire'
-import { readSystem } from '../../data/installation.ts'
 import { useWatched } from '../../data/polled.ts'
+import { server } from '../../data/server.ts'
 import { Link, runPath } from '../../router.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Figure } from '../../ui/figure.tsx'
@@ -30,7 +30,7 @@ type Backlog = SystemInstallation['backlog']
 type Worker = SystemInstallation['workers'][number]
 
 export function SystemPage() {
-  const { data, error, reload } = useWatched((signal) => readSystem(signal), ['system'], 'system', everyMs)
+  const { data, error, reload } = useWatched((signal) => server.system({ signal }), ['system'], 'system', everyMs)
   return (
     <div className="page">
       <header>

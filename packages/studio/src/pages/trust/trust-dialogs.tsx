@@ -2,8 +2,8 @@
 import { useState } from 'react'
 import { levelModes, oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
-import { noteIncident, setTrust } from '../../data/installation.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { navigate, trustPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -20,7 +20,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
   const [reason, setReason] = useState('')
   const [create, setCreate] = useState(false)
   const { run, busy, error } = useMutation(
-    () => setTrust({ trust: name.trim(), level, reason: reason.trim(), ...(create ? { create } : {}) }),
+    () => server.trust.set({ trust: name.trim(), level, reason: reason.trim(), ...(create ? { create } : {}) }),
     {
       done(view) {
         toast.done(`${view.name} is ${view.level} now`)
@@ -100,7 +100,7 @@ export function IncidentDialog({ record, onClose }: { readonly record: TrustView
   const [runId, setRunId] = useState('')
   const { run, busy, error } = useMutation(
     () =>
-      noteIncident({
+      server.trust.incident({
         trust: record.name,
         severity,
         ...(note.trim() === '' ? {} : { note: note.trim() }),

@@ -2,8 +2,8 @@
 import { useState } from 'react'
 import { oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
-import { readTrust } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { useWatched } from '../../data/polled.ts'
 import { Link, runPath } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
@@ -18,7 +18,11 @@ import { LevelBadge } from './trust-page.tsx'
 import { changeText, nextText, rateText } from './trust-labels.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
-  const { data, error, reload } = useWatched((signal) => readTrust(name, signal), ['trust', 'runs'], `trust ${name}`)
+  const { data, error, reload } = useWatched(
+    (signal) => server.trust.of(name, { signal }),
+    ['trust', 'runs'],
+    `trust ${name}`,
+  )
   const [open, setOpen] = useState<'level' | 'incident'>()
   const mayChange = useRole('admin')
   const close = (): void => setOpen(undefined)
