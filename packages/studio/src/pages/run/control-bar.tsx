@@ -5,7 +5,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { controlsOf, type Control, type Given } from './controls.ts'
+import { controlsOf, type Control, type ControlInput } from './controls.ts'
 import { useRun } from './run-context.tsx'
 
 export function ControlBar({ onFork }: { readonly onFork: () => void }) {
@@ -50,7 +50,7 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
   const { name, label, effect, danger, dialog } = control
-  const asks = (what: keyof Given): boolean => dialog?.asks.includes(what) === true
+  const asks = (what: keyof ControlInput): boolean => dialog?.asks.includes(what) === true
   const send = async (): Promise<void> => {
     setBusy(true)
     setError(undefined)

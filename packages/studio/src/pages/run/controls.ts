@@ -12,7 +12,7 @@ import { orRecorded } from '../../data/server.ts'
 export type ControlName = 'pause' | 'resume' | 'take-over' | 'hand-back' | 'cancel' | 'fork' | 'retry'
 
 /** What a dialog asks for. */
-export interface Given {
+export interface ControlInput {
   readonly reason: { readonly reason?: string }
   /** When what is under way ends. */
   readonly at: 'next' | 'now'
@@ -29,8 +29,8 @@ export interface Control {
   readonly danger?: true
   /** Its dialog. Absent: it has a page, or a dialog of its own. */
   readonly dialog?: {
-    readonly asks: readonly (keyof Given)[]
-    readonly send: (api: RemoteRun, given: Given) => Promise<unknown>
+    readonly asks: readonly (keyof ControlInput)[]
+    readonly send: (api: RemoteRun, given: ControlInput) => Promise<unknown>
     /** What is said when that is done. */
     readonly done: string
     /** Where that leads. */
