@@ -56,7 +56,7 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
     setError(undefined)
     try {
       await dialog?.send(api, { reason: reason.trim() === '' ? {} : { reason: reason.trim() }, at, keeps })
-      if (dialog?.then !== undefined) go(dialog.then)
+      if (dialog?.next !== undefined) go(dialog.next)
       toast.done(dialog?.done)
       onClose()
     } catch (thrown) {

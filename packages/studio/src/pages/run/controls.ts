@@ -34,7 +34,7 @@ export interface Control {
     /** What is said when that is done. */
     readonly done: string
     /** Where that leads. */
-    readonly then?: TabName
+    readonly next?: TabName
   }
 }
 
@@ -100,7 +100,7 @@ const controls: Readonly<Record<ControlName, Control>> = {
           throw new Error(`${taken.owner ?? 'Another operator'} has this run already, and keeps it.`)
       },
       done: 'You have the run.',
-      then: 'take-over',
+      next: 'take-over',
     },
   },
   'hand-back': {
