@@ -6,7 +6,9 @@ export type * from './events/mail-facts.ts'
 export type * from './events/oversight-facts.ts'
 export type * from './events/earlier-events.ts'
 export type * from './events/fork-events.ts'
-export { decode, encode, isLastWord, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
+export { eventTypes, isArrival, kindOf, rowOf, versions } from './events/event-table.ts'
+export { answeredText, EffectNames, entryLines, eventLines, failedForGood, lastFailureText } from './event-lines.ts'
+export { decode, encode, isLastWord, upcasters, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,
   delegationsOf,
@@ -94,12 +96,7 @@ export {
   type ViewStatus,
 } from './views/views.ts'
 export {
-  answerShape,
-  callerShape,
   copiedResultShape,
-  doneShape,
-  endReasonShape,
-  earlierShape,
   editShape,
   eventShape,
   mailShape,
@@ -107,5 +104,5 @@ export {
   resultShape,
   valueShape,
   valuesShape,
-  writtenPlan,
 } from './redaction.ts'
+export { answerShape, callerShape, doneShape, earlierShape, endReasonShape, writtenPlan } from './value-shapes.ts'
