@@ -106,20 +106,20 @@ async function measure(name: string, store: Store, mix: Mix, filled?: () => Prom
   await filled?.()
   console.log(`\n${name}, ${count} runs (${mix}), made in ${(made / 1_000).toFixed(1)} s\n`)
   console.log('| a page of 50 | p50 ms | p99 ms | beside one run by its id | found |\n|---|--:|--:|--:|--:|')
-  const { reader } = store
+  const { reader, queries } = store
   const asked: readonly (readonly [string, () => Promise<readonly unknown[]>])[] = [
     ...searches.map(
       ([what, filter]) =>
-        [what, async (): Promise<readonly RunSummary[]> => reader.summaries({ ...filter, ...page })] as const,
+        [what, async (): Promise<readonly RunSummary[]> => queries.summaries({ ...filter, ...page })] as const,
     ),
-    ['questions, oldest', async () => reader.questions({ ...page, unanswered: true })],
+    ['questions, oldest', async () => queries.questions({ ...page, unanswered: true })],
     [
       'questions, from the middle',
-      async () => reader.questions({ ...page, after: { askedAt: middle.createdAt, id: '' } }),
+      async () => queries.questions({ ...page, after: { askedAt: middle.createdAt, id: '' } }),
     ],
-    ['questions, kind', async () => reader.questions({ ...page, kind: 'approval' })],
-    ['questions, tenant', async () => reader.questions({ ...page, tenant: 'small' })],
-    ['questions, a kind that none has', async () => reader.questions({ ...page, kind: 'diverged' })],
+    ['questions, kind', async () => queries.questions({ ...page, kind: 'approval' })],
+    ['questions, tenant', async () => queries.questions({ ...page, tenant: 'small' })],
+    ['questions, a kind that none has', async () => queries.questions({ ...page, kind: 'diverged' })],
   ]
   for (const [what, ask] of asked) {
     const [times, beside]: number[][] = [[], []]

@@ -40,18 +40,25 @@ const sectionsOf = (changelog: string): ReadonlyMap<string, { readonly heading: 
       }),
   )
 
-/** The changelog with this version's section dated, or why there is none to date. Pure. */
+const dateOf = /^## \[[^\]]+\] - \d{4}-\d{2}-\d{2}$/
+
+/**
+ * The changelog with this version's section dated, or why there is none to date. A section that has its date keeps it:
+ * whether the version was released, its tag says. Pure.
+ */
 export function dated(changelog: string, version: string, day: string): { text: string } | { problem: string } {
   const sections = sectionsOf(changelog)
   const [unreleased, own] = [sections.get('Unreleased'), sections.get(version)]
-  if (own !== undefined && own.heading !== `## [${version}]`)
-    return { problem: `CHANGELOG.md: ${version} is released already: "${own.heading}"` }
+  const isDated = own !== undefined && dateOf.test(own.heading)
+  if (own !== undefined && !isDated && own.heading !== `## [${version}]`)
+    return { problem: `CHANGELOG.md: "${own.heading}" is neither "## [${version}]" nor that with a date` }
   const waiting = unreleased?.entries ?? 0
   if (own !== undefined && waiting > 0)
     return {
       problem: `CHANGELOG.md: ${waiting} entries stand under Unreleased, beside a section of ${version}: raise the version, or move them`,
     }
-  if (own !== undefined && own.entries > 0) return { text: changelog.replace(own.heading, `## [${version}] - ${day}`) }
+  if (own !== undefined && own.entries > 0)
+    return { text: isDated ? changelog : changelog.replace(own.heading, `## [${version}] - ${day}`) }
   if (own !== undefined || waiting === 0)
     return { problem: `CHANGELOG.md: nothing is listed for ${version}, neither in its section nor under Unreleased` }
   return { text: changelog.replace(unreleased!.heading, `## [Unreleased]\n\n## [${version}] - ${day}`) }
@@ -112,8 +119,10 @@ function main(isDry: boolean): void {
   else {
     mustRun('npm', 'run', '--silent', 'check')
     mustRun('npm', 'test', '--silent')
-    writeFileSync(join(root, 'CHANGELOG.md'), plan.changelog)
-    mustRun('git', 'commit', '--message', `Release ${plan.tag}`, 'CHANGELOG.md')
+    if (plan.changelog !== read('CHANGELOG.md')) {
+      writeFileSync(join(root, 'CHANGELOG.md'), plan.changelog)
+      mustRun('git', 'commit', '--message', `Release ${plan.tag}`, 'CHANGELOG.md')
+    }
     mustRun('npm', 'pack')
     mustRun('git', 'tag', '--annotate', plan.tag, '--message', `Release ${plan.tag}`)
   }

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { packages, publicDoors } from '../../scripts/packages.ts'
-import { clock, drawers, maxDepth, maxLines, neighbours, node } from './rules.ts'
+import { circles, clock, drawers, grounds, maxDepth, maxLines, node } from './rules.ts'
 import { cycles, type Module, readModule, readSource, readStudio } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -81,9 +81,9 @@ describe('the house', () => {
   })
   test('node: modules are imported only where they may be', () => expectNone(offenders(strayNode)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
-  test('the studio knows the client, the types of the wire, what is visible, how JSON is read, the lines of events, and React', () => {
+  test('the studio knows the client, the types of the wire, what is visible, how JSON is read, when a text begins anew, the modes of oversight, the lines of events, and React', () => {
     const mayImport =
-      /^packages\/(?:studio\/src\/.+|client\/src\/index\.ts|core\/src\/(?:visible|json-text)\.ts|journal\/src\/event-lines\.ts)$/
+      /^packages\/(?:studio\/src\/.+|client\/src\/index\.ts|core\/src\/(?:visible|json-text|seen-text|oversight-mode)\.ts|journal\/src\/event-lines\.ts)$/
     const types = (path: string): string => readFileSync(posix.join(root, path), 'utf8')
     expectNone(
       [...readStudio().values()].flatMap(({ path, imports, opening }) => [
@@ -101,6 +101,8 @@ describe('the house', () => {
     )
   })
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
+  test('inside a package no folder imports back up', () =>
+    expect(Object.fromEntries(packages.flatMap(({ name }) => knotsIn(name)))).toEqual(circles))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
   // V8 allocates a function literal that is assigned to a member in the old generation
   // (`CheckAssigningFunctionLiteralToProperty` in its parser): what it references waits for a major collection
@@ -254,16 +256,34 @@ function backDoors(module: Module): string[] {
   )
 }
 
+/** The circles among the folders and the loose files of a package, as one entry; none if they are floors. */
+function knotsIn(name: string): readonly (readonly [string, readonly string[]])[] {
+  const start = `packages/${name}/src/`
+  const inside = (path: string | undefined): string | undefined =>
+    path?.startsWith(start) === true ? path.slice(start.length).split('/')[0] : undefined
+  const folders = new Map<string, { imports: { file: string | undefined }[] }>()
+  for (const { path, imports } of source.values()) {
+    const own = inside(path)
+    if (own === undefined) continue
+    const folder = folders.get(own) ?? { imports: [] }
+    for (const { file } of imports) if (inside(file) !== own) folder.imports.push({ file: inside(file) })
+    folders.set(own, folder)
+  }
+  const inCircles = cycles(folders).flat().sort()
+  return inCircles.length === 0 ? [] : [[name, inCircles]]
+}
+
 function strayFolders(module: Module): string[] {
   const name = packageOf(module.path)
-  const folders = Object.hasOwn(neighbours, name) ? neighbours[name]! : undefined
-  if (folders === undefined) return []
+  const all = Object.hasOwn(grounds, name) ? grounds[name]! : undefined
+  if (all === undefined) return []
   const own = folderOf(module.path)
-  if (!Object.hasOwn(folders, own)) return ['is in no known folder']
+  if (own === '') return ['is in no folder']
+  const below = all.includes(own) ? all.slice(0, all.indexOf(own)) : all
   return module.imports.flatMap(({ file }) => {
     if (file === undefined || packageOf(file) !== name || folderOf(file) === own) return []
     const isDoor = file === `packages/${name}/src/${folderOf(file)}/index.ts`
-    return folders[own]!.includes(folderOf(file)) && isDoor ? [] : [`may not import ${file}`]
+    return below.includes(folderOf(file)) && isDoor ? [] : [`may not import ${file}`]
   })
 }
 

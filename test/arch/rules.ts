@@ -38,23 +38,26 @@ export const clock: Readonly<Record<string, readonly string[]>> = {
   contract: ['.'],
 }
 
-/** In a package of strangers: the folders that a folder may import besides itself, through their doors. */
-export const neighbours: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  protocols: {
-    'protocol-run': [],
-    'chat-feed': ['protocol-run'],
-    'ai-sdk': ['chat-feed', 'protocol-run'],
-    openai: ['chat-feed', 'protocol-run'],
-    'ag-ui': ['protocol-run'],
-    a2a: ['protocol-run'],
-  },
-  workers: {
-    'external-agent': [],
-    langgraph: ['external-agent'],
-    'openai-agents': ['external-agent'],
-    mastra: ['external-agent'],
-    acp: ['external-agent'],
-  },
+/**
+ * In a package of strangers: the folders that all of them stand on, from the floor up. Any other folder may import
+ * these, through their doors, and no stranger.
+ */
+export const grounds: Readonly<Record<string, readonly string[]>> = {
+  protocols: ['protocol-run', 'chat-feed'],
+  workers: ['external-agent'],
+}
+
+/**
+ * Packages whose inner folders (a loose file counts as one) import each other in a circle, with those that do. In all
+ * others the folders are floors: no arrow goes back up.
+ */
+export const circles: Readonly<Record<string, readonly string[]>> = {
+  // the console runs commands, and a command opens the console
+  cli: ['command', 'console'],
+  // a run is made of its operations and its feed, and both speak of the run
+  runtime: ['feed', 'operator', 'run-handle.ts', 'session-queue.ts', 'substitute.ts'],
+  // a verb says who may call it, and a door is that of a verb
+  server: ['access', 'verbs'],
 }
 
 /** How many folders a path may have under the `src/` of a package. */

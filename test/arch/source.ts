@@ -121,8 +121,10 @@ function declaredBy(statement: Node): string[] {
     : []
 }
 
-/** The largest knots of files that import each other, each as the files in it. */
-export function cycles(modules: ReadonlyMap<string, Module>): string[][] {
+/** The largest knots of files, or folders, that import each other, each as what is in it. */
+export function cycles(
+  modules: ReadonlyMap<string, { readonly imports: readonly { readonly file: string | undefined }[] }>,
+): string[][] {
   const order = new Map<string, number>()
   const low = new Map<string, number>()
   const stack: string[] = []

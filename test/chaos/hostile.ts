@@ -178,7 +178,7 @@ export class Hostile {
   #reads(): readonly string[] {
     const run = this.#run()
     return [
-      '/api/live',
+      '/api/changes',
       '/api/questions',
       '/api/runs?limit=1000',
       '/api/sessions',

@@ -1,7 +1,4 @@
-/**
- * Stores of earlier versions hold runs whose cancel was recorded and that never ended: they end when the store is
- * opened.
- */
+/** A run whose cancel is recorded, and that is parked and has not ended, ends when its store is opened. */
 import { mkdtempSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
@@ -20,8 +17,8 @@ const root = agent({
 const open = (store: string): Promise<Runtime> => createRuntime({ store, agents: [root], strict: true })
 
 /**
- * A run whose code has returned while a human has it, and its word as an earlier version left it: recorded, its row
- * used up, the run parked.
+ * A run whose code has returned while a human has it, and its word recorded and not acted on: its row
+ * is used up, the run parked.
  */
 async function leftBehind(outcome: Outcome | undefined): Promise<string> {
   const store = join(mkdtempSync(join(tmpdir(), 'reeve-left-')), 'reeve.db')
@@ -53,7 +50,7 @@ async function leftBehind(outcome: Outcome | undefined): Promise<string> {
 }
 
 for (const outcome of [{ status: 'completed', output: 'by hand' } as const, undefined])
-  test(`K7: a ${outcome === undefined ? 'cancel' : 'finish'} that an earlier version left unread ends the run when its store opens`, async () => {
+  test(`K7: a ${outcome === undefined ? 'cancel' : 'finish'} that is recorded and not acted on ends the run when its store opens`, async () => {
     await using runtime = await open(await leftBehind(outcome))
     expect(await runtime.handle('r').outcome()).toMatchObject(outcome ?? { status: 'cancelled', reason: 'enough' })
   })

@@ -55,7 +55,7 @@ describe('what a store shows', () => {
     ).toBeUndefined()
   })
 
-  test('a process that lives says it of its own runs; one of an older version is believed', () => {
+  test('a process that lives says it of its own runs; one that says nothing of itself is believed', () => {
     const told = { run, since: now - 9_000, waitsFor: 'code' } as const
     expect(shown(holder({ report: { ...report, stalled: [told] } }), unmoved('p', 9_000))).toEqual({
       ...told,

@@ -72,6 +72,13 @@ test('a store of a newer Reeve is refused and kept', async () => {
   expect((await errorOf(() => open(file))).hint).toMatch(/[Uu]pgrade/)
 })
 
+test('K12: a store of tables that no upgrade leads from is refused and kept', async () => {
+  const file = await storeWithRuns()
+  behind(file, (db) => db.exec('PRAGMA user_version = 6'))
+  expect(await refusal(file)).toEqual(refused('store.older'))
+  expect((await errorOf(() => open(file))).hint).toMatch(/Nothing was changed/)
+})
+
 test('a store with a garbage header is refused and kept', async () => {
   const file = await storeWithRuns()
   overwrite(file, 0, Buffer.from('no longer SQLite format 3'))

@@ -32,8 +32,14 @@ test('a section of the version that has no date is dated', () => {
   })
 })
 
+test('a section that has its date keeps it', () => {
+  const text = log('## [Unreleased]', '## [0.2.0] - 2026-11-29\n\n- A thing.')
+  expect(dated(text, '0.2.0', '2026-12-01')).toEqual({ text })
+})
+
 test.each([
-  ['a dated section', log('## [0.2.0] - 2026-01-01\n\n- A thing.'), /released already/],
+  ['a heading that is none', log('## [0.2.0] soon\n\n- A thing.'), /"## \[0\.2\.0\] soon" is neither/],
+  ['entries beside a dated one', log(unreleased, '## [0.2.0] - 2026-01-01\n\n- A thing.'), /1 entries stand under/],
   ['entries beside it', log(unreleased, '## [0.2.0]\n\n- A thing.'), /1 entries stand under Unreleased/],
   ['an empty section', log('## [Unreleased]', '## [0.2.0]'), /nothing is listed for 0\.2\.0/],
   ['nothing under Unreleased', log('## [Unreleased]', '## [0.1.0]\n\n- The first.'), /nothing is listed for 0\.2\.0/],

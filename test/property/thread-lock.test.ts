@@ -30,11 +30,6 @@ interface Mishaps {
   readonly cancelled?: number
   /** It ends with its work still open. */
   readonly gone?: number
-  /**
-   * How many of each activation's delegations are in its journal as an earlier Reeve began them: the first ones.
-   * Default none.
-   */
-  readonly earlier?: number
 }
 
 type Values = ReadonlyMap<string, { readonly version: number; readonly value: Json }>
@@ -170,7 +165,6 @@ class Activation {
   }[] = []
   readonly #undo: ((ctx: Context) => Promise<void>)[] = []
   readonly #below: { readonly child: Activation; readonly ended: Promise<void> }[] = []
-  #delegated = 0
   #vanished: (() => void) | undefined
   #state: 'works' | 'cancelled' | 'gone' | 'over' = 'works'
 
@@ -231,7 +225,7 @@ class Activation {
     const label = world.id('d')
     const key = JSON.stringify([`t${thread}`, null])
     const job: MemoryJob = {
-      ctx: this.#context(false, this.#delegated++ < (this.#mishaps.earlier ?? 0)),
+      ctx: this.#context(false),
       call: { id: label },
       state: {
         edge: { leader: this.#above.length === 0 ? {} : { threads: this.#above } } as MemoryJob['state']['edge'],
@@ -293,13 +287,13 @@ class Activation {
     else this.hear({ type: 'message.refused', id, reason: 'it has ended' } as unknown as Arrival)
   }
 
-  #context(undoing: boolean, isEarlier = false): Context {
+  #context(undoing: boolean): Context {
     const world = this.#world
     const verb = <T>(work: () => Promise<T>): Promise<T> => this.#verb(undoing, work)
     const context = {
       place: { run: runOf(this.id), activation: this.id, agent: 'lead', caller: {} },
       scope: () => context,
-      wasAsked: (name: string) => isEarlier && name === 'value.update:$threads',
+      wasAsked: () => false,
       id: (prefix: string) => world.id(prefix),
       now: () => new Date(world.now),
       emit: (event: unknown) => expect.fail(`nothing fails here: ${JSON.stringify(event)}`),
@@ -370,20 +364,6 @@ describe('threads, in any order of reads and writes', () => {
       { numRuns: 150 },
     )
   }, 120_000)
-
-  test('M2: in an activation that an earlier Reeve began, those that begin now wait for those that it began', async () => {
-    await fc.assert(
-      fc.asyncProperty(seeds, async (seed) => {
-        const world = new World(seed)
-        const one = { thread: 1, plan: [[{ thread: 2, plan: [] }]] }
-        await world.play('one', [[one, one, one, one], [one]], { stopped: 0.1, earlier: 2 })
-        expect(world.now).toBe(0)
-        expect(world.left('one')).toEqual([])
-        expect([...world.values.keys()]).toEqual(expect.arrayContaining(['$threads', '$thread.["t1",null]']))
-      }),
-      { numRuns: 100 },
-    )
-  }, 60_000)
 
   test('S4: runs behind a dead one go on, and the session’s next run waits for none of them', async () => {
     let stayed = 0

@@ -238,6 +238,7 @@ class Fuzzer {
             '/api/agents',
             '/api/me',
             '/api/live',
+            '/api/changes',
             `/api/questions/${question}`,
             `/api/grants?session=${session}`,
           ]),

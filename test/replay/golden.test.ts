@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decode, encode, upcasters, versions, type JournalEvent, type Upcaster } from '@reeve/journal'
 import { checkJournal, manualClock, resume, verifyJournal } from '@reeve/testing'
-import { goldens, plant } from './golden.ts'
-import { delegationGoldens } from './delegation-goldens.ts'
-import { oversightGoldens } from './oversight-goldens.ts'
-import { plannedGoldens } from './planned-goldens.ts'
-import { flowGoldens } from './flow-scenarios.ts'
-import { scenarios } from './scenarios.ts'
+import { currentVersion, goldens, goldenScenarios, plant } from './golden.ts'
 
 let dir = ''
 beforeAll(() => (dir = mkdtempSync(join(tmpdir(), 'reeve-golden-'))))
 afterAll(() => rmSync(dir, { recursive: true }))
 
 describe('golden journals', () => {
+  test('K12: the version in package.json has one of each scenario', () => {
+    const recorded = goldens().flatMap(({ version, name }) => (version === currentVersion ? [name] : []))
+    expect(recorded.sort()).toEqual(goldenScenarios.map(({ name }) => name).sort())
+  })
+
   for (const { version, name, commits } of goldens()) {
     const bodies = commits.flatMap(({ log }) => log).map(({ body }) => body as string)
 
@@ -26,13 +26,7 @@ describe('golden journals', () => {
     })
 
     test(`K12: ${version}/${name}: resumed from each of its commits it ends as it did, and repeats nothing`, async () => {
-      const scenario = [
-        ...scenarios,
-        ...flowGoldens,
-        ...delegationGoldens,
-        ...plannedGoldens,
-        ...oversightGoldens,
-      ].find((one) => one.name === name)
+      const scenario = goldenScenarios.find((one) => one.name === name)
       expect(scenario, `the code of ${name} is kept as long as its journal`).toBeDefined()
       const last = commits.flatMap(({ log }) => log).at(-1)!
       const ended = decode(last['body'] as string)

@@ -1,7 +1,7 @@
 /**
- * Golden journals: runs as a released version wrote them, commit by commit. Never edited (K12); `node
- * test/replay/golden.ts` adds the missing ones. One line per commit: the entries that it added, and everything else
- * that the store held after it.
+ * Golden journals: runs as a released version wrote them, commit by commit, in a folder of that version. Never edited
+ * once it is released (K12); `node test/replay/golden.ts` adds those that the version in package.json lacks. One line
+ * per commit: the entries that it added, and everything else that the store held after it.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +15,7 @@ import { oversightGoldens } from './oversight-goldens.ts'
 import { plannedGoldens } from './planned-goldens.ts'
 import { scenarios } from './scenarios.ts'
 import { sqliteOf } from '../../packages/engine/test/sqlite-of.ts'
+import manifest from '../../package.json' with { type: 'json' }
 
 type Cells = Record<string, SQLInputValue>
 /** One line of a golden journal. */
@@ -31,6 +32,18 @@ export interface Golden {
 }
 
 const folder = new URL('./golden/', import.meta.url).pathname
+
+/** What is recorded for each release. Kept as long as any of its journals (K12). */
+export const goldenScenarios: readonly Scenario[] = [
+  ...scenarios,
+  ...flowGoldens,
+  ...delegationGoldens,
+  ...plannedGoldens,
+  ...oversightGoldens,
+]
+
+/** The folder of the version in package.json: `v0.2`. */
+export const currentVersion = `v${manifest.version.split('.').slice(0, 2).join('.')}`
 
 export function goldens(): readonly Golden[] {
   return readdirSync(folder).flatMap((version) =>
@@ -116,10 +129,9 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const version = 'v0.1'
-  mkdirSync(`${folder}${version}`, { recursive: true })
-  for (const scenario of [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens, ...oversightGoldens]) {
-    const path = `${folder}${version}/${scenario.name}.jsonl`
+  mkdirSync(`${folder}${currentVersion}`, { recursive: true })
+  for (const scenario of goldenScenarios) {
+    const path = `${folder}${currentVersion}/${scenario.name}.jsonl`
     if (existsSync(path)) continue
     const commits = await record(scenario)
     writeFileSync(path, commits.map((commit) => `${JSON.stringify(commit)}\n`).join(''))

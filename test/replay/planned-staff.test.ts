@@ -5,7 +5,7 @@
 import { agent, teammate } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import { team, type Lead, type LeadMoment, type LeadOrder } from '@reeve/team'
+import { team, type Lead, type LeadMoment, type LeadRequest } from '@reeve/team'
 import { teamScenario } from '@reeve/testing'
 import { diesEverywhere } from './dying.ts'
 
@@ -70,7 +70,7 @@ diesEverywhere(
   },
 )
 
-const orders: Readonly<Record<string, readonly LeadOrder[]>> = {
+const orders: Readonly<Record<string, readonly LeadRequest[]>> = {
   one: [
     { add: [{ id: 'two', description: 'two', dependencies: ['one'] }] },
     { add: [{ id: 'one', description: 'again' }] },

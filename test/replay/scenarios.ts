@@ -32,7 +32,7 @@ async function step(
 }
 const model: StepOptions = {
   effect: 'model',
-  as: { type: 'model.requested', model: 'scripted/one', prompt: '0', renderer: 1, messages: 1 },
+  as: { type: 'model.requested', model: 'scripted/one', messages: 1 },
   reserve: { turns: 1, tokens: 100 },
   // one that died has cost nothing, so a death changes no end
   isFree: true,
@@ -414,16 +414,12 @@ const once = scenario(
   },
 )
 
-/** Recorded again, when entries were stored as rows. */
-const mailInRows: Scenario = { ...mailbox, name: 'messages that are rows' }
-
 export const scenarios: readonly Scenario[] = [
   delegation,
   approval,
   time,
   cancel,
   mailbox,
-  mailInRows,
   budget,
   segments,
   begunAnew,

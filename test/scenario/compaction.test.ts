@@ -5,7 +5,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   agent,
-  ModelAgent,
+  defineAgent,
+  modelAgentKind,
+  modelParts,
   modelSetup,
   tool,
   type Background,
@@ -322,16 +324,10 @@ describe('what is under way', () => {
           }),
       }),
     }
-    return new ModelAgent({
-      definition: options,
-      description: '',
-      version: () => '1+0',
-      setup: { ...setup, open: (_state, system) => ({ system, toolbox, background }) },
-      inputSchema: undefined,
-      limits: undefined,
-      outputKey: undefined,
-      problems: () => [],
-    })
+    return defineAgent(
+      modelAgentKind,
+      modelParts({ options, setup: { ...setup, open: (_state, system) => ({ system, toolbox, background }) } }),
+    )
   }
 
   test('is said again after each summary, and nothing once nothing is', async () => {

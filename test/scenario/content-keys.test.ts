@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { agent, tool, type Tool } from '@reeve/agent'
 import type { Json } from '@reeve/core'
-import { contentKeys, sameContent, type JournalEvent, type Recorded } from '@reeve/journal'
+import { contentKeys, sameContent, type Recorded } from '@reeve/journal'
 import type { Run, Runtime, StartOptions } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { adversarialEngine } from '../../packages/contract/src/index.ts'
@@ -226,25 +226,4 @@ describe('where redaction is on', () => {
     expect(await keys({})).toEqual(own)
     for (const [place, key] of Object.entries(one)) expect(sameContent(key, own[place]), place).toBeUndefined()
   })
-})
-
-const event = (events: readonly Recorded[], type: JournalEvent['type']): JournalEvent =>
-  events.find(({ event: each }) => each.type === type)!.event
-
-test('a journal without keys: workers’ and questions’ keys are derived, those of calls are unknown', async () => {
-  const root = crew()
-  const events = await play(await runtimeOf([root]), root)
-  const older = events.map((recorded): Recorded => {
-    const { contentKey: _contentKey, ...rest } = recorded.event as JournalEvent & { contentKey?: string }
-    return { ...recorded, event: rest }
-  })
-  const [now, then] = [keysOf(events), keysOf(older)]
-  for (const [place, key] of Object.entries(then)) {
-    const isCall = place.startsWith('model.requested') || place.startsWith('tool.called')
-    expect(key, place).toBe(isCall ? undefined : now[place])
-  }
-  // what was taken out is not known any more, so that nothing is said of it
-  const asked = event(older, 'approval.requested') as JournalEvent & { type: 'approval.requested' }
-  const redacted = { ...older[0]!, event: { ...asked, input: { to: '[redacted]' } } }
-  expect(contentKeys([redacted]).size).toBe(0)
 })

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '@reeve/agent'
-import type { Json } from '@reeve/core'
-import type { Oversight, OversightMode } from '@reeve/edge'
+import type { Json, OversightMode } from '@reeve/core'
+import type { Oversight } from '@reeve/edge'
 import { asTool, parallel, router, sequential } from '@reeve/flow'
 import { delegateToSeveral, reflect, roundtable, supervisor } from '@reeve/supervisor'
 import { team } from '@reeve/team'

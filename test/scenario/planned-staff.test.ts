@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, interrupt, supervisor, delegate } from '@reeve/public'
 import { rename } from '@reeve/public/team'
-import { teammate, type Agent, type Recruited, type RecruitWish } from '@reeve/agent'
+import { teammate, type Agent, type Recruited, type RecruitRequest } from '@reeve/agent'
 import { asText, type Json, type PlanResults, type TaskResult } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { JournalEvent } from '@reeve/journal'
@@ -92,7 +92,7 @@ describe('from outside', () => {
 
   test('team C41: the same request, also twice at once and after the end, has one answer and one member', async () => {
     const { run } = await begun(crew([task('hold')]))
-    const wish: RecruitWish = { description: 'help', requestId: 'r1' }
+    const wish: RecruitRequest = { description: 'help', requestId: 'r1' }
     const both = await Promise.all([run.team.recruit(wish), run.team.recruit(wish)])
     await letGo(run, 'hold')
     await run.outcome()

@@ -132,7 +132,7 @@ supervisor({
   name: 'newsroom',
   model: () => 'x',
   workers: [text, typed],
-  // @ts-expect-error 'editor' does not work here
+  // @ts-expect-error 'editor' is not a worker
   delegation: { workers: { editor: { limits: { turns: 3 } } } },
 })
 const led = supervisor({
@@ -145,11 +145,11 @@ const led = supervisor({
     const found = await own.delegate('researcher', brief.topic)
     const written = await own.delegate('writer', { topic: brief.topic }, { turns: 2 })
     own.recruit('counter', 'needed')
-    // @ts-expect-error 'editor' does not work here
+    // @ts-expect-error 'editor' is not a worker
     await own.delegate('editor', 'x')
     // @ts-expect-error the writer takes a typed input
     await own.delegate('writer', 'x')
-    // @ts-expect-error nor can somebody be forwarded who does not work here
+    // @ts-expect-error nor can the result of an unknown worker be forwarded
     own.forward('editor')
     own.forward('d1')
     return {
@@ -183,7 +183,7 @@ tool({ name: 'x', effect: 'sometimes', execute: () => 1 })
 
 const edges: EdgeOptions<'researcher' | 'writer', TransferEdge> = { agents: { writer: { context: 'brief' } } }
 const desk = router({ name: 'desk', model: () => 'x', workers: [text, typed], transfer: edges })
-// @ts-expect-error 'editor' does not work here
+// @ts-expect-error 'editor' is not a worker
 router({ name: 'desk', model: () => 'x', workers: [text], transfer: { agents: { editor: { context: 'brief' } } } })
 // @ts-expect-error nor can it be handed control
 router({ name: 'desk', model: () => 'x', workers: [text], routes: { desk: ['editor'] } })
@@ -229,7 +229,7 @@ const chief = human({
   workers: [text, ann],
   delegation: { workers: { researcher: { limits: { turns: 3 } } } },
 })
-// @ts-expect-error 'editor' does not work here
+// @ts-expect-error 'editor' is not a worker
 human({ name: 'chief', workers: [text], delegation: { workers: { editor: { limits: { turns: 3 } } } } })
 // @ts-expect-error a person has no model
 human({ name: 'ann', model: () => 'x' })

@@ -29,21 +29,28 @@ import { briefValue, leavesHandoff, type Edge, type Infer, type Schema, type Sch
 import { isLeaving, thrownOutcome, type Context } from '@reeve/engine'
 import { fixedToolbox } from './tool/binding.ts'
 import { ActivityContext, type Activity } from './loop/activity.ts'
-import { DefinedAgent } from './defined-agent.ts'
-import { agentsCheck, agentsIn, versionOf, type Agent } from './definition.ts'
+import { defineAgent, type AgentKind, type AgentParts } from './define-agent.ts'
+import { agentsCheck, agentsIn, type Agent } from './definition.ts'
 import {
   dataOf,
   factChecks,
   factRule,
   meantByAgentOptions,
   modelAgentChecks,
-  schemaOf,
+  schemasOf,
   toolProblems,
   type AgentFacts,
   type ModelAgentFacts,
 } from './facts.ts'
 import { ToolBinding } from './approval/tool-gate.ts'
-import { inputRefusal, ModelAgent, modelSetup } from './model-agent.ts'
+import {
+  inputRefusal,
+  modelAgentKind,
+  modelParts,
+  modelSetup,
+  type ModelAgentMembers,
+  type ModelAgentParts,
+} from './model-agent.ts'
 import { checkOutput } from './output.ts'
 import { renamable } from './rename.ts'
 import { CodeEnd, ActivationHandoffs, type HandoffContext } from './code/handoff-context.ts'
@@ -78,6 +85,9 @@ export interface CodeAgentOptions<
   readonly model?: never
 }
 
+type AnyModelOptions = ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
+type AnyCodeOptions = CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
+
 /** The output type of a code agent: the type of its schema, or the return type of its function. */
 type CodeAgentOutput<Out, O> = [Out] extends [undefined] ? ReturnedOutput<Awaited<O>> : Infer<Out>
 type ReturnedOutput<O> = O extends CodeEnd<infer Answered> ? Answered : O
@@ -97,16 +107,20 @@ export function agent<
   Out extends SchemaLike | undefined = undefined,
   O = unknown,
 >(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, CodeAgentOutput<Out, O>>
-export function agent(
-  options:
-    | ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
-    | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
-): Agent {
+export function agent(options: AnyModelOptions | AnyCodeOptions): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
   mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelChecks, ...codeChecks })
   const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
-  return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
+  return renamable(typeof options.run === 'function' ? codeAgentOf(options) : modelAgent(options), again)
 }
+
+const codeAgentOf = (options: AnyCodeOptions): Agent =>
+  defineAgent(codeAgent, {
+    options,
+    ...schemasOf(options, `agent "${options.name}"`),
+    parsesInput: true,
+    reaches: options.workers,
+  })
 
 /** The options of an agent that thinks with a model. */
 const modelChecks: Checks<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = {
@@ -145,45 +159,28 @@ export function mustHaveModelOrCode(options: object, where: string, known: Reado
   )
 }
 
-function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
-  const { name, description = '', limits, oversight, assess, outputKey } = options
-  const inputSchema = schemaOf(options.input, `agent "${name}": input`)
-  const outputSchema = schemaOf(options.output, `agent "${name}": output`)
+/** A model agent with the tools of its definition. */
+function modelAgent(options: AnyModelOptions): Agent {
+  const { name, limits } = options
+  const { inputSchema, outputSchema } = schemasOf(options, `agent "${name}"`)
   const setup = modelSetup(name, options, outputSchema, limits)
-  const { tools, instructions, model } = setup
-  const toolbox = fixedToolbox(tools.map((tool) => new ToolBinding(tool, name, outputSchema)))
-  return new ModelAgent({
-    description,
-    version: () =>
-      versionOf(
-        options.version,
-        dataOf({
-          instructions,
-          model: model.id,
-          tools,
-          input: inputSchema,
-          output: outputSchema,
-          limits,
-          oversight,
-          outputKey,
-          options,
-        }),
-      ),
-    definition: options,
-    setup: { ...setup, open: (_state, system) => ({ system, toolbox }) },
-    inputSchema,
-    limits,
-    oversight,
-    assess,
-    outputKey,
-    problems: () => [
-      ...optionProblems<object>(modelChecks, options, `agent "${name}"`, {
-        rule: factRule,
-        meant: meantByAgentOptions(modelChecks),
-      }),
-      ...toolProblems(name, tools, undefined, assess),
-    ],
-  })
+  const toolbox = fixedToolbox(setup.tools.map((each) => new ToolBinding(each, name, outputSchema)))
+  return defineAgent(
+    plainModelAgent,
+    modelParts({ options, inputSchema, setup: { ...setup, open: (_state, system) => ({ system, toolbox }) } }),
+  )
+}
+
+const plainModelAgent: AgentKind<ModelAgentParts, ModelAgentMembers> = {
+  ...modelAgentKind,
+  problems: (parts, made) => [
+    ...optionProblems<object>(modelChecks, parts.options, `agent "${made.name}"`, {
+      rule: factRule,
+      meant: meantByAgentOptions(modelChecks),
+    }),
+    ...toolProblems(made.name, parts.setup.tools, undefined, parts.options.assess),
+    ...modelAgentKind.problems(parts, made),
+  ],
 }
 
 const noTransferTarget = (name: string, to: string): Failure =>
@@ -240,50 +237,20 @@ function codeOutcome(name: string, schema: Schema | undefined, output: unknown, 
       )
 }
 
-/** An agent that is code. */
-class CodeAgent extends DefinedAgent {
-  readonly #options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
+const workersOf = ({ workers }: AnyCodeOptions): readonly Agent[] =>
+  agentsIn(typeof workers === 'function' ? workers() : workers)
 
-  constructor(options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>) {
+const codeAgent: AgentKind<AgentParts<AnyCodeOptions>> = {
+  data: ({ options }, made) => dataOf(made, { workers: workersOf(options).map(({ name }) => name) }),
+  orchestrate: ({ options }, ctx, edge, made) => runCode(made, ctx, edge, options.run),
+  related: ({ options }) => workersOf(options),
+  problems: ({ options }) => {
     const where = `agent "${options.name}"`
-    super({
-      ...options,
-      reaches: options.workers,
-      parsesInput: true,
-      inputSchema: schemaOf(options.input, `${where}: input`),
-      outputSchema: schemaOf(options.output, `${where}: output`),
-    })
-    this.#options = options
-  }
-
-  protected madeVersion(): string {
-    const workers = this.related().map((worker) => worker.name)
-    const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
-    return versionOf(this.#options.version, dataOf({ input, output, limits, oversight, outputKey, workers }))
-  }
-
-  source(): string {
-    return String(this.#options.run)
-  }
-
-  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    return runCode(this, ctx, edge, this.#options.run)
-  }
-
-  related(): readonly Agent[] {
-    const { workers } = this.#options
-    return agentsIn(typeof workers === 'function' ? workers() : workers)
-  }
-
-  problems(): readonly string[] {
-    const { workers } = this.#options
-    const where = `agent "${this.name}"`
+    const { workers } = options
     return [
-      ...optionProblems<object>(codeChecks, this.#options, where, {
-        rule: factRule,
-        meant: meantByAgentOptions(codeChecks),
-      }),
+      ...optionProblems<object>(codeChecks, options, where, { rule: factRule, meant: meantByAgentOptions(codeChecks) }),
       ...(typeof workers === 'function' ? agentsCheck(workers(), `${where}: workers`) : []),
     ]
-  }
+  },
+  more: ({ options }) => ({ source: () => String(options.run) }),
 }

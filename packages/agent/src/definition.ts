@@ -9,7 +9,7 @@ import type { Context } from '@reeve/engine'
 import { described, digestJson, isObject, listOf, type Json, type Outcome } from '@reeve/core'
 import type { Edge, Limits, Oversight, Schema } from '@reeve/edge'
 import type { Model, ToolSpec } from '@reeve/model'
-import type { Assess } from './approval/assessment.ts'
+import type { Assess } from './assessment.ts'
 
 declare const types: unique symbol
 

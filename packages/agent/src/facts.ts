@@ -14,6 +14,7 @@ import {
   jsonProblem,
   nameCheck,
   object,
+  present,
   required,
   string,
   transferTool,
@@ -21,6 +22,7 @@ import {
   unchecked,
   type Checks,
   type Json,
+  type JsonObject,
   type Rule,
 } from '@reeve/core'
 import {
@@ -33,12 +35,12 @@ import {
   type SchemaLike,
 } from '@reeve/edge'
 import type { ModelRef, ModelSettings } from '@reeve/model'
-import { reportTool, type Assess } from './approval/assessment.ts'
+import { reportTool, type Assess } from './assessment.ts'
 import { compactionCheck, compactionData, type Compaction } from './extensions/compaction.ts'
 import { completionCheck, completionData, scorerAgents, type Completion } from './extensions/completion.ts'
 import { isAgent, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
-import type { OnCut } from './loop/answer-end.ts'
+import type { OnCut } from './model-call/answer-end.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
 import { retryCheck, silenceCheck } from './retry-check.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
@@ -178,25 +180,34 @@ export interface ModelAgentFacts {
 export const schemaOf = (given: SchemaLike | undefined, where: string): Schema | undefined =>
   given === undefined ? undefined : compileSchema(given, where)
 
-/** The part of a definition that is data, for its version. */
-export function dataOf(parts: {
-  readonly instructions?: string | undefined
-  readonly model?: string
-  readonly tools?: readonly Tool[]
-  readonly input?: Schema | undefined
-  readonly output?: Schema | undefined
-  readonly limits?: Limits | undefined
-  readonly oversight?: Oversight | undefined
-  readonly outputKey?: string | undefined
-  readonly workers?: readonly string[]
-  /** The options of a model agent that are data. */
-  readonly options?: Pick<
-    ModelAgentFacts,
-    'middleware' | 'templating' | 'lastAnswer' | 'onCut' | 'isComplete' | 'compaction'
-  > & {
-    readonly assess?: Assess
-  }
-}): Json {
+/** The compiled schemas of an agent's input and output. `where`: how its problems begin. */
+export const schemasOf = (
+  { input, output }: { readonly input?: SchemaLike | undefined; readonly output?: SchemaLike | undefined },
+  where: string,
+): { readonly inputSchema: Schema | undefined; readonly outputSchema: Schema | undefined } => ({
+  inputSchema: schemaOf(input, `${where}: input`),
+  outputSchema: schemaOf(output, `${where}: output`),
+})
+
+/** The part of a definition that is data, for its version: members that every agent has, and what only some have. */
+export function dataOf(
+  agent: Partial<Pick<Agent, 'inputSchema' | 'outputSchema' | 'limits' | 'oversight' | 'outputKey'>>,
+  more: {
+    readonly instructions?: string | undefined
+    readonly model?: string
+    readonly tools?: readonly Tool[]
+    readonly workers?: readonly string[]
+    /** The options of a model agent that are data. */
+    readonly options?: Pick<
+      ModelAgentFacts,
+      'middleware' | 'templating' | 'lastAnswer' | 'onCut' | 'isComplete' | 'compaction'
+    > & {
+      readonly assess?: Assess
+    }
+  } = {},
+): JsonObject {
+  const { inputSchema, outputSchema, limits, oversight, outputKey } = agent
+  const { instructions, model, tools = [], workers } = more
   const {
     middleware = [],
     templating = false,
@@ -205,17 +216,15 @@ export function dataOf(parts: {
     isComplete,
     compaction,
     assess,
-  } = parts.options ?? {}
+  } = more.options ?? {}
   return {
-    instructions: parts.instructions ?? null,
-    model: parts.model ?? null,
-    tools: (parts.tools ?? []).map((tool) => [tool.name, tool.version]),
-    input: parts.input?.json ?? null,
-    output: parts.output?.json ?? null,
-    limits: (parts.limits ?? null) as Json,
-    ...(parts.workers === undefined ? undefined : { workers: parts.workers }),
-    ...(parts.oversight === undefined ? undefined : { oversight: parts.oversight as Json }),
-    ...(parts.outputKey === undefined ? undefined : { outputKey: parts.outputKey }),
+    instructions: instructions ?? null,
+    model: model ?? null,
+    tools: tools.map((tool) => [tool.name, tool.version]),
+    input: inputSchema?.json ?? null,
+    output: outputSchema?.json ?? null,
+    limits: (limits ?? null) as Json,
+    ...present({ workers, oversight: oversight as Json | undefined, outputKey }),
     ...(middleware.length === 0 ? undefined : { middleware: middleware.map(({ name }) => name) }),
     ...(templating ? { templating } : undefined),
     ...(lastAnswer ? { lastAnswer } : undefined),

@@ -20,15 +20,14 @@ import {
   type HistoryEntry,
   type Json,
   type JsonObject,
-  type Outcome,
   type Rule,
 } from '@reeve/core'
-import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '@reeve/edge'
+import type { Candidate, Checked, Infer, Schema, SchemaLike } from '@reeve/edge'
 import { inquire, type Answered } from '@reeve/oversight'
 import { runCode } from './agent.ts'
-import { DefinedAgent } from './defined-agent.ts'
-import { versionOf, type Agent } from './definition.ts'
-import { dataOf, factChecks, factRule, schemaOf, type AgentFacts } from './facts.ts'
+import { defineAgent, type AgentKind, type AgentParts } from './define-agent.ts'
+import type { Agent } from './definition.ts'
+import { dataOf, factChecks, factRule, schemasOf, type AgentFacts } from './facts.ts'
 import { checkOutput } from './output.ts'
 import { CodeEnd, answerBy, transferTo, type HandoffContext } from './code/handoff-context.ts'
 
@@ -176,52 +175,24 @@ export function transferAnswer(answer: Json, candidates: readonly Candidate[]): 
   return { ok: true, value: transferTo(to, task === undefined ? {} : { task }) }
 }
 
-/** A person who works alone. `human()` makes one. */
-export class HumanAgent extends DefinedAgent {
-  readonly channels: readonly string[]
-  readonly #options: AnyHuman
+/** A person who works alone. */
+export const humanAgent = (options: AnyHuman): Agent =>
+  defineAgent(humanKind, { options, ...schemasOf(options, `human "${options.name}"`), parsesInput: true })
 
-  constructor(options: AnyHuman) {
-    const where = `human "${options.name}"`
-    super({
-      ...options,
-      parsesInput: true,
-      inputSchema: schemaOf(options.input, `${where}: input`),
-      outputSchema: schemaOf(options.output, `${where}: output`),
-    })
-    this.channels = channelsOf(options)
-    this.#options = options
-  }
-
-  protected madeVersion(): string {
-    const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
-    const data = dataOf({ input, output, limits, oversight, outputKey }) as JsonObject
-    return versionOf(this.#options.version, { ...data, ...humanData(this.#options) })
-  }
-
-  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    return runCode(this, ctx, edge, async (own, brief, handoffContext) => {
-      const output = this.outputSchema
-      const { value, by } = await askHuman(
-        own,
-        this.#options,
-        { type: 'work', brief, handoffContext, output },
-        (answer) => {
-          const handed = transferAnswer(answer, handoffContext.candidates)
-          if (handed !== undefined) return handed
-          const fits = checkOutput(answer, output)
-          return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
-        },
-      )
+const humanKind: AgentKind<AgentParts<AnyHuman>> = {
+  data: ({ options }, agent) => ({ ...dataOf(agent), ...humanData(options) }),
+  orchestrate: ({ options }, ctx, edge, agent) =>
+    runCode(agent, ctx, edge, async (own, brief, handoffContext) => {
+      const output = agent.outputSchema
+      const { value, by } = await askHuman(own, options, { type: 'work', brief, handoffContext, output }, (answer) => {
+        const transfer = transferAnswer(answer, handoffContext.candidates)
+        if (transfer !== undefined) return transfer
+        const fits = checkOutput(answer, output)
+        return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
+      })
       return value instanceof CodeEnd ? value : answerBy(value as Json, by)
-    })
-  }
-
-  related(): readonly Agent[] {
-    return []
-  }
-
-  problems(): readonly string[] {
-    return optionProblems(humanChecks, this.#options, `human "${this.name}"`, humanRule(this.outputSchema))
-  }
+    }),
+  problems: ({ options }, { outputSchema }) =>
+    optionProblems(humanChecks, options, `human "${options.name}"`, humanRule(outputSchema)),
+  more: ({ options }) => ({ channels: channelsOf(options) }),
 }

@@ -1,18 +1,12 @@
 /** One model agent: agents, tools, the turn loop, the tool gate; and the verbs of code agents. */
-export { DefinedAgent } from './defined-agent.ts'
+export { defineAgent, partsOf, type AgentKind, type AgentParts } from './define-agent.ts'
 export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
-export type { Assess, Assessment } from './approval/assessment.ts'
+export type { Assess, Assessment } from './assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
-export { askSideQuery, type SideQuery, type ModelAccess } from './loop/side-query.ts'
-export {
-  fixedToolbox,
-  refuse,
-  type Background,
-  type Binding,
-  type CallResult,
-  type Opening,
-  type Toolbox,
-} from './tool/binding.ts'
+export { askSideQuery, type SideQuery, type ModelAccess } from './side-query.ts'
+export { fixedToolbox, type Background, type Binding, type Opening, type Toolbox } from './tool/binding.ts'
+export { refuse, invalidInput } from './tool/refusal.ts'
+export type { CallResult, ToolResult } from './conversation/call-result.ts'
 export type { Compaction, Summarize, SummaryInput } from './extensions/compaction.ts'
 export {
   completionChecks,
@@ -56,8 +50,8 @@ export {
   type OutputOf,
   type UsdCap,
 } from './definition.ts'
-export { modelRulesLayer, modelRulesOf, type ModelRules } from './loop/model-rules.ts'
-export { ConversationState } from './loop/conversation-state.ts'
+export { modelRulesLayer, modelRulesOf, type ModelRules } from './model-call/model-rules.ts'
+export { ConversationState } from './conversation/conversation-state.ts'
 export {
   dataIn,
   dataOf,
@@ -67,6 +61,7 @@ export {
   meantByAgentOptions,
   modelAgentChecks,
   schemaOf,
+  schemasOf,
   toolProblems,
   type AgentFacts,
   type Middleware,
@@ -88,7 +83,7 @@ export {
   unansweredEnd,
   type ExchangeKeys,
 } from './exchange-store.ts'
-export { invalidInput, ToolBinding } from './approval/tool-gate.ts'
+export { ToolBinding } from './approval/tool-gate.ts'
 export {
   activationHasEnded,
   releaseLock,
@@ -100,23 +95,23 @@ export {
   type LockWait,
   type StoredLock,
 } from './fifo-lock.ts'
-export type { OnCut } from './loop/answer-end.ts'
+export type { OnCut } from './model-call/answer-end.ts'
 export type { Iteration, IterationWord, OnIterationComplete } from './extensions/iteration.ts'
 export { hookNamed } from './extensions/start-hooks.ts'
-export { judge, type JudgeOptions, type Judgement } from './extensions/judge.ts'
+export { judge, type JudgeOptions, type Judgement } from './judge.ts'
 export { runModelAgent } from './loop/model-activation.ts'
 export { lastTurn } from './extensions/last-answer.ts'
 export { outputRepairs, type ModelSetup } from './loop/turn-loop.ts'
-export type {
-  ModelPrompt,
-  ActivationStart,
-  Moment,
-  MomentValues,
-  RunTool,
-  ToolResult,
-} from './extensions/middleware.ts'
-export { defaultTurns } from './loop/turn-budget.ts'
-export { ModelAgent, modelSetup, type ModelAgentDefinition, type ModelAgentParts } from './model-agent.ts'
+export type { ModelPrompt, ActivationStart, Moment, MomentValues, RunTool } from './extensions/middleware.ts'
+export { defaultTurns } from './conversation/turn-budget.ts'
+export {
+  modelAgentKind,
+  modelParts,
+  modelSetup,
+  type AnyModelAgentOptions,
+  type ModelAgentMembers,
+  type ModelAgentParts,
+} from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
 export { checkOutput, outputAs, outputOf } from './output.ts'
 export { answerLayer } from './answer-layer.ts'
@@ -127,7 +122,7 @@ export {
   askHuman,
   channelsOf,
   transferAnswer,
-  HumanAgent,
+  humanAgent,
   humanData,
   humanChecks,
   humanRule,
@@ -166,12 +161,12 @@ export {
   type InboxCommand,
   type Mail,
   type MailToSend,
-  type RecruitWish,
-  type RetireWish,
+  type RecruitRequest,
+  type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
 export { tool, toolsOf } from './tool/tool.ts'
-export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './extensions/hook-call.ts'
+export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
 export type {
   ActionRule,
   AgentWork,
@@ -187,7 +182,7 @@ export type {
   ToolsLike,
 } from './tool/tool.ts'
 export { retryCheck, retryChecks } from './retry-check.ts'
-export type { ApproveAnswer, ApproveOptions } from './approval/code-approval.ts'
+export type { ApproveAnswer, ApproveOptions } from './code/code-approval.ts'
 export {
   agentContext,
   delegate,

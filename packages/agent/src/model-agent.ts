@@ -2,20 +2,19 @@
  * Model agent: the common part of plain agents and supervisors. Both run one model in the one turn loop; a supervisor
  * has more tools.
  *
- * Owns: turning a model setup into an `Agent`. Does not own: the loop (turn-loop.ts), the public constructors
- * (agent.ts, ../supervisor).
+ * Owns: the setup of the loop from the options, the kind that both build on. Does not own: the loop (turn-loop.ts), the
+ * public constructors (agent.ts, ../supervisor).
  */
-import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '@reeve/core'
-import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '@reeve/edge'
-import type { Context } from '@reeve/engine'
-import { modelsOf, resolveModel, settingProblems, type Model, type ModelRef, type ToolSpec } from '@reeve/model'
+import { failed, failure, hasNames, own, toolAgent, type Failure, type Json } from '@reeve/core'
+import { briefValue, turnsOf, type Edge, type Limits, type Schema, type SchemaLike } from '@reeve/edge'
+import { modelsOf, resolveModel, settingProblems, type Model, type ModelRef } from '@reeve/model'
 import { deadlineProblems } from '@reeve/oversight'
-import type { Assess } from './approval/assessment.ts'
-import { DefinedAgent } from './defined-agent.ts'
-import { usdCapOf, type Agent, type AgentProblem, type UsdCap } from './definition.ts'
-import { sideAgents, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
+import type { Assess } from './assessment.ts'
+import type { AgentKind, AgentParts } from './define-agent.ts'
+import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
+import { dataOf, sideAgents, type AgentFacts, type Middleware, type ModelAgentFacts } from './facts.ts'
 import { runModelAgent, worksInBackground } from './loop/model-activation.ts'
-import { defaultTurns } from './loop/turn-budget.ts'
+import { defaultTurns } from './conversation/turn-budget.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 import { withMiddlewareInstructions, revisedSetup } from './model-revision.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
@@ -54,127 +53,73 @@ export function modelSetup(
   }
 }
 
-/** The definition of a model agent. A leader with this agent as its base takes it over. */
-export type ModelAgentDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & ModelAgentFacts
+/** The options of a model agent. A leader with this agent as its base takes them over. */
+export type AnyModelAgentOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & ModelAgentFacts
 
 /** The parts of a model agent. */
-export interface ModelAgentParts {
-  readonly definition: ModelAgentDefinition
-  readonly description: string
-  /** Called once, on first use of the version: workers may be declared later than their leader. */
-  readonly version: () => string
+export interface ModelAgentParts<
+  Options extends AnyModelAgentOptions = AnyModelAgentOptions,
+> extends AgentParts<Options> {
   readonly setup: ModelSetup
-  readonly inputSchema: Schema | undefined
-  readonly limits: Limits | undefined
-  readonly oversight?: Oversight | undefined
-  readonly assess?: Assess | undefined
-  readonly outputKey: string | undefined
-  /** Its current workers. */
-  readonly workers?: () => readonly Agent[]
-  /** Its workers as given. */
-  readonly reaches?: unknown
-  /** The names of the workers offered from the start. */
-  readonly team?: () => readonly string[]
-  /** Why it cannot begin with this edge. */
-  readonly refusal?: (edge: Edge) => Failure | undefined
-  readonly problems: () => readonly AgentProblem[]
-  /** How many tools its model is offered at the start of a run. Default: its own tools. */
-  readonly toolCount?: () => number
-}
-
-/** A model agent. */
-export class ModelAgent extends DefinedAgent {
-  readonly #parts: ModelAgentParts
   /** Its orchestration tools as agents, its scorers and its summarizer. */
-  readonly #own: readonly Agent[]
-
-  constructor(parts: ModelAgentParts) {
-    const { setup, description, inputSchema, limits, oversight, assess, outputKey, team, reaches } = parts
-    const { agent: name, model, outputSchema } = setup
-    super({
-      name,
-      description,
-      model,
-      inputSchema,
-      outputSchema,
-      limits,
-      oversight,
-      assess,
-      outputKey,
-      team,
-      reaches,
-      hooked: team === undefined ? ['turns'] : ['turns', 'delegation'],
-      background: worksInBackground(setup),
-      rootTurns: defaultTurns,
-      lastAnswer: setup.lastAnswer,
-    })
-    this.#parts = parts
-    this.#own = [...toolAgents(name, setup.tools), ...sideAgents(setup)]
-  }
-
-  /** The names of its tools, including those of middlewares. */
-  get toolNames(): readonly string[] {
-    return this.#parts.setup.tools.map(({ name }) => name)
-  }
-
-  tools(): readonly ToolSpec[] {
-    return this.#parts.setup.tools.map(({ spec }) => spec)
-  }
-
-  undeclaredTools(): readonly string[] {
-    return this.#parts.setup.tools.flatMap(({ name, work }) =>
-      work.kind === 'effect' && work.undeclared === true ? [name] : [],
-    )
-  }
-
-  get definition(): ModelAgentDefinition {
-    return this.#parts.definition
-  }
-
-  protected madeVersion(): string {
-    return this.#parts.version()
-  }
-
-  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
-    return refused === undefined ? runModelAgent(this.#setup(edge), ctx, edge) : Promise.resolve(failed(refused))
-  }
-
-  /** The setup with the revision that holds in this run. */
-  #setup({ run: { versions } }: Edge): ModelSetup {
-    const { setup } = this.#parts
-    const revision = own(versions, this.name)
-    return revision === undefined ? setup : revisedSetup(setup, revision)
-  }
-
-  related(): readonly Agent[] {
-    return [...(this.#parts.workers?.() ?? []), ...this.#own]
-  }
-
-  /** The caps of agents that it calls as tools. */
-  usdCaps(): readonly UsdCap[] {
-    return this.#parts.setup.tools.flatMap(({ name, work }) =>
-      work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
-    )
-  }
-
-  problems(): readonly AgentProblem[] {
-    const { definition, setup, problems } = this.#parts
-    const refused = modelsOf(setup.model).flatMap(({ id, settingLimits = {} }) =>
-      settingProblems(setup.settings, settingLimits, `"${id}"`),
-    )
-    return [
-      ...problems(),
-      ...refused.map((problem) => `agent "${this.name}": ${problem}`),
-      ...deadlineProblems(definition.oversight?.approval, setup.tools, `agent "${this.name}"`),
-    ]
-  }
-
-  toolCount(): number {
-    const { toolCount, setup } = this.#parts
-    return toolCount?.() ?? setup.tools.length
-  }
+  readonly toolAgents: readonly Agent[]
 }
+
+/** The members of model agents that other agents do not have. */
+export interface ModelAgentMembers {
+  /** The names of its tools, including those of middlewares. */
+  readonly toolNames: readonly string[]
+  /** The options of its definition, for a leader with this agent as its base. */
+  definition(): AnyModelAgentOptions
+  usdCaps(): readonly UsdCap[]
+}
+
+/** The parts that every model agent has of its setup, with those given. */
+export const modelParts = <Parts extends Pick<ModelAgentParts, 'options' | 'setup'> & Partial<AgentParts>>(
+  parts: Parts,
+): NoInfer<Parts> & ModelAgentParts => ({
+  outputSchema: parts.setup.outputSchema,
+  model: parts.setup.model,
+  hooked: ['turns'],
+  background: worksInBackground(parts.setup),
+  rootTurns: defaultTurns,
+  lastAnswer: parts.setup.lastAnswer,
+  toolAgents: [...toolAgents(parts.setup.agent, parts.setup.tools), ...sideAgents(parts.setup)],
+  ...parts,
+})
+
+/** What all model agents have in common. A kind of its own checks its options besides. */
+export const modelAgentKind = {
+  data: ({ options, setup: { instructions, model, tools } }, agent) =>
+    dataOf(agent, { instructions, model: model.id, tools, options }),
+  orchestrate: ({ setup }, ctx, edge, { name, inputSchema }) => {
+    const refused = inputRefusal(name, inputSchema, edge)
+    if (refused !== undefined) return Promise.resolve(failed(refused))
+    // the revision that holds in this run
+    const revision = own(edge.run.versions, name)
+    return runModelAgent(revision === undefined ? setup : revisedSetup(setup, revision), ctx, edge)
+  },
+  related: ({ toolAgents }) => toolAgents,
+  problems: ({ options, setup: { model, settings, tools } }, { name }) => [
+    ...modelsOf(model)
+      .flatMap(({ id, settingLimits = {} }) => settingProblems(settings, settingLimits, `"${id}"`))
+      .map((problem) => `agent "${name}": ${problem}`),
+    ...deadlineProblems(options.oversight?.approval, tools, `agent "${name}"`),
+  ],
+  more: ({ options, setup: { tools } }) => ({
+    toolNames: tools.map(({ name }) => name),
+    tools: () => tools.map(({ spec }) => spec),
+    toolCount: () => tools.length,
+    undeclaredTools: () =>
+      tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),
+    definition: () => options,
+    // the caps of agents that it calls as tools
+    usdCaps: () =>
+      tools.flatMap(({ name, work }) =>
+        work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
+      ),
+  }),
+} satisfies AgentKind<ModelAgentParts, ModelAgentMembers>
 
 /**
  * Resolves `model:`. An anonymous function is named after its agent, because the journal and usage reports show the id.

@@ -9,7 +9,7 @@ import { failure, FailureError, messageOf } from '@reeve/core'
 import { turnsOf, type Revision } from '@reeve/edge'
 import { resolveModel } from '@reeve/model'
 import { filteredToolbox, type Opening } from './tool/binding.ts'
-import type { ConversationState } from './loop/conversation-state.ts'
+import type { ConversationState } from './conversation/conversation-state.ts'
 import type { Middleware } from './facts.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 

@@ -221,22 +221,22 @@ test.each<Wrong>([
     'router "r": transfer is null, expected an object',
   ],
   [
-    'exceptions for a stranger',
+    'exceptions for an unknown worker',
     () => supervisor(any({ name: 's', model, workers, delegation: { workers: { two: {} } } })),
     'team.invalid',
-    'supervisor "s": delegation.workers names "two", who does not work here; who does: one',
+    'supervisor "s": delegation.workers: unknown worker "two"; known: one',
   ],
   [
     'an exception for somebody whose name is misspelled',
     () => supervisor(any({ name: 's', model, workers, delegation: { workers: { onee: {} } } })),
     'team.invalid',
-    'supervisor "s": delegation.workers names "onee", who does not work here: did you mean "one"?',
+    'supervisor "s": delegation.workers: unknown worker "onee": did you mean "one"?',
   ],
   [
     'a misspelled name in the background',
     () => supervisor(any({ name: 's', model, workers: [writer], delegation: { background: ['writr'] } })),
     'team.invalid',
-    'supervisor "s": delegation.background[0] names "writr", who does not work here: did you mean "writer"?',
+    'supervisor "s": delegation.background[0]: unknown worker "writr": did you mean "writer"?',
   ],
   [
     'a misspelled name of a hedge',
@@ -250,7 +250,7 @@ test.each<Wrong>([
         }),
       ),
     'team.invalid',
-    'supervisor "s": delegation.workers.writer.hedge.with names "wrter", who does not work here: did you mean "writer"?',
+    'supervisor "s": delegation.workers.writer.hedge.with: unknown worker "wrter": did you mean "writer"?',
   ],
   [
     'a hedge in one memory',

@@ -295,7 +295,7 @@ export function storeFinding({ store, engine, workers }: Installation): Finding 
   )
 }
 
-/** Files with prompts, arguments and tokens that other users of the machine may read: made so by hand, or before 0.2. */
+/** Files with prompts, arguments and tokens that other users of the machine may read: made so by hand. */
 function* fileFindings(store: string | undefined, cwd: string): Generator<Finding> {
   const files = [
     ...(store === undefined ? [] : [store, `${store}-wal`]),

@@ -9,14 +9,13 @@ import { addTakeover } from './takeover-commands.ts'
 import { answer } from './command/answer.ts'
 import { backup, compact } from './command/backup.ts'
 import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
-import { cancel, pause, stop } from './command/control.ts'
+import { controlCommands, giveCommand, type ControlCommand } from './command/control.ts'
 import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
 import { doctor } from './command/doctor.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
 import { init } from './command/init.ts'
-import { migrate } from './command/migrate.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
@@ -549,6 +548,20 @@ function addApprovals(program: Command, execute: Execute): void {
     .action((id: string, options: Parameters<typeof retry>[2]) => execute((context) => retry(context, id, options)))
 }
 
+/** A command of the table of control commands. */
+function addControl(program: Command, execute: Execute, name: keyof typeof controlCommands): void {
+  const row: ControlCommand = controlCommands[name]
+  const given = Object.entries(row.arguments ?? {})
+  const command = program.command(name).description(row.description).argument('<run>', 'the id of the run')
+  for (const [argument, help] of given) command.argument(`<${argument}>`, help)
+  for (const [flags, help] of Object.entries(row.options)) command.option(flags, help)
+  command.addHelpText('after', examples(...row.examples)).action((run: string, ...typed: readonly unknown[]) => {
+    const named = Object.fromEntries(given.map(([argument], i) => [argument, typed[i]]))
+    const options = typed[given.length] as object
+    return execute((context) => giveCommand(context, run, row, { ...named, ...options }))
+  })
+}
+
 /** Answers, control commands and messages. */
 function addMessages(program: Command, execute: Execute): void {
   program
@@ -588,23 +601,8 @@ function addMessages(program: Command, execute: Execute): void {
       ),
     )
     .action((id: string, options: Parameters<typeof settle>[2]) => execute((context) => settle(context, id, options)))
-  program
-    .command('pause')
-    .description('pause a run before its next effect (continue it with resume)')
-    .argument('<run>', 'the id of the run')
-    .option('--reason <text>', 'recorded with the pause')
-    .addHelpText('after', examples('reeve pause run_5fz2…'))
-    .action((run: string, options: Parameters<typeof pause>[2]) => execute((context) => pause(context, run, options)))
-  program
-    .command('stop')
-    .description('stop one delegation; the rest of the run continues')
-    .argument('<run>', 'the id of the run')
-    .argument('<delegation>', 'its label (d1) or activation, as listed by `reeve show`')
-    .option('--reason <text>', 'sent to its leader')
-    .addHelpText('after', examples('reeve stop run_5fz2… d1', 'reeve stop run_5fz2… d1 --reason "takes too long"'))
-    .action((run: string, delegation: string, options: Parameters<typeof stop>[3]) =>
-      execute((context) => stop(context, run, delegation, options)),
-    )
+  addControl(program, execute, 'pause')
+  addControl(program, execute, 'stop')
   program
     .command('post')
     .description('send a message to members of a planned team')
@@ -625,14 +623,7 @@ function addMessages(program: Command, execute: Execute): void {
     .action((run: string, to: string, content: string, options: Parameters<typeof post>[4]) =>
       execute((context) => post(context, run, to, content, options)),
     )
-  program
-    .command('cancel')
-    .description('cancel a run and all its workers (cannot be undone)')
-    .argument('<run>', 'the id of the run')
-    .option('--reason <text>', 'recorded as the reason')
-    .option('--no-undo', 'keep completed effects: run no compensations')
-    .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
-    .action((run: string, options: Parameters<typeof cancel>[2]) => execute((context) => cancel(context, run, options)))
+  addControl(program, execute, 'cancel')
 }
 
 const waitOption = (): Option =>
@@ -695,23 +686,6 @@ function addMaintenance(program: Command, execute: Execute): void {
     .description('rewrite the store without the free space of removed runs (workers wait meanwhile)')
     .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
     .action(() => execute(compact))
-  program
-    .command('migrate')
-    .description('migrate the runs of an event store of the Restate engine of 0.1 into a new store')
-    .argument('<from>', 'the old event store: a file, or postgres://…?schema=name')
-    .argument('<to>', 'the new store: a file, or postgres://…; created if it does not exist')
-    .option('--check', 'report what would be migrated and what cannot; write nothing')
-    .option('--json', 'the result as one JSON document')
-    .addHelpText(
-      'after',
-      `${examples('reeve migrate events.db reeve.db --check', "reeve migrate 'postgres://db/app?schema=reeve' 'postgres://db/app?schema=reeve2'")}
-
-Stop the old workers first. The old store is only read. An interrupted migration continues when called again.
-Exit codes: 0 all runs are migrated, 1 some runs cannot be migrated.`,
-    )
-    .action((from: string, to: string, options: Parameters<typeof migrate>[3]) =>
-      execute((context) => migrate(context, from, to, options)),
-    )
 }
 
 /** Loaded on first use: no other command needs the Restate client. */

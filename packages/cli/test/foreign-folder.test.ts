@@ -35,7 +35,7 @@ test('the demo does not write through a .reeve symlink, only in its own folder',
 })
 
 /** Commands that run agents, make something new, or name both of their stores. */
-const runners: readonly string[] = 'init doctor demo start resume work serve dev studio mcp restate migrate help'.split(
+const runners: readonly string[] = 'init doctor demo start resume work serve dev studio mcp restate help'.split(
   ' ',
 )
 
@@ -91,9 +91,6 @@ export const agents = [{}]`
     })
     expect(await readdir(folder)).toEqual(['reeve.config.ts'])
   }
-  // names both of its stores, and needs nothing of the folder
-  expect((await said('migrate', 'old.db', 'new.db')).code).not.toBe(0)
-  expect(await readdir(folder)).toEqual(['reeve.config.ts'])
   expect(await said('runs', '--config', 'reeve.config.ts')).toMatchObject({
     code: 2,
     err: expect.stringContaining('store not found') as string,

@@ -37,7 +37,7 @@ test('joined, refused, undecided; retired and kept', async () => {
   })
   expect(await reeve('retire', 'run_s', 'waiter_2')).toMatchObject({
     code: 1,
-    out: 'waiter_2 is not retired: there is nobody called "waiter_2" on this team: did you mean "waiter_1"? (unknown)\n',
+    out: 'waiter_2 is not retired: unknown member "waiter_2": did you mean "waiter_1"? (unknown)\n',
   })
   expect(await reeve('retire', 'run_s', 'waiter_1', '--reason', 'too slow')).toMatchObject({
     code: 0,

@@ -214,7 +214,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query, options = {}) => http.post('/runs/retry', options, { query: runQuery(query) }),
+      retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
     },
     run: (id) => remoteRun(http, id as RunId),
     questions: {
@@ -223,7 +223,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       get: (id, call) => http.get(`/questions/${segment(id)}`, call),
       decide: (decision) => decide(http, decision),
       answer: (answer) => answerTo(http, answer),
-      settle: (id, settlement) => http.post(`/questions/${segment(id)}/settle`, settlement),
+      settle: (id, settlement) => http.verb(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),
       links: (approvalId, call) => http.get(`/approvals/${segment(approvalId)}/links`, call),
       revokeLink: (approvalId, id) => http.delete(`/approvals/${segment(approvalId)}/links/${segment(id)}`),
@@ -235,9 +235,9 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       access: (session, { signal, ...query } = {}) =>
         http.get(`/sessions/${segment(session)}/access`, { query, ...(signal && { signal }) }),
       share: (session, users, query = {}) =>
-        http.post(`/sessions/${segment(session)}/share`, { with: users }, { query }),
+        http.verb(`/sessions/${segment(session)}/share`, { with: users }, { query }),
       unshare: (session, users, query = {}) =>
-        http.post(`/sessions/${segment(session)}/unshare`, { with: users }, { query }),
+        http.verb(`/sessions/${segment(session)}/unshare`, { with: users }, { query }),
     },
     grants: {
       of: (query) => http.get('/grants', { query: query }),
@@ -246,17 +246,17 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     trust: {
       all: (call) => http.get('/trust', call),
       of: (name, call) => http.get(`/trust/${segment(name)}`, call),
-      set: ({ trust, ...body }) => http.post(`/trust/${segment(trust)}/level`, body),
-      incident: ({ trust, ...body }) => http.post(`/trust/${segment(trust)}/incidents`, body),
+      set: ({ trust, ...body }) => http.verb(`/trust/${segment(trust)}/level`, body),
+      incident: ({ trust, ...body }) => http.verb(`/trust/${segment(trust)}/incidents`, body),
     },
     versions: {
       all: (call) => http.get('/versions', call),
       publish: (agent, given) => {
         const what = typeof given === 'string' ? { version: given } : { revision: given }
-        return http.post(`/versions/${segment(agent)}`, { status: 'published', ...what })
+        return http.verb(`/versions/${segment(agent)}`, { status: 'published', ...what })
       },
       uses: ({ signal, ...query } = {}) => http.get('/versions/uses', { query, ...(signal && { signal }) }),
-      draft: (agent, revision) => http.post(`/versions/${segment(agent)}`, { status: 'draft', revision }),
+      draft: (agent, revision) => http.verb(`/versions/${segment(agent)}`, { status: 'draft', revision }),
     },
     async *live(stream = {}) {
       for await (const { data } of eventSource(http, { ...stream, path: '/changes' })) yield JSON.parse(data) as Changes

@@ -7,6 +7,7 @@
  */
 import { timerMs } from '@reeve/core/clock'
 import type { RunId } from '@reeve/core'
+import type { VerbAnswer, VerbInput, VerbPath } from '@reeve/server/verbs'
 import { ClientError, errorIn, invalidAnswer, unreachable } from './client-error.ts'
 
 /** Where the server is, and who asks. */
@@ -78,6 +79,20 @@ export class Http {
 
   async delete<T = void>(path: string, call?: Call): Promise<T> {
     return (await this.send<T>('DELETE', path, call)).value
+  }
+
+  /** Calls a verb of the server: the table of verbs says what it is given, and what it answers. */
+  async verb<Path extends VerbPath>(path: Path, input: VerbInput<Path>, call?: Call): Promise<VerbAnswer<Path>> {
+    return (await this.verbReply(path, input, call)).value
+  }
+
+  /** The same with its status: 202 where it waits for a process, and none has done it yet. */
+  verbReply<Path extends VerbPath>(
+    path: Path,
+    body: VerbInput<Path>,
+    call?: Call,
+  ): Promise<ServerReply<VerbAnswer<Path>>> {
+    return this.send('POST', path, { ...call, body })
   }
 
   /** Rejects with `ClientError`, or with the reason of the signal. */

@@ -38,13 +38,12 @@ import type {
   RunDiff,
   RunDocument,
   SpanPage,
-  StartedRetry,
-  StartedRun,
   StopDelegation,
   TakenOver,
   TakeoverContext,
   TakeOverOptions,
 } from '@reeve/server/wire'
+import type { VerbAnswer, VerbInput, VerbPath } from '@reeve/server/verbs'
 import { eventSource, type StreamOptions } from './event-source.ts'
 import { backoff, isPassing, newKey, newRunId, pause, type CallOptions, type Http } from './http.ts'
 import { applyMessage, type LiveState } from './live-run.ts'
@@ -86,9 +85,9 @@ export interface RemoteControl {
 
 /** Members of a planned team, and mail to them. */
 export interface RemoteTeam {
-  recruit(wish: FromClient<RecruitFromOutside>): Promise<Recruited>
+  recruit(request: FromClient<RecruitFromOutside>): Promise<Recruited>
   /** Undefined: the wish is recorded, and no process has decided it yet. */
-  retire(wish: FromClient<RetireFromOutside>): Promise<Retired | undefined>
+  retire(request: FromClient<RetireFromOutside>): Promise<Retired | undefined>
   post(mail: FromClient<PostFromOutside>): Promise<'accepted' | 'closed'>
 }
 
@@ -179,7 +178,7 @@ export const segment = encodeURIComponent
 
 /** The run of this id. Nothing is asked; an unknown id shows when it is used. */
 export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
-  const at = `/runs/${segment(id)}`
+  const at = `/runs/${segment(id)}` as const
   const feed = (options: RemoteRead = {}): AsyncGenerator<FeedMessage, undefined> => feedOf(http, at, options)
   return {
     id,
@@ -231,40 +230,42 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
     decide: (decision) => decide(http, decision),
     answer: (answer) => answerTo(http, answer),
     post: async (to, message, options = {}) =>
-      (await http.post<{ readonly result: 'accepted' }>(`${at}/messages`, { to, message, ...options })).result,
+      (await http.verb(`${at}/messages`, { to: to as ActivationId, message, ...options })).result,
     fork: async (options = {}) => {
       const body = { runId: newRunId(), ...options }
-      return remoteRun(http, (await http.post<StartedRun>(`${at}/fork`, body, { repeatable: true })).run)
+      return remoteRun(http, (await http.verb(`${at}/fork`, body, { repeatable: true })).run)
     },
     retry: async (options = {}) => {
-      const { run, from, discarded } = await http.post<StartedRetry>(`${at}/retry`, options)
+      const { run, from, discarded } = await http.verb(`${at}/retry`, options)
       return { ...remoteRun(http, run), from, discarded }
     },
     diff: (other, options) => http.get(`${at}/diff/${segment(other)}`, options),
     audit: (options) => http.get(`${at}/audit`, options),
     remove: () => http.delete(at),
     control: {
-      pause: (options) => http.post(`${at}/pause`, options),
-      resume: (options) => http.post(`${at}/resume`, options),
+      pause: (options = {}) => http.verb(`${at}/pause`, options),
+      resume: (options = {}) => http.verb(`${at}/resume`, options),
       cancel: (reason, options) =>
-        http.post(`${at}/cancel`, { ...(reason === undefined ? undefined : { reason }), ...options }),
-      takeOver: (options) => carriedOut<TakenOver>(http, `${at}/take-over`, named(options)),
+        http.verb(`${at}/cancel`, { ...(reason === undefined ? undefined : { reason }), ...options }),
+      takeOver: (options) => carriedOut(http, `${at}/take-over`, named(options)),
       context: () => http.get(`${at}/takeover-context`),
-      handBack: (options) => carriedOut<void>(http, `${at}/hand-back`, named(options)),
-      complete: (step) => http.post(`${at}/complete`, step),
-      finish: (end) => http.post(`${at}/finish`, end),
-      stop: (delegation) => http.post(`${at}/stop`, delegation),
+      handBack: (options) => carriedOut(http, `${at}/hand-back`, named(options)),
+      complete: (step) => http.verb(`${at}/complete`, step),
+      finish: (end) => http.verb(`${at}/finish`, end),
+      stop: (delegation) => http.verb(`${at}/stop`, delegation),
       state: () => http.get(`${at}/control`),
     },
     team: {
-      recruit: ({ requestId = newKey(), ...wish }) =>
-        carriedOut<Recruited>(http, `${at}/team/recruit`, { ...wish, requestId }),
-      retire: async (wish) => {
-        const { status, value } = await http.send<Retired>('POST', `${at}/team/retire`, { body: wish })
+      recruit: ({ requestId = newKey(), ...request }) =>
+        carriedOut(http, `${at}/team/recruit`, { ...request, requestId }),
+      retire: async (request) => {
+        const { status, value } = await http.verbReply(`${at}/team/retire`, request)
         return status === 202 ? undefined : value
       },
-      post: async ({ id = newKey(), ...mail }) =>
-        (await carriedOut<{ readonly result: 'accepted' }>(http, `${at}/team/post`, { ...mail, id })).result,
+      post: async ({ id = newKey(), ...mail }) => {
+        const { result } = await carriedOut(http, `${at}/team/post`, { ...mail, id })
+        return result as Exclude<typeof result, 'unknown'>
+      },
     },
   }
 }
@@ -276,11 +277,11 @@ const given = (signal: AbortSignal | undefined): CallOptions => (signal === unde
 
 /** Decides an approval of any run. */
 export const decide = (http: Http, { approvalId, ...body }: RemoteDecision): Promise<void> =>
-  http.post(`/approvals/${segment(approvalId)}/decision`, body)
+  http.verb(`/approvals/${segment(approvalId)}/decision`, body)
 
 /** Answers a question of any run. */
 export const answerTo = (http: Http, { interruptId, ...body }: RemoteAnswer): Promise<void> =>
-  http.post(`/interrupts/${segment(interruptId)}/answer`, body)
+  http.verb(`/interrupts/${segment(interruptId)}/answer`, body)
 
 async function* feedOf(
   http: Http,
@@ -320,12 +321,19 @@ const named = <T extends { readonly id?: string }>(options?: T): T & { readonly 
   ({ id: newKey(), ...options }) as T & { readonly id: string }
 
 /** What a command says, and its idempotency key. */
-type Command = CallOptions & ({ readonly id: string } | { readonly requestId: string })
+type Command<Path extends VerbPath> = CallOptions &
+  VerbInput<Path> &
+  ({ readonly id: string } | { readonly requestId: string })
 
 /** A command that a process has to carry out: given again, under the same id, until one has. */
-async function carriedOut<T>(http: Http, path: string, { signal, ...body }: Command): Promise<T> {
+async function carriedOut<Path extends VerbPath>(
+  http: Http,
+  path: Path,
+  { signal, ...input }: Command<Path>,
+): Promise<VerbAnswer<Path>> {
+  const call = { repeatable: true, ...given(signal) }
   for (;;) {
-    const { status, value } = await http.send<T>('POST', path, { body, repeatable: true, ...given(signal) })
+    const { status, value } = await http.verbReply<Path>(path, input as unknown as VerbInput<Path>, call)
     if (status !== 202) return value
     signal?.throwIfAborted()
   }

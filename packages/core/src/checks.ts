@@ -115,7 +115,7 @@ export const unchecked: Check = () => []
 export const choice = (...words: readonly string[]): Check => choiceOr(() => false, '', ...words)
 
 /** The same for the names of a table, of which the compiler sees to it that none is missing. */
-export const word = <Word extends string>(words: Readonly<Record<Word, unknown>>): Check =>
+export const choiceIn = <Word extends string>(words: Readonly<Record<Word, unknown>>): Check =>
   choice(...Object.keys(words))
 
 /** One of these words, or something else that is sound; `other` names that in the sentence. */

@@ -74,14 +74,11 @@ export function derivedId(prefix: string, ...parts: string[]): string {
  */
 export interface RunKey {
   readonly id: RunId
-  /** The id of the same key before ids of keys were apart from those of callers: a run of the same caller keeps it. */
-  readonly former?: RunId
 }
 
 /** The key of these parts. Name the protocol, the tenant and the user among them: each has keys of its own. */
 export const runKey = (...parts: readonly string[]): RunKey => ({
   id: `${derivedId('run', ...parts)}${keyMark}` as RunId,
-  former: derivedId('run', ...parts) as RunId,
 })
 
 const keyMark = '@key'

@@ -58,8 +58,18 @@ export type {
 } from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'
-export { isOwnWord, mustNotBeOwnWord } from './own-word.ts'
+export { isReeveMessage, mustNotBeReeveMessage } from './reeve-message.ts'
 export { isSamePerson, personName, underName } from './people.ts'
+export {
+  defaultMode,
+  levelModes,
+  oversightModeRules,
+  oversightModes,
+  ruleOfMode,
+  stricterMode,
+  type OversightMode,
+  type OversightModeRule,
+} from './oversight-mode.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, pause, seededRandom, stopwatch, systemClock, timerMs } from './clock.ts'
@@ -76,7 +86,7 @@ export {
 } from './failure.ts'
 export { fileSource, isPublicHost, type FileSource } from './file-address.ts'
 export { base64Problem, mediaTypeIn } from './file-content.ts'
-export { givenFile } from './given-file.ts'
+export { fileInput } from './file-input.ts'
 export {
   failureText,
   formatAgentToolResult,
@@ -181,7 +191,7 @@ export {
   unchecked,
   valid,
   wholeNumber,
-  word,
+  choiceIn,
   type Check,
   type Checks,
   type Rule,
@@ -194,7 +204,7 @@ export {
   mustBeOptions,
   type NamesOf,
   nearest,
-  stranger,
+  unknownWorker,
   unknownNames,
 } from './names.ts'
 export { askTool, messageContent, transferred, transferTool, CallNumbers } from './message.ts'
@@ -223,6 +233,7 @@ export {
   type Shape,
 } from './redact.ts'
 export {
+  beginsAnew,
   bothChanges,
   isChange,
   PlainText,

@@ -43,7 +43,7 @@ export const keptBeginning = 65_536
  * cycles, functions and symbols are marked or left out.
  */
 export function keptForm(value: unknown, most = Infinity): KeptValue {
-  const keeper = new Keeper(most)
+  const keeper = new ResultReader(most)
   const kept = keeper.keep(value) ?? null
   const { why, isPart, isFull } = keeper
   return why === ''
@@ -71,7 +71,7 @@ function sizeOf(value: unknown): string {
   }
 }
 
-class Keeper {
+class ResultReader {
   isPart = false
   readonly #losses: string[] = []
   #more = 0

@@ -7,7 +7,7 @@
  */
 import { canonical, type Json, type JsonObject } from './json.ts'
 
-/** A model's wish that a tool be called. */
+/** A model's request to call a tool. */
 export interface ToolCall {
   /** Names the call inside its answer; unique there. The result of the call refers to it. */
   readonly id: string

@@ -98,10 +98,10 @@ export function meantInstead(name: string, names: readonly string[], thereAre: s
       : `; ${thereAre} ${cut(names.slice(0, mostCompared).join(', '), longestList)}`
 }
 
-/** The error for a worker name that is not among these. */
-export function stranger(name: unknown, workers: Iterable<string>): string {
-  if (typeof name !== 'string') return `${described(name)}, expected the name of a worker`
-  return `"${shownName(name)}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
+/** The end of an error: the name of a worker that is not among `workers`, and which are known. */
+export function unknownWorker(name: unknown, workers: Iterable<string>): string {
+  if (typeof name !== 'string') return `${described(name)} is not the name of a worker`
+  return `unknown worker "${shownName(name)}"${meantInstead(name, [...workers], 'known:')}`
 }
 
 /** Names that are longer are no slip of one another, and of more of them the first are compared. */

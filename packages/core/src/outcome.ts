@@ -130,7 +130,7 @@ export type Outcome<O = Json> =
       readonly message: string
       readonly partial?: string
       /**
-       * The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field.
+       * The leader's account that had no room. Absent: the limit is its own.
        */
       readonly account?: LimitedAccount
     } & WithPlanResults &

@@ -1,13 +1,23 @@
 /**
  * Seen text: what a reader has had of the text of one activation before that text is recorded.
  *
- * Owns: which delta follows what was seen, what of it is withdrawn, the rest of a recorded text; the same for a reader
+ * Owns: which delta begins a text anew, which one follows what was seen, what of it is withdrawn, the rest of a recorded text; the same for a reader
  * that can take nothing back. Does not own: the order of deltas and events (runtime/feed/merged-feed.ts), which events
  * say a text (the readers).
  * Holds: K9: a reader has each text whole and once, whenever it began and whatever it missed. What an attempt said that
  * did not become the answer is withdrawn, as far as the next one does not say the same.
  */
 import type { ActivationId } from './ids.ts'
+
+/**
+ * Whether a delta begins its text anew, for one who has heard so many characters of an attempt last. Numbers of attempts
+ * come again after a pause, and after the death of a process.
+ */
+export const beginsAnew = <Attempt>(
+  attempt: Attempt,
+  length: number,
+  delta: { readonly attempt: Attempt; readonly offset?: number | undefined },
+): boolean => delta.attempt !== attempt || (delta.offset === 0 && length > 0)
 
 /** A delta of a step. */
 export interface SeenDelta {
@@ -89,11 +99,11 @@ export class SeenText {
    * What the reader is given of a delta. As long as an attempt says what the one before it said, that is nothing.
    * `hasRoom`: the reader keeps up.
    */
-  show({ address, attempt, text, offset }: SeenDelta, hasRoom = true): TextChange {
+  show(delta: SeenDelta, hasRoom = true): TextChange {
+    const { address, attempt, text, offset } = delta
     let step = this.#steps.get(address)
     if (step === undefined) this.#steps.set(address, (step = { attempt, given: '', said: 0, isCut: false }))
-    // numbers of attempts come again after a pause, and after the death of a process
-    if (step.attempt !== attempt || offset === 0) {
+    if (beginsAnew(step.attempt, step.said, delta)) {
       step.attempt = attempt
       step.said = 0
       step.isCut = false

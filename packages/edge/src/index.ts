@@ -34,21 +34,17 @@ export {
 } from './limits.ts'
 export {
   defaultApprovalTimeoutMs,
-  defaultMode,
   escalateDefaults,
   isTrustName,
-  oversightModes,
   oversightCheck,
   riskLevels,
   stricter,
-  stricterMode,
   trustNameForm,
   trustsOf,
   type ApprovalRules,
   type ApproverTier,
   type Escalate,
   type Oversight,
-  type OversightMode,
   type RiskLevel,
 } from './oversight.ts'
 export {

@@ -8,6 +8,7 @@
  */
 import {
   choice,
+  defaultMode,
   either,
   expects,
   flag,
@@ -15,19 +16,17 @@ import {
   listOf,
   number,
   object,
+  oversightModeRules,
   personName,
   required,
+  stricterMode,
   wholeNumber,
+  choiceIn,
   type Check,
   type Checks,
+  type OversightMode,
   type Rule,
 } from '@reeve/core'
-
-/**
- * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise
- * escalated. `on-the-loop`: nothing, hits are only noted. What always requires an approval is asked in every mode.
- */
-export type OversightMode = 'in-command' | 'in-the-loop' | 'on-the-loop'
 
 /** What raises a question to an approver. `false` turns a trigger off. */
 export interface Escalate {
@@ -105,8 +104,6 @@ export interface Oversight {
   readonly approval?: ApprovalRules
 }
 
-/** From the loosest to the strictest. */
-export const oversightModes: readonly OversightMode[] = ['on-the-loop', 'in-the-loop', 'in-command']
 /** From the least to the worst. */
 export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
@@ -177,19 +174,11 @@ const approvalRule: Rule<ApprovalRules> = ({ onTimeout, approvers, fourEyes }, w
 
 /** The check of oversight. */
 export const oversightCheck = object<Oversight>({
-  mode: choice('in-command', 'in-the-loop', 'on-the-loop'),
+  mode: choiceIn(oversightModeRules),
   trust: expects((given) => [given].flat().every(isTrustName), trustNameForm),
   escalate: object(escalateChecks),
   approval: object(approvalChecks, approvalRule),
 })
-
-/** How strict a mode is. An unknown one is the strictest. */
-const strictness = (mode: OversightMode): number =>
-  oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length
-
-/** The stricter of two modes. Pure. */
-export const stricterMode = (one: OversightMode, other: OversightMode): OversightMode =>
-  strictness(one) >= strictness(other) ? one : other
 
 /** The trust records of an oversight. Pure. */
 export const trustsOf = ({ trust }: Oversight): readonly string[] =>
@@ -214,9 +203,6 @@ export function stricter(above: Oversight | undefined, own: Oversight | undefine
     ...(Object.keys(approval).length === 0 ? undefined : { approval }),
   }
 }
-
-/** The mode of oversight that names none. */
-export const defaultMode: OversightMode = 'in-the-loop'
 
 /** Default thresholds (spec team 1.22). */
 export const escalateDefaults = { confidenceBelow: 0.6, costAboveUsd: 1, consecutiveFailures: 3 } as const

@@ -34,7 +34,6 @@ import type {
   ToolCalled,
   WorkerStarted,
 } from '@reeve/journal'
-import type { Pause } from './replay/pauses.ts'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
 
@@ -320,6 +319,12 @@ export interface Place {
   readonly scope: string
   /** Its beginning was copied from another run. */
   readonly forked?: true
+}
+
+/** A time in which nothing new began. Milliseconds since 1970. */
+export interface Pause {
+  readonly from: number
+  readonly to: number
 }
 
 /**

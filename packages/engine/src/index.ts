@@ -21,24 +21,16 @@ export {
 export { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from './fork/fork.ts'
 export { retryPoint, type DiscardedWork, type RetryFrom } from './fork/retry-point.ts'
 export { valuesHeard } from './fork/fork-values.ts'
-export { doneIn, happenedAs, newestDeeds, OriginDeeds, toldDeeds } from './fork/origin.ts'
+export { doneIn, happenedAs, newestDeeds, OriginDeeds, toldDeeds } from './replay/origin.ts'
 export { Locals, LocalsView } from './replay/locals.ts'
 export { governorOf, Governor, type GovernedModel } from './governor.ts'
-export type { Digests, ActivationHost } from './activation-host.ts'
+export type { Digests, ActivationHost } from './replay/activation-host.ts'
 export { mustBeJson } from './replay/scope.ts'
 export { mayLeave, noteHeld, stoppedEnd } from './replay/effect-gate.ts'
 export { isDelta, mergeParts, partBytes } from './live-part.ts'
-export {
-  arrivalOfMail,
-  by,
-  commandId,
-  ignored,
-  said,
-  whyIgnored,
-  type CommandMail,
-  type InboxMail,
-  type StopCause,
-} from './mail.ts'
+export { arrivalOfMail, by, commandId, ignored, said, whyIgnored, type CommandMail, type InboxMail } from './mail.ts'
+export type { StopCause } from './replay/activation-host.ts'
+export type { Pause } from './context.ts'
 export {
   askedQuestion,
   divergedKey,
@@ -53,6 +45,6 @@ export { pack, unpack } from './payload.ts'
 export { mostListed } from './run-search.ts'
 export { storeIsRedacted, storeMark } from './redaction-mark.ts'
 export { lastingStream, runStream, streamFromOutside, streamOf } from './streams.ts'
-export { pausesIn, stoodBetween, type Pause } from './replay/pauses.ts'
+export { pausesIn, stoodBetween } from './replay/pauses.ts'
 export { ContextView } from './replay/context-view.ts'
 export { warning } from './warning.ts'

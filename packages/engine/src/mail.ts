@@ -4,12 +4,10 @@
  * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
  */
 import type { ActivationId, Json, MessageId, Outcome, Usage } from '@reeve/core'
-import type { ArrivalEvent, CancelReceived, Charge, ControlIgnored } from '@reeve/journal'
+import type { ArrivalEvent, Charge, ControlIgnored } from '@reeve/journal'
 import type { Post } from './port.ts'
+import type { StopCause } from './replay/activation-host.ts'
 import { unanswered } from './question-record.ts'
-
-/** How a worker ends that its leader stops, if that is no plain cancel. */
-export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
 
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
 export type InboxMail =

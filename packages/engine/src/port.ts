@@ -15,7 +15,7 @@ import {
   isObject,
   listOf,
   messageOf,
-  mustNotBeOwnWord,
+  mustNotBeReeveMessage,
   newId,
   number,
   openObject,
@@ -27,7 +27,7 @@ import {
   rootActivation,
   string,
   wholeNumber,
-  word,
+  choiceIn,
   type ActivationId,
   type Check,
   type Checks,
@@ -88,12 +88,11 @@ export interface RootQueue {
   readonly turn: { readonly type: string }
 }
 
-/** The activations in a stored queue of runs. A queue of before version 0.2 has ids of runs, in `runs`. */
+/** The activations in a stored queue of runs. */
 export function rootsInQueue(value: Json | undefined): readonly ActivationId[] {
   if (!isObject(value)) return []
-  const { roots, runs } = value
-  if (Array.isArray(roots)) return roots as readonly ActivationId[]
-  return Array.isArray(runs) ? (runs as readonly RunId[]).map((run) => rootActivation(run)) : []
+  const { roots } = value
+  return Array.isArray(roots) ? (roots as readonly ActivationId[]) : []
 }
 
 /** How a run ended. */
@@ -307,7 +306,7 @@ const moment = number((given) => Number.isFinite(given), 'a moment in millisecon
 
 /** The checks of these options. */
 const runFilterChecks: Checks<RunFilter> = {
-  status: listOf(word(statuses), 'statuses'),
+  status: listOf(choiceIn(statuses), 'statuses'),
   agent: id,
   user: string,
   session: string,
@@ -445,7 +444,7 @@ export interface StoredProcess {
   readonly drives: readonly HeldRuns[]
   /** It holds more runs than were counted. */
   readonly isMore?: true
-  /** What it last said of itself. Absent: it has held no run yet, or is of an older version. */
+  /** What it last said of itself. Absent: it has held no run yet. */
   readonly report?: ProcessReport
 }
 
@@ -463,10 +462,11 @@ export interface Backlog {
 
 /** What an engine is, and how its store and the processes on it are. */
 export interface EngineStatus {
-  /** `embedded` (SQLite, or in memory), `postgres`, or what moves the runs: `restate`, `temporal`. */
+  /** What moves the runs: `restate`, `temporal`; else `embedded` (SQLite, or in memory), or the kind of the store. */
   readonly kind: string
   readonly store: {
-    readonly kind: 'sqlite' | 'postgres' | 'memory'
+    /** `sqlite`, `postgres`, `memory`, or what a store of your own is called. */
+    readonly kind: string
     /** Never with a password. */
     readonly name: string
     /** Absent: not known. */
@@ -689,7 +689,7 @@ export function addressOfPost(post: Post): PostAddress {
       return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
     case 'message':
       mustBeWellFormed(post.id, 'the id of a message')
-      if (post.command !== true) mustNotBeOwnWord(post.body, 'message')
+      if (post.command !== true) mustNotBeReeveMessage(post.body, 'message')
       return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
     case 'cancel':
       return { target: 'run', to: post.activation ?? rootActivation(post.run), key: '!cancel' }

@@ -7,7 +7,7 @@
 import { derivedId, type ActivationId, type Json, type Outcome } from '@reeve/core'
 import type { AskOpened } from '@reeve/journal'
 import type { Operation, Owner } from './replay/operation.ts'
-import { alreadyDone } from './fork/origin.ts'
+import { alreadyDone } from './replay/origin.ts'
 
 /** One open question. */
 export interface QuestionRecord {

@@ -7,10 +7,8 @@
  * Holds: K1 (each value follows from the journal), K11 (what is unknown is absent, never 0).
  */
 import {
-  addUsage,
   digest,
   failure,
-  isChildRun,
   isObject,
   present,
   totalUsage,
@@ -21,7 +19,7 @@ import {
   type Usage,
   type WithWorkerFailures,
 } from '@reeve/core'
-import { isArrival, type Caller, type JournalEvent } from '@reeve/journal'
+import type { Caller } from '@reeve/journal'
 import type { Question, RunStatus, RunSummary, RunUsage } from './port.ts'
 import { asideFor, type StoredRun } from './store.ts'
 
@@ -97,21 +95,6 @@ export function runUsage(usage: Usage): RunUsage {
   }
 }
 
-/**
- * What an activation that has not ended has used, by its log: its own calls, and those of its workers that have ended.
- * Nothing of one that has ended: its leader has it.
- */
-function spentIn(events: Iterable<JournalEvent>): Usage {
-  let spent: Usage = []
-  for (const event of events) {
-    if (event.type === 'activation.settled') return []
-    if ((isArrival(event) || event.type === 'step.attempt-failed') && 'usage' in event)
-      spent = addUsage(spent, event.usage ?? [])
-    if (event.type === 'activation.restarted') spent = addUsage(spent, event.lost ?? [])
-  }
-  return spent
-}
-
 /** What the row of a run that has ended says of its end. */
 type RowEnd = EndReason | WithWorkerFailures
 
@@ -148,50 +131,6 @@ export function endReason(outcome: Outcome): RowEnd | undefined {
 }
 
 const whyFailed = (what: Failure): EndReason => ({ reason: `${what.code}: ${what.message}`, failure: what })
-
-// ---- runs of older versions
-// ---------------------------------------------------------------------------------------------------------------
-
-/** What an older version has kept of a run. */
-export type OldRunRow = Pick<StoredRun, 'id' | 'caller' | 'created' | 'ended'>
-
-/** What is kept of a run today. */
-interface DescribedRun {
-  readonly tags: readonly RunTag[]
-  readonly tenant: string | null
-  readonly usage: RunUsage | undefined
-  readonly why: RowEnd | undefined
-}
-
-/**
- * A run of an older version as it would be described today. `entries`: of one that has ended its last entry, else all.
- * Of a journal that cannot be read nothing is known: the run says so itself when it is taken up.
- */
-export function oldRunRow(
-  row: OldRunRow,
-  entries: () => readonly { readonly activation: string; readonly event: JournalEvent }[],
-): DescribedRun {
-  const caller = readable(() => callerIn(row)) ?? {}
-  const logs = readable(() => Map.groupBy(entries(), ({ activation }) => activation))
-  const events = [...(logs?.values() ?? [])].map((log) => log.map(({ event }) => event))
-  const end = row.ended === null ? undefined : events.at(-1)?.at(-1)
-  const isKnown = logs !== undefined && (row.ended === null || end?.type === 'activation.settled')
-  const used = end?.type === 'activation.settled' ? (end.usage ?? []) : events.map(spentIn).reduce(addUsage, [])
-  return {
-    tags: isChildRun(row.id as RunId) ? [] : tagsOf(caller),
-    tenant: tenantOf(caller),
-    usage: isKnown ? runUsage(used) : undefined,
-    why: end?.type === 'activation.settled' ? endReason(end.outcome) : undefined,
-  }
-}
-
-function readable<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
-}
 
 // ---- the summary
 // ------------------------------------------------------------------------------------------------------------------------

@@ -5,20 +5,10 @@
  */
 export { admittedRuns } from './admission.ts'
 export { missingCodeEnding } from './code-version.ts'
-export { eventStoreId, olderStore } from './old-stores.ts'
 export { flappingOf, reportIn } from './process-report.ts'
+export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
-export {
-  callerIn,
-  oldRunRow,
-  type OldRunRow,
-  type OpenQuestions,
-  summaryOf,
-  type SummaryRow,
-  tagsOf,
-  tenantKey,
-  tenantOf,
-} from './run-row.ts'
+export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
 export {
   type DerivedState,
   fewRuns,
@@ -28,6 +18,7 @@ export {
   stateColumn,
   statusSearch,
 } from './run-search.ts'
+export { type SchemaVersions, upgradesFrom } from './schema-version.ts'
 export {
   type AgentVersion,
   asideFor,
@@ -54,7 +45,9 @@ export {
   type StoredOrigin,
   type StoredRun,
   type StoreLease,
+  type StoreLog,
   type StoreParts,
+  type StoreQueries,
   type StoreReader,
   type Unread,
   type ValueResult,

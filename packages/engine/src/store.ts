@@ -1,6 +1,6 @@
 /**
- * The store contract: what the host (host/) needs of the place where runs are kept. SQLite is embedded/, and whatever
- * keeps this contract can stand in for it.
+ * The store contract: the log, which the host (host/) needs to move runs, and beside it the queries of operators
+ * (`StoreQueries`). Whatever keeps this contract can stand under the host.
  *
  * Owns: the plain data of one commit, what is kept of a run, and who holds it. Does not own: SQL, what a batch means to
  * a run (host/). Answers may come later (`Now`), but for what a tick asks: what was read with the claim (`Past`), and
@@ -50,7 +50,7 @@ export const isMistake = (thrown: unknown): boolean =>
  * Asks the store whether everything is on disk. Whatever the store throws, it is not known then (decision 0015): throws
  * or rejects with an error that `isLost`.
  */
-export const synced = (store: Pick<Store, 'synced' | 'errorOf' | 'name'>): Now<void> =>
+export const synced = (store: Pick<StoreLog, 'synced' | 'errorOf' | 'name'>): Now<void> =>
   caught(
     () => store.synced(),
     (thrown) => {
@@ -93,6 +93,7 @@ export interface LogEntry {
 }
 /** The receiver of a row: an open question, an activation at work, or a run that has not ended. */
 export type RowTarget = 'question' | 'activation' | 'run'
+/** A post to an inbox. */
 export interface NewRow {
   readonly act: ActivationId
   readonly target: RowTarget
@@ -107,6 +108,7 @@ export interface NewRow {
   /** The run that sends it: its word counts only while it is this process's own. */
   readonly from?: RunId
 }
+/** A question or a timer that opens. */
 export interface NewQuestion {
   readonly id: string
   readonly act: ActivationId
@@ -119,6 +121,7 @@ export interface NewQuestion {
   /** That of the run's caller. */
   readonly tenant?: string
 }
+/** A value that is written to a stream if its version is still the expected one. */
 export interface ValueWrite {
   readonly stream: string
   readonly key: string
@@ -180,6 +183,7 @@ export interface Batch {
   readonly values: ValueWrite[]
 }
 
+/** What became of a commit. */
 export interface BatchResult {
   /** Another process has written since this was last asked, here or by `Store.moved`. */
   readonly moved: boolean
@@ -394,14 +398,11 @@ export interface StoredOrigin {
 }
 
 /**
- * Questions to a store from outside of a tick. None of them writes; each throws or rejects with what the store says
- * (`Store.errorOf`).
+ * What the engine reads outside of a tick. Nothing here writes; each throws or rejects with what the store says
+ * (`StoreLog.errorOf`).
  */
 export interface StoreReader {
   run(run: RunId): Now<StoredRun | undefined>
-  summary(run: RunId): Now<RunSummary | undefined>
-  /** Newest first. */
-  summaries(filter?: RunFilter): Now<readonly RunSummary[]>
   /** How a run began, how an ended run ended. */
   birth(run: RunId): Now<JournalEvent | undefined>
   end(run: RunId): Now<RunEnd | undefined>
@@ -423,8 +424,6 @@ export interface StoreReader {
   page(from: number | 'now', limit: number): Now<FeedPage>
   /** True if the run has anything after this position, has ended, or is not there. */
   hasNews(run: RunId, from: number): Now<boolean>
-  /** Oldest first. */
-  questions(filter?: QuestionFilter): Now<readonly Question[]>
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(id: ActivationId): Now<readonly StoredEntry[]>
   /** The log of one activation, in order. */
@@ -470,22 +469,11 @@ export interface StoreReader {
   ready(drives: (kind: AgentVersion) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
   endedBefore(at: number, limit: number): Now<readonly RunId[]>
-
-  // how it is
-
-  /** How many runs `summaries` would list without a limit, counted up to `most`. */
-  count(filter: RunFilter, most: number): Now<number>
-  /** The processes that have a lease, at this moment of the store's time; of each at most `most` runs are counted. */
-  processes(now: number, most: number): Now<readonly StoredProcess[]>
   /**
    * Open runs that are in memory somewhere, or wait for a process, and of which nothing was recorded since this moment of
    * the store's time; `most` are looked at. Absent: such runs are not looked for.
    */
   unmoved?(before: number, most: number): Now<readonly UnmovedRun[]>
-  /** What waits for a process, each counted up to `most`. */
-  backlog(most: number): Now<Backlog>
-  /** How many bytes it takes where it is kept. Undefined: not known. */
-  size(): Now<number | undefined>
 }
 
 // ---- who holds what
@@ -567,14 +555,12 @@ export interface StoreParts {
   overhear(run: RunId, hear: (published: PublishedParts) => void): () => void
 }
 
-/**
- * Where runs are kept. Made by a factory of its own (`embedded/`, `postgres/`), closed by the engine that was given it.
- * One that connects does so by itself, before its first answer.
- */
-export interface Store {
+/** What the engine needs to move runs. One that connects does so by itself, before its first answer. */
+export interface StoreLog {
   /** As errors name it: never with a password. */
   readonly name: string
-  readonly kind: 'sqlite' | 'postgres' | 'memory'
+  /** What it is, as operators are told: `sqlite`, `postgres`, `memory`, or a word of its own. */
+  readonly kind: string
   /** Identifies the store, whichever process opens it and under whatever name. Throws or rejects with `store.*`. */
   id(): Now<string>
   /** No other process can open it. */
@@ -665,4 +651,33 @@ export interface Store {
   /** Releases everything that this process holds. Throws `store.*`; nothing is lost by it. */
   release(): Now<void>
   close(): Now<void>
+}
+
+// ---- what operators ask
+// -------------------------------------------------------------------------------------------------------------------
+
+/**
+ * What operators ask: which runs there are and how each is, which questions wait for people, what waits for a process.
+ * Nothing here writes; each throws or rejects with what the store says (`StoreLog.errorOf`). A store without indexes of
+ * its own has them from `queriesOver`.
+ */
+export interface StoreQueries {
+  summary(run: RunId): Now<RunSummary | undefined>
+  /** Newest first. */
+  summaries(filter?: RunFilter): Now<readonly RunSummary[]>
+  /** How many runs `summaries` would list without a limit, counted up to `most`. */
+  count(filter: RunFilter, most: number): Now<number>
+  /** Oldest first. */
+  questions(filter?: QuestionFilter): Now<readonly Question[]>
+  /** The processes that have a lease, at this moment of the store's time; of each at most `most` runs are counted. */
+  processes(now: number, most: number): Now<readonly StoredProcess[]>
+  /** What waits for a process, each counted up to `most`. */
+  backlog(most: number): Now<Backlog>
+  /** How many bytes it takes where it is kept. Undefined: not known. */
+  size(): Now<number | undefined>
+}
+
+/** Where runs are kept. It is closed by the engine that was given it. */
+export interface Store extends StoreLog {
+  readonly queries: StoreQueries
 }

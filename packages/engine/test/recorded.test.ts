@@ -85,6 +85,7 @@ test('a new segment keeps only what is open and what was not read', () => {
     state: 7,
     open: [{ address: 'w', op: 'worker' }],
     unread: [unread],
+    before: { begun: [worker] },
   })
   expect([log.segment, log.carried, log.open.map(({ event }) => event.address)]).toEqual([1, 7, ['w']])
   expect(log.holds('a')).toBe(false)

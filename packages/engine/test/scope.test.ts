@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type ActivationId, type Json, type RunId } from '@reeve/core'
-import type { Command } from '../src/activation-host.ts'
+import type { Command } from '../src/replay/activation-host.ts'
 import { openOperation, type Operation } from '../src/replay/operation.ts'
 import { RestartRequested, Scope, whereaboutsOf, type Verbs } from '../src/replay/scope.ts'
 

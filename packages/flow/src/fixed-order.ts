@@ -38,18 +38,18 @@ import {
   composedChecks,
   dataIn,
   dataOf,
-  DefinedAgent,
+  defineAgent,
   factRule,
   isAgent,
   checkTree,
   renamable,
-  versionOf,
   type Agent,
+  type AgentKind,
+  type AgentParts,
   type Assess,
   type InputOf,
   type NameOf,
   type OutputOf,
-  type UsdCap,
 } from '@reeve/agent'
 import {
   leavesHandoff,
@@ -201,7 +201,7 @@ const loopRule: Rule<Partial<LoopOptions<string, readonly Agent[]>>> = ({ onBoun
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents> & Fitting<Agents>,
 ): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
-  const order: FixedOrder = { word: 'sequential', run: (run) => run.line('pass') }
+  const order: FixedOrder = { name: 'sequential', run: (run) => run.line('pass') }
   return fixedOrder(options, order) as never
 }
 
@@ -217,7 +217,7 @@ export function loop<const Name extends string, const Agents extends readonly Ag
   const { maxIterations, onBound } = options
   const bound = onBound === 'fail' ? `${maxIterations} fail` : String(maxIterations)
   const rule: LoopRule = { maxIterations, until: options.until as Until | undefined, fails: onBound === 'fail' }
-  const order: FixedOrder = { word: 'loop', bound, run: (run) => again(run, rule) }
+  const order: FixedOrder = { name: 'loop', bound, run: (run) => again(run, rule) }
   return fixedOrder(options, order) as never
 }
 
@@ -229,19 +229,23 @@ export function loop<const Name extends string, const Agents extends readonly Ag
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, SharedInput<Agents>, AllOutputs<Agents>> {
-  return fixedOrder(options, { word: 'parallel', run: (run) => run.branches() }) as never
+  return fixedOrder(options, { name: 'parallel', run: (run) => run.branches() }) as never
 }
 
 /** One of the three orders. */
 interface FixedOrder {
-  readonly word: 'sequential' | 'loop' | 'parallel'
+  readonly name: 'sequential' | 'loop' | 'parallel'
   readonly run: (run: FixedOrderRun) => Promise<OrderEnd>
   /** What its version holds besides. */
   readonly bound?: string
 }
 
-const fixedOrder = (options: FlowOptions<string, readonly Agent[]>, order: FixedOrder): Agent =>
-  renamable(new FixedOrderAgent(options, order), (name) => fixedOrder({ ...options, name }, order))
+function fixedOrder(options: FlowOptions<string, readonly Agent[]>, order: FixedOrder): Agent {
+  const parts = fixedOrderParts(options, order)
+  const made = defineAgent(fixedOrderAgent, parts)
+  if (parts.members.known) checkTree(made)
+  return renamable(made, (name) => fixedOrder({ ...options, name }, order))
+}
 
 /** How a piece of the order has ended: with an output so far, or for the whole order (`ends`). */
 interface OrderEnd {
@@ -426,68 +430,56 @@ class FixedOrderRun {
   }
 }
 
-class FixedOrderAgent extends DefinedAgent {
-  readonly #given: FlowOptions<string, readonly Agent[]>
-  readonly #order: FixedOrder
-  readonly #members: MemberList
+interface FixedOrderParts extends AgentParts<FlowOptions<string, readonly Agent[]>> {
+  readonly order: FixedOrder
+  readonly members: MemberList
+}
 
-  constructor(given: FlowOptions<string, readonly Agent[]>, order: FixedOrder) {
-    mustBeOptions(given, order.word, 'team.invalid')
-    const members = new MemberList(given.agents)
-    const known = members.known ? members.agents : []
-    const inputSchema = order.word === 'parallel' ? sharedInput(known) : known[0]?.inputSchema
-    const outputSchema = order.word === 'parallel' ? undefined : known.at(-1)?.outputSchema
-    super({ ...given, inputSchema, outputSchema, team: () => members.names, reaches: given.agents })
-    this.#members = members
-    this.#given = given
-    this.#order = order
-    if (members.known) checkTree(this)
+function fixedOrderParts(options: FlowOptions<string, readonly Agent[]>, order: FixedOrder): FixedOrderParts {
+  mustBeOptions(options, order.name, 'team.invalid')
+  const members = new MemberList(options.agents)
+  const known = members.known ? members.agents : []
+  const isParallel = order.name === 'parallel'
+  return {
+    options,
+    order,
+    members,
+    inputSchema: isParallel ? sharedInput(known) : known[0]?.inputSchema,
+    outputSchema: isParallel ? undefined : known.at(-1)?.outputSchema,
+    team: () => members.names,
+    reaches: options.agents,
   }
+}
 
-  members(): readonly Agent[] {
-    return this.#members.agents
-  }
-
-  protected madeVersion(): string {
-    const { limits, oversight, outputKey } = this
-    return versionOf(this.#given.version, {
-      ...(dataOf({ limits, oversight, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
-      order: this.#order.word,
-      ...present({ edge: dataIn(this.#given.edge), bound: this.#order.bound }),
-    })
-  }
-
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const run = new FixedOrderRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
-    const ended = run.end(await this.#order.run(run))
+const fixedOrderAgent: AgentKind<FixedOrderParts> = {
+  data: ({ options, order, members }, { limits, oversight, outputKey }) => ({
+    // its schemas are those of its members
+    ...dataOf(present({ limits, oversight, outputKey }), { workers: members.names }),
+    order: order.name,
+    ...present({ edge: dataIn(options.edge), bound: order.bound }),
+  }),
+  async orchestrate({ options, order, members }, ctx, edge) {
+    const run = new FixedOrderRun(ctx, edge, membersOf(edge, members.agents), options.edge ?? {})
+    const ended = run.end(await order.run(run))
     return leavesHandoff(edge) ? ended : withoutHandoff(ended)
-  }
-
-  related(): readonly Agent[] {
-    return this.members()
-  }
-
-  usdCaps(): readonly UsdCap[] {
-    return memberCaps(this.members(), this.#given.edge, 'edge')
-  }
-
-  problems(): readonly string[] {
-    const { word } = this.#order
-    const members = this.members()
-    const checks: Checks<object> = (word === 'loop' ? loopChecks : flowChecks)(members)
-    const options = { ...this.#given, agents: this.#members.given }
-    const what = `${word} "${this.name}"`
-    const rule: Rule<object> = (given, where) => [
-      ...factRule(given, where),
-      ...(word === 'loop' ? loopRule(given, where) : []),
-    ]
-    const problems = optionProblems(checks, options, what, rule)
-    if (word === 'parallel') return problems
-    const { maxIterations = 1 } = this.#given as Partial<LoopOptions<string, readonly Agent[]>>
-    const steps = members.map((next, i) => [i === 0 ? undefined : members[i - 1], next] as const)
-    if (maxIterations > 1) steps.push([members.at(-1), members[0]!])
-    return [...problems, ...steps.flatMap(([before, next]) => misfit(before, next).map((why) => `${what}: ${why}`))]
-  }
+  },
+  related: ({ members }) => members.agents,
+  problems: ({ options, order: { name }, members }) => {
+    const { agents } = members
+    const checks: Checks<object> = (name === 'loop' ? loopChecks : flowChecks)(agents)
+    const where = `${name} "${options.name}"`
+    const rule: Rule<object> = (given, at) => [...factRule(given, at), ...(name === 'loop' ? loopRule(given, at) : [])]
+    const problems = optionProblems(checks, { ...options, agents: members.given }, where, rule)
+    if (name === 'parallel') return problems
+    const { maxIterations = 1 } = options as Partial<LoopOptions<string, readonly Agent[]>>
+    const steps = agents.map((next, i) => [i === 0 ? undefined : agents[i - 1], next] as const)
+    if (maxIterations > 1) steps.push([agents.at(-1), agents[0]!])
+    return [...problems, ...steps.flatMap(([before, next]) => misfit(before, next).map((why) => `${where}: ${why}`))]
+  },
+  more: ({ options, members }) => ({
+    members: () => members.agents,
+    usdCaps: () => memberCaps(members.agents, options.edge, 'edge'),
+  }),
 }
 
 /** Why an agent cannot take what the one before it gives, as far as their schemas say. */

@@ -6,7 +6,6 @@
  * Does not own: the control loop (control-loop.ts), what crosses (member.ts), how a model hands over
  * (agent/tool/transfer-tool.ts).
  */
-import type { Context } from '@reeve/engine'
 import {
   choice,
   either,
@@ -26,14 +25,13 @@ import {
   withoutHandoff,
   type Checks,
   type Json,
-  type Outcome,
 } from '@reeve/core'
 import {
   agent,
   agentsCheck,
   dataIn,
   dataOf,
-  DefinedAgent,
+  defineAgent,
   factChecks,
   isAgent,
   isBlank,
@@ -42,16 +40,15 @@ import {
   checkTree,
   renamable,
   ownVersionOf,
-  versionOf,
   type Agent,
-  type AgentProblem,
+  type AgentKind,
+  type AgentParts,
   type AgentContext,
   type AgentFacts,
   type ModelAgentFacts,
   type HandoffContext,
-  type UsdCap,
 } from '@reeve/agent'
-import { leavesHandoff, type Edge, type Infer, type SchemaLike } from '@reeve/edge'
+import { leavesHandoff, type Infer, type SchemaLike } from '@reeve/edge'
 import {
   edgeOf,
   edgesCheck,
@@ -135,8 +132,10 @@ export function router<
 >(
   options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>,
 ): Agent<Name, Infer<In>, RouterAnswer<Out>> {
-  const entry = new RouterAgent(options as unknown as AnyOptions)
-  return renamable(entry, (name) =>
+  const parts = routerAgentParts(options as unknown as AnyOptions)
+  const made = defineAgent(routerAgent, parts)
+  if (parts.members.known) checkTree(made)
+  return renamable(made, (name) =>
     router(renamed(options as unknown as AnyOptions, name) as unknown as typeof options),
   ) as unknown as Agent<Name, Infer<In>, RouterAnswer<Out>>
 }
@@ -192,104 +191,74 @@ const ownNames = ownChecks('', [])
 const modelNames = { ...factChecks, ...modelAgentChecks }
 const codeNames = { ...factChecks, run: unchecked }
 
-class RouterAgent extends DefinedAgent {
-  readonly #options: AnyOptions
-  readonly #lead: Agent
-  readonly #members: MemberList
+interface RouterAgentParts extends AgentParts<AnyOptions> {
+  readonly lead: Agent
+  readonly members: MemberList
+}
 
-  constructor(options: AnyOptions) {
-    mustBeOptions(options, 'router', 'team.invalid')
-    mustHaveModelOrCode(options, `router "${options.name}"`, { ...modelNames, ...codeNames, ...ownNames })
-    const lead = agent(leadOptions(options))
-    const { name, description, inputSchema, outputSchema, limits, oversight, assess, model, outputKey } = lead
-    const members = new MemberList(options.workers)
-    super({
-      name,
-      description,
-      inputSchema,
-      outputSchema,
-      limits,
-      oversight,
-      assess,
-      model,
-      outputKey,
-      team: () => members.names,
-      reaches: options.workers,
-      hooked: lead.hooked,
-      rootTurns: defaultTurns,
-    })
-    this.#options = options
-    this.#lead = lead
-    this.#members = members
-    if (members.known) checkTree(this)
+function routerAgentParts(options: AnyOptions): RouterAgentParts {
+  mustBeOptions(options, 'router', 'team.invalid')
+  mustHaveModelOrCode(options, `router "${options.name}"`, { ...modelNames, ...codeNames, ...ownNames })
+  const lead = agent(leadOptions(options))
+  const members = new MemberList(options.workers)
+  return {
+    options,
+    lead,
+    members,
+    inputSchema: lead.inputSchema,
+    outputSchema: lead.outputSchema,
+    model: lead.model,
+    team: () => members.names,
+    reaches: options.workers,
+    hooked: lead.hooked,
+    rootTurns: defaultTurns,
   }
+}
 
-  members(): readonly Agent[] {
-    return this.#members.agents
-  }
-
-  protected madeVersion(): string {
-    const { version, transfer, routes, sticky } = this.#options
-    return versionOf(version, {
-      lead: ownVersionOf(this.#lead),
-      ...(dataOf({ workers: this.#members.names }) as { readonly [name: string]: Json }),
-      ...present({ control: dataIn({ transfer, routes, sticky }) }),
-    })
-  }
-
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    if (edge.flow?.lead === true) return this.#lead.orchestrate(ctx, edge)
-    const routing = this.#routing(edge)
-    const route = new ControlLoop(routing, ctx, edge)
+const routerAgent: AgentKind<RouterAgentParts> = {
+  data: ({ options: { transfer, routes, sticky }, lead, members }) => ({
+    lead: ownVersionOf(lead),
+    ...dataOf({}, { workers: members.names }),
+    ...present({ control: dataIn({ transfer, routes, sticky }) }),
+  }),
+  async orchestrate({ options, lead, members }, ctx, edge, { name, description, outputSchema }) {
+    if (edge.flow?.lead === true) return lead.orchestrate(ctx, edge)
+    const { sticky, transfer = {}, routes = {} } = options
+    const workers = membersOf(edge, members.agents)
+    const parts = { name, description, lead, workers, transfer, routes: routesOf(routes), output: outputSchema }
+    const control = new ControlLoop(parts, ctx, edge)
     // below a call it answers the call: what it is asked next has nothing to do with that
     const isRoot = parentOf(ctx.place.activation) === undefined
-    const session = this.#options.sticky === true && isRoot && ctx.place.caller.session !== undefined
-    const key = activeKey(this.name)
-    const before = session ? await ctx.values.get(key) : null
-    const first = routing.workers.find(({ name }) => name === before)?.name ?? this.name
-    const outcome = await route.follow(first)
-    const moved = session && route.active !== (before ?? this.name)
-    const left = moved ? withHandoff(outcome, { ...handoffOf(outcome), keep: { key, value: route.active } }) : outcome
-    if (leavesHandoff(edge)) return left
+    const isSticky = sticky === true && isRoot && ctx.place.caller.session !== undefined
+    const key = activeKey(name)
+    const before = isSticky ? await ctx.values.get(key) : null
+    const outcome = await control.follow(workers.find((each) => each.name === before)?.name ?? name)
+    const hasMoved = isSticky && control.active !== (before ?? name)
+    const ended = hasMoved
+      ? withHandoff(outcome, { ...handoffOf(outcome), keep: { key, value: control.active } })
+      : outcome
+    if (leavesHandoff(edge)) return ended
     const isRemembered = edge.bounds.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
-    return isRemembered ? left : withoutHandoff(left)
-  }
-
-  #routing(edge: Edge): RouterParts {
-    const { transfer = {}, routes = {} } = this.#options
-    return {
-      name: this.name,
-      description: this.description,
-      lead: this.#lead,
-      workers: membersOf(edge, this.members()),
-      transfer,
-      routes: routesOf(routes),
-      output: this.outputSchema,
-    }
-  }
-
-  related(): readonly Agent[] {
-    return [...this.members(), ...this.#lead.related()]
-  }
-
-  usdCaps(): readonly UsdCap[] {
-    return [...memberCaps(this.members(), this.#options.transfer, 'transfer'), ...(this.#lead.usdCaps?.() ?? [])]
-  }
-
-  problems(): readonly AgentProblem[] {
-    const where = `router "${this.name}"`
-    const workers = this.members().filter(isAgent)
-    const lead = Object.fromEntries(Object.keys(namesOf(this.#options)).map((name) => [name, unchecked] as const))
+    return isRemembered ? ended : withoutHandoff(ended)
+  },
+  related: ({ lead, members }) => [...members.agents, ...lead.related()],
+  problems: ({ options, lead, members }) => {
+    const workers = members.agents.filter(isAgent)
+    const leadChecks = Object.fromEntries(Object.keys(namesOf(options)).map((name) => [name, unchecked] as const))
     return [
       ...optionProblems<object>(
-        { ...lead, ...ownChecks(this.name, workers) },
-        { ...this.#options, workers: this.#members.given },
-        where,
+        { ...leadChecks, ...ownChecks(options.name, workers) },
+        { ...options, workers: members.given },
+        `router "${options.name}"`,
       ),
-      ...this.#lead.problems(),
-      ...routerProblems(this.name, workers, this.#options),
+      ...lead.problems(),
+      ...routerProblems(options.name, workers, options),
     ]
-  }
+  },
+  more: ({ options, lead, members }) => ({
+    members: () => members.agents,
+    usdCaps: () => [...memberCaps(members.agents, options.transfer, 'transfer'), ...(lead.usdCaps?.() ?? [])],
+  }),
 }
 
 const namesOf = (options: AnyOptions): Readonly<Record<string, unknown>> => ('run' in options ? codeNames : modelNames)

@@ -10,14 +10,13 @@
 import {
   CallNumbers,
   canonical,
-  digest,
   isObject,
   messageContent,
-  redactedMark,
   type HistoryEntry,
   type Json,
   type JsonObject,
 } from '@reeve/core'
+import { isEdge } from './events/value-shapes.ts'
 import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events/events.ts'
 
 /**
@@ -50,13 +49,6 @@ export function withoutPlainDigests(event: JournalEvent): JournalEvent {
 /** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
 export const workerContent = (agent: string, version: string, input: Json): string =>
   `worker ${canonical(agent)} ${canonical(version)} ${canonical(isEdge(input) ? edgeContent(input) : input)}`
-
-/** Whether the input of an activation is an edge. On a bare engine it may be any value. */
-export const isEdge = (value: Json): value is JsonObject =>
-  isObject(value) &&
-  isObject(value['brief']) &&
-  typeof value['depth'] === 'number' &&
-  typeof value['maxDepth'] === 'number'
 
 /**
  * An edge without what differs in every run: ids, the label of the delegation, waits, earlier failures and approvals.
@@ -112,29 +104,13 @@ export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<A
 
 /**
  * The content keys of recorded operations, by the positions of the events that open them: model calls, tool calls,
- * workers, interrupts and approvals. `events`: those of a run, in their order.
- *
- * Where an older journal has no key, the key of a worker or a question is derived from its events; that of a model call
- * or a tool call cannot be. An operation without an entry has no known key. Pure.
+ * workers, interrupts and approvals. `events`: those of a run. An operation without an entry has no known key. Pure.
  */
 export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, string> {
   const keys = new Map<number, string>()
-  /** Workers without a key whose beginning is still to come, by their ids. */
-  const waiting = new Map<string, number>()
-  const derive = (position: number, content: string): void => {
-    // redacted content is not known any more
-    if (!content.includes(redactedMark)) keys.set(position, writtenKey(digest(content, 'base64url')))
-  }
-  for (const { activation, position, event } of events) {
-    const stored = keyIn(event)
-    if (stored !== undefined) keys.set(position, stored)
-    else if (event.type === 'worker.started') waiting.set(`${activation}>${event.address}`, position)
-    else if (event.type === 'interrupt.raised' || event.type === 'approval.requested')
-      derive(position, questionContent(event))
-    else if (event.type === 'activation.started') {
-      const started = waiting.get(activation)
-      if (started !== undefined) derive(started, workerContent(event.agent, event.version, event.input))
-    }
+  for (const { position, event } of events) {
+    const key = keyIn(event)
+    if (key !== undefined) keys.set(position, key)
   }
   return keys
 }

@@ -27,7 +27,7 @@ export {
   type IndexedOperation,
 } from './views/run-index.ts'
 export { foldPage, journalPages, pagesOf, readerPage, type PageSize } from './journal-pages.ts'
-export { childRunsIn, woven } from './views/woven.ts'
+export { childRunsIn, woven, WovenReading } from './views/woven.ts'
 export {
   activationViewOf,
   foldState,
@@ -45,12 +45,10 @@ export {
   type SpanPage,
   type TimelineFold,
 } from './views/timeline.ts'
-export { namesLeaderLimit, saysUnknownTool } from './older-journals.ts'
 export { callScope, hookScope, isInEndHook } from './turn-scopes.ts'
 export { DiffFold, diffOf, type DifferencePlace, type RunDiff, type RunDifference } from './views/diff.ts'
 export {
   contentKeys,
-  isEdge,
   questionContent,
   sameContent,
   withoutPlainDigests,
@@ -58,6 +56,10 @@ export {
   writtenKey,
 } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
+export { Story, type RecordedAnswer, type SaidItem, type StoryItem } from './story/story.ts'
+export { heardText, type HeardPart, type LiveAnswer, type HeardBlock } from './story/live-answers.ts'
+export { blocksOf, joinedBlocks, thoughtsIn, type StoryBlock } from './story/answer-text.ts'
+export { holdsControl, type WorkOwner } from './story/speakers.ts'
 export {
   newTranscriptFold,
   transcribe,
@@ -75,7 +77,7 @@ export type {
   MemberView,
   Noted,
   PlanView,
-  RecruitWishView,
+  RecruitRequestView,
   TaskView,
   TeamView,
   TopicView,
@@ -105,4 +107,12 @@ export {
   valueShape,
   valuesShape,
 } from './redaction.ts'
-export { answerShape, callerShape, doneShape, earlierShape, endReasonShape, writtenPlan } from './value-shapes.ts'
+export {
+  answerShape,
+  callerShape,
+  doneShape,
+  earlierShape,
+  endReasonShape,
+  isEdge,
+  writtenPlan,
+} from './events/value-shapes.ts'

@@ -2,14 +2,14 @@
  * Redaction shapes: what of a stored value redaction may change (K10).
  *
  * Owns: the shape of everything that is stored: events, rows of inboxes, questions, edits, values. Does not own: the
- * members of an event (events/event-table.ts), what values are made of (value-shapes.ts), what a shape means, and the
+ * members of an event (events/event-table.ts), what values are made of (events/value-shapes.ts), what a shape means, and the
  * rules (core/redact.ts).
  */
 import { isObject, type Shape } from '@reeve/core'
 import type { JournalEvent } from './events/events.ts'
 import { eventPlace } from './events/event-row.ts'
 import { eventTable } from './events/event-table.ts'
-import { answer, answered, answerShape, body, inputShape, kept, outcomeOf } from './value-shapes.ts'
+import { answer, answered, answerShape, body, inputShape, kept, outcomeOf } from './events/value-shapes.ts'
 
 const shapes = new Map<unknown, Shape>(
   Object.entries(eventTable).map(([type, { shape }]) => [type, { ...eventPlace, ...shape }]),

@@ -101,14 +101,6 @@ describe('the pause before another attempt', () => {
   test('names the attempt that has failed', () => {
     expect(isPauseAfter(timer('x', worker), worker)).toBe(true)
     expect(isPauseAfter(timer('d1/retry', root), worker)).toBe(false)
-  })
-
-  test('in older journals it stands beside the worker', () => {
-    expect(['d1/retry', 'd1/retry#1', 'd2/retry', 'd1/timeout'].map((at) => isPauseAfter(timer(at), worker))).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ])
+    expect(isPauseAfter(timer('d1/retry'), worker)).toBe(false)
   })
 })

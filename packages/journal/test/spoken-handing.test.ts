@@ -58,8 +58,6 @@ const asks: JournalEvent = {
   address: 'turn/model',
   effect: 'model',
   model: 'm',
-  prompt: 'h',
-  renderer: 1,
   messages: 1,
 }
 const answers = (text: string, ...list: (readonly [name: string, id: string])[]): JournalEvent => ({

@@ -47,8 +47,6 @@ const model = (address: string): JournalEvent => ({
   address,
   effect: 'model',
   model: 'm1',
-  prompt: 'h',
-  renderer: 1,
   messages: 1,
 })
 const tool = (address: string): JournalEvent => ({
@@ -286,6 +284,7 @@ describe('the view of a run', () => {
             segment: 1,
             open: [{ address: 'delegate/researcher', op: 'worker' }],
             unread: [],
+            before: { begun: [] },
           },
         ],
       ),

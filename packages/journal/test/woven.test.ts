@@ -1,7 +1,7 @@
 /** One feed of a run and its child runs: an order that may have been, with the leader's positions untouched. */
 import { expect, test } from 'vitest'
 import { childActivation, completed, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
-import { childRunsIn, woven, type JournalEvent, type Recorded } from '../src/index.ts'
+import { childRunsIn, woven, WovenReading, type JournalEvent, type Recorded } from '../src/index.ts'
 
 const root = rootActivation('run_1' as RunId)
 const entry = (activation: ActivationId, position: number, event: JournalEvent): Recorded => ({
@@ -77,4 +77,45 @@ test('a worker for which there was no room has no run', () => {
 test('a run without child runs is as it is', () => {
   const alone = [entry(root, 1, born('lead')), entry(root, 2, settled)]
   expect(woven(alone, new Map())).toEqual(alone)
+})
+
+test('while they are read: each event once, child runs between the events of the run, the rest of one before its end', () => {
+  const reading = new WovenReading(root.slice('act_'.length) as RunId)
+  const seen: (readonly [ActivationId, number])[] = []
+  const read = (run: RunId, feed: readonly Recorded[]): void => {
+    for (const recorded of feed) {
+      const ended = reading.endedBy(recorded)
+      if (ended !== undefined) read(ended, children.get(ended)!)
+      const placed = reading.take(recorded)
+      if (placed !== undefined) seen.push([placed.activation, placed.position])
+    }
+    expect(reading.positionOf(run)).toBe(feed.at(-1)!.position)
+  }
+  read(reading.root, leader.slice(0, 3))
+  expect([...reading.runs()]).toEqual([reading.root, runOf(one), runOf(two)])
+  read(runOf(one), children.get(runOf(one))!.slice(0, 2))
+  read(reading.root, leader)
+  // one that has ended for its leader and goes on is read on
+  read(runOf(two), children.get(runOf(two))!)
+
+  const each = 2 ** -20
+  expect(seen).toEqual([
+    [root, 1],
+    [root, 2],
+    [root, 3],
+    [one, 3 + each],
+    [one, 3 + 2 * each],
+    [nested, 3 + 3 * each],
+    [nested, 3 + 4 * each],
+    [one, 3 + 5 * each],
+    [one, 3 + 6 * each],
+    [root, 4],
+    [two, 4 + each],
+  ])
+  expect([reading.root, runOf(one), runOf(nested), runOf(two)].map((run) => reading.isOver(run))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ])
 })

@@ -2,7 +2,7 @@
  * Finish: why a model stopped, from what its provider said of it, onto one closed list.
  *
  * Owns: the words of providers, each with its source; when an answer holds nothing that can be used. Does not own: what
- * follows an answer that is not whole (agent/loop/answer-end.ts), errors instead of an answer (faults.ts).
+ * follows an answer that is not whole (agent/model-call/answer-end.ts), errors instead of an answer (faults.ts).
  *
  * The packages of the AI SDK map stop reasons onto fewer words than providers have (a pause of Anthropic is "stop", its
  * full context is "length"), so the provider's own word counts first where the package passes it on.

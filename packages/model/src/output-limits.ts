@@ -1,7 +1,7 @@
 /**
  * Output limits: how many tokens a model can answer with at most.
  *
- * Owns: the table, each row with its source. Does not own: what a budget makes of it (agent/loop/output-cap.ts), what
+ * Owns: the table, each row with its source. Does not own: what a budget makes of it (agent/conversation/output-cap.ts), what
  * else a provider takes (provider-limits.ts).
  */
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FilePart, Message } from '@reeve/core'
 import { agent, createRuntime } from '@reeve/public'
-import { outputCapOf } from '../../agent/src/loop/output-cap.ts'
+import { outputCapOf } from '../../agent/src/conversation/output-cap.ts'
 import { resolveModel, type ModelSettings } from '../src/index.ts'
 import { strictProvider, strictProviderNames, type ProviderName } from '../../testing/src/providers/index.ts'
 import { asking, failureOf } from './requests.ts'

@@ -72,7 +72,7 @@ test('ids are made of ids, and never of zeros; another place has another one', (
   expect(traceIdOf('r1>a/b' as RunId)).toBe(traceIdOf('r1' as RunId))
 })
 
-test('K12: the field is in the first event, is read back as it was, and older journals have none', () => {
+test('K12: the field is in the first event, is read back as it was, and is absent where the caller gave none', () => {
   const event = {
     type: 'activation.started',
     agent: 'a',

@@ -142,7 +142,7 @@ export {
   type TrustRule,
   type TrustRules,
   type TrustState,
-  type TrustWord,
+  type TrustReason,
   type UpgradeMiss,
   type UpgradeCheck,
 } from './trust/trust-record.ts'

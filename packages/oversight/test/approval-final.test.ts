@@ -3,7 +3,6 @@
  * leaves out.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -216,49 +215,25 @@ function payer(input: z.ZodType<{ to: string }>, ran: unknown[]): Agent {
 const plain = z.object({ to: z.string() })
 const trimmed = z.object({ to: z.string().trim() })
 
-/** Takes from a journal what no released version has written. */
-function aged(): void {
-  const db = new DatabaseSync(join(folder, 'runs.db'))
-  const { changes } = db
-    .prepare(`UPDATE log SET body = replace(body, ',"fourEyes":false', '') WHERE body LIKE '%"fourEyes":false%'`)
-    .run()
-  db.close()
-  expect(changes).toBeGreaterThan(0)
-}
-
-test.each([
-  ['done before', 'edit', { to: ' bob ' }],
-  ['done before', 'approve', undefined],
-  ['decided now', 'approve', undefined],
-] as const)(
-  'K12: a decision on an older journal’s question (%s, %s) holds for what was shown and is not asked again',
-  async (when, decision, input) => {
-    const ran: unknown[] = []
-    const [before, after] = [payer(plain, ran), payer(trimmed, ran)]
-    const decide = async (run: Run<unknown>): Promise<void> => {
-      const said = { approvalId: (await open(run)).id, decision, ...(input === undefined ? {} : { input }) }
-      await run.decide(said as never)
-      await expect.poll(async () => (await run.view()).approvals.map(({ tool: name }) => name)).toEqual(['pay', 'wait'])
-    }
-    {
-      await using runtime = await opened([before])
-      const run = await runtime.start(before, 'go', { runId: 'r' })
-      const { input: shown } = await open(run)
-      expect(shown).toEqual({ to: ' ann ' })
-      if (when === 'done before') await decide(run)
-    }
-    if (when === 'done before') aged()
-    await using runtime = await opened([after])
-    const run = runtime.handle('r')
-    if (when === 'decided now') await decide(run)
-    const later = await open(run)
-    expect(later.tool).toBe('wait')
-    await run.decide({ approvalId: later.id, decision: 'approve' })
-    expect(await run.outcome()).toMatchObject({ output: 'done' })
-    expect(ran).toEqual([when === 'decided now' ? { to: 'ann' } : (input ?? { to: ' ann ' })])
-    expect((await run.view()).approvals).toHaveLength(2)
-  },
-)
+test('K12: a decision on a question that was asked before the schema of its tool changed holds for what was shown', async () => {
+  const ran: unknown[] = []
+  const [before, after] = [payer(plain, ran), payer(trimmed, ran)]
+  {
+    await using runtime = await opened([before])
+    const { input: shown } = await open(await runtime.start(before, 'go', { runId: 'r' }))
+    expect(shown).toEqual({ to: ' ann ' })
+  }
+  await using runtime = await opened([after])
+  const run = runtime.handle('r')
+  await run.decide({ approvalId: (await open(run)).id, decision: 'approve' })
+  await expect.poll(async () => (await run.view()).approvals.map(({ tool: name }) => name)).toEqual(['pay', 'wait'])
+  const later = await open(run)
+  expect(later.tool).toBe('wait')
+  await run.decide({ approvalId: later.id, decision: 'approve' })
+  expect(await run.outcome()).toMatchObject({ output: 'done' })
+  expect(ran).toEqual([{ to: 'ann' }])
+  expect((await run.view()).approvals).toHaveLength(2)
+})
 
 test('R-16: a new tool version that makes other arguments of the same call is asked about again', async () => {
   const ran: unknown[] = []

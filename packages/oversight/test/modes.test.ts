@@ -2,14 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, loop, parallel, router, sequential, supervisor, team, tool } from '@reeve/public'
 import { ledger, reflect, roundtable } from '@reeve/public/team'
-import {
-  oversightCheck,
-  stricter,
-  stricterMode,
-  type ApprovalRules,
-  type Oversight,
-  type OversightMode,
-} from '@reeve/edge'
+import { stricterMode, type OversightMode } from '@reeve/core'
+import { oversightCheck, stricter, type ApprovalRules, type Oversight } from '@reeve/edge'
 import { gateOf, type Subject } from '../src/index.ts'
 import { createRuntime } from '@reeve/runtime'
 

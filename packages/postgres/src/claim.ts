@@ -18,7 +18,8 @@ import type {
   Past,
   StoredRun,
 } from '@reeve/engine/storage'
-import type { NamedStatement, Params } from './connection.ts'
+import { query } from './asker.ts'
+import type { NamedStatement } from './connection.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
 
 /** So many entries are read at once. */
@@ -247,15 +248,6 @@ function grouped<T extends { readonly run: RunId }>(rows: readonly T[]): Map<Run
 const candidateOf = ({ word, ...run }: CandidateRow): ClaimCandidate => ({
   ...run,
   word: word === null ? undefined : word === '!cancel' ? 'cancel' : 'resume',
-})
-
-export const query = (
-  [name, text]: NamedStatement,
-  values: Params,
-): { name: string; text: string; values: unknown[] } => ({
-  name,
-  text,
-  values: values as unknown[],
 })
 
 /** The condition that a run is a child run of another one, at any depth. */

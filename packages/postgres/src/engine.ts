@@ -4,7 +4,7 @@
  *
  * Owns: its options. Does not own: moving runs (../host), the database (store.ts).
  */
-import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { HostEngine, type HostOptions } from '@reeve/engine/host'
 import { PostgresStore, type PostgresOptions } from './store.ts'
 
 /** How the engine on PostgreSQL is set up. Everything but the address has a default. */
@@ -17,5 +17,5 @@ export type PostgresEngine = HostEngine<PostgresStore>
  * Needs the package `pg`.
  */
 export function createPostgresEngine(options: PostgresEngineOptions): PostgresEngine {
-  return new HostEngine(new PostgresStore(options), options, digestsOf(options.redact))
+  return new HostEngine(new PostgresStore(options), options)
 }

@@ -4,24 +4,14 @@
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views), what a
  * claim reads (claim.ts).
  */
-import type { Pool, PoolClient } from 'pg'
-import { present, rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
+import type { PoolClient } from 'pg'
+import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import type { Caller, JournalEvent, Recorded } from '@reeve/journal'
 import {
   type AccountState,
-  type Backlog,
   type FeedEvent,
   type FeedPage,
-  type HeldRuns,
-  isWithin,
-  mostListed,
-  type Question,
-  type QuestionFilter,
   type RunEnd,
-  type RunFilter,
-  type RunStatus,
-  type RunSummary,
-  type StoredProcess,
   type UnmovedRun,
   unreadableEvent,
   valuesHeard,
@@ -30,70 +20,43 @@ import {
   missingCodeEnding,
   type AgentVersion,
   type DueQuestion,
-  flappingOf,
   type InboxRow,
-  isOfFilter,
-  type OpenQuestions,
-  questionOf,
-  type QuestionRow,
-  reportIn,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
-  summaryOf,
-  type SummaryRow,
 } from '@reeve/engine/storage'
-import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
+import { askerOn, type Asker, type PoolSource } from './asker.ts'
+import { isChildOf, isReady, readyKinds, runColumns } from './claim.ts'
 import type { NamedStatement, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './value-keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow, flags } from './entries.ts'
-import {
-  canBeId,
-  childRunsStatement,
-  countStatement,
-  questionStatement,
-  searchStatement,
-  summaryStatement,
-  type Statement,
-} from './search.ts'
 import { firstWriter, lastGiven } from './writers.ts'
 
-interface ShownRow extends SummaryRow, Omit<OpenQuestions, 'id'> {
-  readonly shown: RunStatus
-  readonly asked: string | null
-}
 interface ValueRow {
   readonly at: number
   readonly body: string
 }
-type Queryable = Pick<Pool | PoolClient, 'query'>
 
 /** What is asked at once at most, where there may be many. */
 const many = 1_000
 
 export class PostgresReader implements StoreReader {
-  /** Undefined: there is no store yet, and so no rows. */
-  readonly #pool: () => Promise<Pool | undefined>
-  readonly #schema: string
+  readonly #pool: PoolSource
+  readonly #rows: Asker
   readonly #sql: ReturnType<typeof statements>
 
-  constructor(pool: () => Promise<Pool | undefined>, schema: string) {
+  constructor(pool: PoolSource, schema: string) {
     this.#pool = pool
-    this.#schema = `"${schema}"`
-    this.#sql = statements(this.#schema)
-  }
-
-  async #rows<Row>(statement: NamedStatement, params: Params = [], on?: Queryable): Promise<Row[]> {
-    const asked = on ?? (await this.#pool())
-    return asked === undefined ? [] : ((await asked.query(query(statement, params))).rows as Row[])
+    this.#rows = askerOn(pool)
+    this.#sql = statements(`"${schema}"`)
   }
 
   async #ids(statement: NamedStatement, params: Params = []): Promise<RunId[]> {
     return (await this.#rows<{ id: RunId }>(statement, params)).map(({ id }) => id)
   }
 
-  #blobsFor(rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[], on?: Queryable): Promise<Blobs> {
+  #blobsFor(rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[], on?: PoolClient): Promise<Blobs> {
     return blobsFor(rows, (runs, hashes) => this.#rows(this.#sql.blobs, [runs, hashes], on))
   }
 
@@ -104,36 +67,6 @@ export class PostgresReader implements StoreReader {
 
   async run(run: RunId): Promise<StoredRun | undefined> {
     return (await this.#rows<StoredRun>(this.#sql.run, [run]))[0]
-  }
-
-  async summary(run: RunId): Promise<RunSummary | undefined> {
-    if (!canBeId(run)) return undefined
-    const [row] = await this.#found<ShownRow>(summaryStatement(this.#schema, run))
-    return row === undefined ? undefined : shownSummary(row)
-  }
-
-  async summaries(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
-    const { limit = mostListed, childrenOf } = filter
-    if (childrenOf !== undefined)
-      return (await this.#found<ShownRow>(childRunsStatement(this.#schema, childrenOf)))
-        .map(shownSummary)
-        .filter((summary) => isOfFilter(summary, filter))
-        .slice(0, limit)
-    const search = await this.#search(filter, limit)
-    return search === undefined ? [] : (await this.#found<ShownRow>(search)).map(shownSummary)
-  }
-
-  /** Undefined: there is no such run. */
-  async #search(filter: RunFilter, limit: number): Promise<Statement | undefined> {
-    const count = countStatement(this.#schema, filter)
-    const [counted] = count === undefined ? [] : await this.#found<{ counts: number[] }>(count)
-    return searchStatement(this.#schema, filter, limit, counted?.counts ?? [])
-  }
-
-  /** What was made for this question alone. */
-  async #found<Row>(statement: Statement): Promise<Row[]> {
-    const pool = await this.#pool()
-    return pool === undefined ? [] : ((await pool.query(statement)).rows as Row[])
   }
 
   birth(run: RunId): Promise<JournalEvent | undefined> {
@@ -176,7 +109,7 @@ export class PostgresReader implements StoreReader {
     return page
   }
 
-  async #feed(run: RunId, from: number, limit?: number, on?: Queryable): Promise<Recorded[]> {
+  async #feed(run: RunId, from: number, limit?: number, on?: PoolClient): Promise<Recorded[]> {
     const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from, limit ?? null], on)
     const blobs = await this.#blobsFor(rows, on)
     return rows.map((row) => recordedOf(run, row, blobs))
@@ -210,13 +143,6 @@ export class PostgresReader implements StoreReader {
 
   async hasNews(run: RunId, from: number): Promise<boolean> {
     return (await this.#rows<{ news: boolean }>(this.#sql.hasNews, [run, from]))[0]?.news ?? true
-  }
-
-  async questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
-    if (!canBeId(filter.id) || !canBeId(filter.run)) return []
-    return (await this.#found<QuestionRow>(questionStatement(this.#schema, filter)))
-      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
-      .map(questionOf)
   }
 
   async below(id: ActivationId): Promise<readonly StoredEntry[]> {
@@ -323,55 +249,10 @@ export class PostgresReader implements StoreReader {
     return this.#ids(this.#sql.endedBefore, [at, limit])
   }
 
-  async count(filter: RunFilter, most: number): Promise<number> {
-    if (filter.childrenOf !== undefined) return (await this.summaries({ ...filter, limit: most })).length
-    const search = await this.#search(filter, most)
-    if (search === undefined) return 0
-    const { text, values } = search
-    return countIn((await this.#found<{ n: string }>({ text: `SELECT count(*) AS n FROM (${text}) found`, values }))[0])
-  }
-
-  async processes(now: number, most: number): Promise<readonly StoredProcess[]> {
-    const rows = await this.#rows<{ id: string; alive: boolean; report: string | null } & Partial<HeldRuns>>(
-      this.#sql.processes,
-      [now, most + 1],
-    )
-    return [...Map.groupBy(rows, ({ id }) => id)].map(([id, of]) => {
-      const drives = of.flatMap(({ agent, version, runs }) =>
-        typeof agent === 'string' && typeof version === 'string' ? [{ agent, version, runs: Number(runs) }] : [],
-      )
-      const isMore = drives.reduce((sum, { runs }) => sum + runs, 0) > most
-      const { alive, report } = of[0]!
-      return { id, isAlive: alive, drives, ...(isMore ? { isMore } : {}), ...present({ report: reportIn(report) }) }
-    })
-  }
-
   async unmoved(before: number, most: number): Promise<readonly UnmovedRun[]> {
     return await this.#rows<UnmovedRun>(this.#sql.unmoved, [Math.floor(before), most])
   }
-
-  async backlog(most: number): Promise<Backlog> {
-    const ready = countIn((await this.#rows<{ n: string }>(this.#sql.readyCount, [most]))[0])
-    const [first] = ready === 0 ? [] : await this.#rows<{ id: RunId; since: number }>(this.#sql.firstReady)
-    const unheard = countIn((await this.#rows<{ n: string }>(this.#sql.unheard, [most]))[0])
-    const flapping = flappingOf(countIn((await this.#rows<{ n: string }>(this.#sql.flapping, [most]))[0]))
-    return {
-      ready,
-      ...(first === undefined ? {} : { first: { run: first.id, since: first.since } }),
-      unheard,
-      ...flapping,
-    }
-  }
-
-  /** The tables with their indexes. */
-  async size(): Promise<number | undefined> {
-    const [row] = await this.#rows<{ bytes: string | null }>(this.#sql.size, [this.#schema.slice(1, -1)])
-    return row === undefined || row.bytes === null ? undefined : Number(row.bytes)
-  }
 }
-
-/** What was counted may come as a text. */
-const countIn = (row: { readonly n: number | string } | undefined): number => Number(row?.n ?? 0)
 
 const recordedOf = (run: RunId, row: EntryRow, blobs: Blobs): Recorded => ({
   position: row.position,
@@ -381,8 +262,6 @@ const recordedOf = (run: RunId, row: EntryRow, blobs: Blobs): Recorded => ({
   at: row.at,
   event: eventOf(row, blobs),
 })
-
-const shownSummary = (row: ShownRow): RunSummary => summaryOf(row, row.shown, { ...row, id: row.asked })
 
 function statements(s: string) {
   const named = (name: string, text: string): NamedStatement => [`reeve_${name}`, text]
@@ -467,42 +346,11 @@ function statements(s: string) {
       'with_mail',
       `SELECT r.id FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL`,
     ),
-    // With a clock of its own a store has leases by that clock.
-    processes: named(
-      'processes',
-      `SELECT p.id, p.until >= CASE WHEN EXISTS (SELECT 1 FROM ${s}.meta WHERE key = 'own-clock') THEN $1::bigint
-          ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END AS alive, r.body AS report, h.agent, h.version, h.runs
-      FROM ${s}.process p LEFT JOIN ${s}.report r ON r.process = p.id LEFT JOIN LATERAL (SELECT agent, version, count(*) AS runs FROM
-        (SELECT agent, version FROM ${s}.run WHERE ended IS NULL AND parked = 0 AND owner = p.id LIMIT $2) r GROUP BY agent, version) h ON true
-      ORDER BY p.id, h.agent, h.version`,
-    ),
     unmoved: named(
       'unmoved',
       `SELECT run, owner, since FROM (SELECT r.id AS run, r.owner,
           COALESCE((SELECT e.at FROM ${s}.entry e WHERE e.run = r.id ORDER BY e.position DESC LIMIT 1), r.created) AS since
         FROM (SELECT id, owner, created FROM ${s}.run WHERE ended IS NULL AND parked = 0 AND stuck IS NULL LIMIT $2) r) u WHERE since < $1`,
-    ),
-    flapping: named(
-      'flapping',
-      `SELECT count(*) AS n FROM (SELECT 1 FROM ${s}.run WHERE losses > 1 AND ended IS NULL LIMIT $1) f`,
-    ),
-    readyCount: named('ready_count', `SELECT count(*) AS n FROM (SELECT 1 FROM ${s}.run WHERE ${isReady} LIMIT $1) r`),
-    firstReady: named(
-      'first_ready',
-      `SELECT r.id, COALESCE((SELECT e.at FROM ${s}.entry e WHERE e.run = r.id ORDER BY e.position DESC LIMIT 1), r.created) AS since
-      FROM (SELECT o.id, o.created FROM (${readyKinds(s)[1]}) k CROSS JOIN LATERAL
-        (SELECT id, created FROM ${s}.run WHERE ${isReady} AND agent = k.agent AND version = k.version ORDER BY created LIMIT 1) o
-        ORDER BY o.created LIMIT 1) r`,
-    ),
-    unheard: named(
-      'unheard',
-      `SELECT count(*) AS n FROM (SELECT 1 FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i
-        JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL LIMIT $1) u`,
-    ),
-    size: named(
-      'size',
-      `SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relkind = 'r'`,
     ),
     endedBefore: named(
       'ended_before',

@@ -10,11 +10,11 @@
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '@reeve/core'
-import { olderStore, stateColumn } from '@reeve/engine/storage'
-import { describeOldRuns } from './old-runs.ts'
+import { type SchemaVersions, stateColumn, upgradesFrom } from '@reeve/engine/storage'
 
-/** Raised with every change of the tables. */
-const schemaVersion = 5
+type Upgrade = (client: ClientBase, s: string) => Promise<unknown>
+/** 0.2.0 has version 5, and nothing older was released. */
+const tableVersions: SchemaVersions<Upgrade> = { version: 5, upgrades: {} }
 
 const id = 'TEXT COLLATE "C"'
 /** Commits and readers look at the last number; a user to whom only the tables were granted may, too. */
@@ -53,7 +53,7 @@ CREATE INDEX summed_run ON ${s}.summed(run);`
 
 /** What processes say of themselves, as JSON. */
 const reports = (s: string): string =>
-  `CREATE TABLE IF NOT EXISTS ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
+  `CREATE TABLE ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
 
 const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
@@ -94,29 +94,6 @@ CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers 
 ${reports(s)}
 CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);${searching(s)}`
 
-/** What makes a store of the version before into one of this version. */
-const upgrades: Readonly<Record<number, (client: ClientBase, s: string) => Promise<unknown>>> = {
-  // What was recorded before is numbered by the time of its recording; in a run never against its own order.
-  2: (client, s) =>
-    client.query(`ALTER TABLE ${s}.entry ADD COLUMN num BIGINT;
-    UPDATE ${s}.entry e SET num = x.num FROM (
-      SELECT run, position, row_number() OVER (ORDER BY at, run, position) AS num FROM (
-        SELECT run, position, max(at) OVER (PARTITION BY run ORDER BY position) AS at FROM ${s}.entry) t) x
-    WHERE e.run = x.run AND e.position = x.position;
-    ALTER TABLE ${s}.entry ALTER num SET NOT NULL, ALTER num ADD GENERATED ALWAYS AS IDENTITY;
-    SELECT setval('${s}.entry_num_seq', max(num)) FROM ${s}.entry HAVING max(num) IS NOT NULL;
-    CREATE UNIQUE INDEX entry_num ON ${s}.entry(num); ${numbersShown(s)}`),
-  async 3(client, s) {
-    const columns = described.map((column) => `ADD COLUMN ${column}`)
-    await client.query(
-      `DROP INDEX IF EXISTS ${s}.run_created; ALTER TABLE ${s}.run ${columns.join(', ')}; ALTER TABLE ${s}.question ADD COLUMN tenant ${id}; ${searching(s)}`,
-    )
-    await describeOldRuns(client, s)
-  },
-  4: (client, s) => client.query(summed(s)),
-  5: (client, s) => client.query(reports(s)),
-}
-
 /** "Reep": the class of the advisory lock under which a schema is made. */
 const lockClass = 0x52656570
 
@@ -142,7 +119,7 @@ export function checkSchemaName(schema: string): void {
  */
 export async function prepareSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta> {
   const { where, s } = placeOf(schema, name)
-  if ((await versionIn(client, s, where)) !== schemaVersion) {
+  if ((await missingUpgrades(client, s, where))?.length !== 0) {
     const lock = [lockClass, schema]
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', lock)
     try {
@@ -159,7 +136,7 @@ export async function prepareSchema(client: ClientBase, schema: string, name: st
 /** The store in this schema; undefined if it has none. Creates nothing. */
 export async function findSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta | undefined> {
   const { where, s } = placeOf(schema, name)
-  return (await versionIn(client, s, where)) === undefined ? undefined : prepareSchema(client, schema, name)
+  return (await missingUpgrades(client, s, where)) === undefined ? undefined : prepareSchema(client, schema, name)
 }
 
 const placeOf = (schema: string, name: string): { readonly where: string; readonly s: string } => ({
@@ -168,22 +145,22 @@ const placeOf = (schema: string, name: string): { readonly where: string; readon
 })
 
 async function build(client: ClientBase, schema: string, s: string, where: string): Promise<void> {
-  const found = await versionIn(client, s, where)
-  if (found === schemaVersion) return
+  const upgrades = await missingUpgrades(client, s, where)
+  if (upgrades?.length === 0) return
   await client.query('BEGIN')
   try {
-    if (found === undefined) {
+    if (upgrades === undefined) {
       const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
       // Asked first: where it exists, this user may not be allowed to create one.
       if (rowCount === 0) await client.query(`CREATE SCHEMA ${s}`)
       await client.query(tables(s))
       await client.query(
         `INSERT INTO ${s}.meta VALUES('program', 'reeve'), ('version', $1), ('id', $2), ('floor', '0')`,
-        [String(schemaVersion), newId('sto')],
+        [String(tableVersions.version), newId('sto')],
       )
     } else {
-      for (let version = found + 1; version <= schemaVersion; version++) await upgrades[version]!(client, s)
-      await client.query(`UPDATE ${s}.meta SET value = $1 WHERE key = 'version'`, [String(schemaVersion)])
+      for (const upgrade of upgrades) await upgrade(client, s)
+      await client.query(`UPDATE ${s}.meta SET value = $1 WHERE key = 'version'`, [String(tableVersions.version)])
     }
     await client.query('COMMIT')
   } catch (thrown) {
@@ -193,17 +170,16 @@ async function build(client: ClientBase, schema: string, s: string, where: strin
 }
 
 /**
- * The version of the store in this schema; undefined if the schema holds no store and no conflicting table. Throws
- * `store.foreign` and `store.newer`.
+ * What the tables of the store in this schema lack; undefined if the schema holds no store and no conflicting table.
+ * Throws `store.foreign`, `store.newer` and `store.older`.
  */
-async function versionIn(client: ClientBase, s: string, where: string): Promise<number | undefined> {
+async function missingUpgrades(client: ClientBase, s: string, where: string): Promise<readonly Upgrade[] | undefined> {
   const { rows: columns } = await client.query<{ name: string }>(
     'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped',
     [`${s}.meta`],
   )
   const names = new Set(columns.map(({ name }) => name))
   if (names.size === 0) return undefined
-  if (names.has('program')) throw eventStoreOf(await client.query(`SELECT program FROM ${s}.meta`), s, where)
   const meta =
     names.has('key') && names.has('value')
       ? new Map(
@@ -213,24 +189,10 @@ async function versionIn(client: ClientBase, s: string, where: string): Promise<
         )
       : new Map<string, string>()
   if (meta.get('program') !== 'reeve') throw foreign(where)
-  const version = Number(meta.get('version'))
-  if (version <= schemaVersion) return version
-  throw new ReeveError(
-    'store.newer',
-    `${where} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`,
-    {
-      hint: 'Upgrade Reeve in this process. Nothing was changed.',
-    },
-  )
+  return upgradesFrom(Number(meta.get('version')), tableVersions, where)
 }
 
 const foreign = (where: string): ReeveError =>
   new ReeveError('store.foreign', `${where} holds tables of another program`, {
     hint: 'Name another schema. Nothing was changed.',
   })
-
-/** The tables that the Restate engine of 0.1 keeps its events in. */
-const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, s: string, where: string): ReeveError =>
-  rows.some(({ program }) => program === 'reeve')
-    ? olderStore(where, `'postgres://…?schema=${s.slice(1, -1)}'`)
-    : foreign(where)

@@ -32,12 +32,14 @@ import {
   type StoredRun,
   type StoreLease,
   type StoreParts,
+  type StoreQueries,
   type StoreReader,
   tagsOf,
   type Unread,
 } from '@reeve/engine/storage'
 import { readAddress } from './address.ts'
-import { Claims, isChildOf, query } from './claim.ts'
+import { query, type PoolSource } from './asker.ts'
+import { Claims, isChildOf } from './claim.ts'
 import { PostgresBatchWriter } from './commit.ts'
 import {
   configOf,
@@ -58,6 +60,7 @@ import { closedStore, isMissing, isRefusal, replaced, silentServer, storeError }
 import { CloseWatch } from './close-watch.ts'
 import { PostgresLease } from './lease.ts'
 import { Notifier } from './notifier.ts'
+import { PostgresQueries } from './queries.ts'
 import { PostgresReader } from './reader.ts'
 import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
@@ -93,6 +96,7 @@ export class PostgresStore implements Store {
   readonly isPrivate = false
   readonly commitsFree = false
   readonly reader: StoreReader
+  readonly queries: StoreQueries
   readonly lease: StoreLease
   readonly parts: StoreParts
   readonly #lease: PostgresLease
@@ -170,7 +174,9 @@ export class PostgresStore implements Store {
         this.#new.add(run)
       },
     })
-    this.reader = new PostgresReader(() => this.#look(), schema)
+    const readPool: PoolSource = () => this.#look()
+    this.reader = new PostgresReader(readPool, schema)
+    this.queries = new PostgresQueries(readPool, schema)
     const side: Pick<Line, 'ask'> = {
       ask: async (statement, params) => {
         await this.#open()

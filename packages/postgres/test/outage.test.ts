@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { runId } from '@reeve/core'
-import { digestsOf, HostEngine } from '@reeve/engine/host'
+import { HostEngine } from '@reeve/engine/host'
 import { PostgresStore } from '../src/index.ts'
 import { agent, createRuntime, tool } from '@reeve/public'
 import { freshPostgres, stoppablePostgres } from '../../../test/servers/postgres.ts'
@@ -78,7 +78,6 @@ test('an outage is reported once at its start and once at its end; the next one 
 test('a process closing with an unknown commit ends soon and names it; the next goes on from the store', async () => {
   await using place = await freshPostgres()
   await using wire = await Wire.to(place.server)
-  const digests = digestsOf(undefined)
   const heard: string[] = []
   const ran: string[] = []
   const walker: Agent = async (ctx) => {
@@ -87,7 +86,7 @@ test('a process closing with an unknown commit ends soon and names it; the next 
   }
   const { schema } = place
   const onWarning = (code: string, message: string): void => void heard.push(`${code} ${message}`)
-  const engine = new HostEngine(new PostgresStore({ postgres: wire.url, schema, onWarning }), { onWarning }, digests)
+  const engine = new HostEngine(new PostgresStore({ postgres: wire.url, schema, onWarning }), { onWarning })
   await engine.drive(registry({ walker }))
   // the answer to its first commit is lost
   wire.mute('reeve_gate')
@@ -112,7 +111,7 @@ test('a process closing with an unknown commit ends soon and names it; the next 
     heard.filter((line) => /whether commit 1 of process \S+ was written is not known.* runs: r1$/.test(line)),
   ).toHaveLength(1)
   expect(ran).toEqual([])
-  const next = new HostEngine(new PostgresStore({ postgres: place.server, schema, onWarning: () => {} }), {}, digests)
+  const next = new HostEngine(new PostgresStore({ postgres: place.server, schema, onWarning: () => {} }), {})
   await next.drive(registry({ walker }))
   expect((await next.outcome(run)).outcome).toMatchObject({ status: 'completed', output: 'done' })
   expect(ran).toEqual(['one', 'two'])

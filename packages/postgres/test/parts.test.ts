@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
-import { digestsOf, HostEngine } from '@reeve/engine/host'
+import { HostEngine } from '@reeve/engine/host'
 import { PostgresStore } from '../src/index.ts'
 import { agent, createRuntime, type Runtime } from '@reeve/public'
 import { AdversarialStore } from '../../contract/src/adversarial/store.ts'
@@ -91,7 +91,7 @@ test('where live parts are lost and come twice, text() is the same text', async 
     }
     const store = new AdversarialStore(below, { seed: `${seed}`, weather })
     const reader = await createRuntime({
-      engine: new HostEngine(store, {}, digestsOf(undefined)),
+      engine: new HostEngine(store, {}),
       agents: [root],
       drive: false,
     })

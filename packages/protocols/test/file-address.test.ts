@@ -4,7 +4,7 @@ import { a2a } from '../src/a2a/index.ts'
 import { agUi } from '../src/ag-ui/index.ts'
 import { uiMessages } from '../src/ai-sdk/index.ts'
 import { openai } from '../src/openai/index.ts'
-import { fileSource, givenFile } from '@reeve/core'
+import { fileSource, fileInput } from '@reeve/core'
 import { echo } from '../../runtime/test/hand.ts'
 import { servingProtocols, type Ask } from './protocol-serving.ts'
 
@@ -94,7 +94,7 @@ describe('a file from outside', () => {
     'AAAA\n',
     '\0',
   ])('the data %j is refused', (data) => {
-    expect(givenFile({ data }, 'image/png')).toEqual({ problem: 'the data of a file is not data in base64' })
+    expect(fileInput({ data }, 'image/png')).toEqual({ problem: 'the data of a file is not data in base64' })
     expect(fileSource(`data:image/png;base64,${data}`)).toEqual({ problem: 'is not data in base64' })
   })
 
@@ -108,21 +108,21 @@ describe('a file from outside', () => {
     `a/${'b'.repeat(200)}`,
   ])('the media type %j is refused', (mediaType) => {
     const problem = 'the media type of a file is not one, such as "image/png"'
-    expect(givenFile({ data: 'AAAA', mediaType }, 'image/png')).toEqual({ problem })
+    expect(fileInput({ data: 'AAAA', mediaType }, 'image/png')).toEqual({ problem })
   })
 
   test('is taken in one form: without parameters of its type, folders and control characters of its name', () => {
     const file = { data: 'AAA=', mediaType: 'Text/PLAIN; charset=utf-8', filename: 'X\r\n../..\\etc/p\u202eass\0wd' }
     const taken = { type: 'file', data: 'AAA=', mediaType: 'text/plain' }
-    expect(givenFile(file, 'image/png')).toEqual({ ...taken, filename: 'passwd' })
-    for (const filename of ['..', 'a/', '', '\n']) expect(givenFile({ ...file, filename }, 'image/png')).toEqual(taken)
-    expect(givenFile({ data: 'AA', mediaType: '', filename: 'a'.repeat(9_999) }, 'image/*')).toEqual({
+    expect(fileInput(file, 'image/png')).toEqual({ ...taken, filename: 'passwd' })
+    for (const filename of ['..', 'a/', '', '\n']) expect(fileInput({ ...file, filename }, 'image/png')).toEqual(taken)
+    expect(fileInput({ data: 'AA', mediaType: '', filename: 'a'.repeat(9_999) }, 'image/*')).toEqual({
       type: 'file',
       data: 'AA',
       mediaType: 'image/*',
       filename: 'a'.repeat(255),
     })
-    expect(givenFile({ url: 'data:image/png;base64,AAAA' }, 'image/*')).toEqual({
+    expect(fileInput({ url: 'data:image/png;base64,AAAA' }, 'image/*')).toEqual({
       type: 'file',
       data: 'AAAA',
       mediaType: 'image/png',

@@ -1,4 +1,7 @@
-/** `reeve/engine`: the port of engines, the governor of models, backups of a store. Few applications need it. */
+/**
+ * `reeve/engine`: the port of engines, the governor of models, backups of a store, and what a store of your own is made
+ * of. Few applications need it.
+ */
 export { Cancelled, Governor, governorOf } from '@reeve/engine'
 export type {
   AccountLimits,
@@ -14,6 +17,44 @@ export type {
   SessionValues,
   StartRun,
 } from '@reeve/engine'
+export { createEngine, type HostOptions } from '@reeve/engine/host'
+export { askKey, runStream, valuesHeard, type AccountState } from '@reeve/engine'
+export {
+  deadlineBody,
+  missingCodeEnding,
+  queriesOver,
+  refusedBy,
+  type AgentVersion,
+  type Batch,
+  type BatchResult,
+  type ClaimCandidate,
+  type Claimed,
+  type ClaimFilter,
+  type DueQuestion,
+  type InboxRow,
+  type NewQuestion,
+  type NewRow,
+  type Past,
+  type ReleasedOwners,
+  type ScannedQuestion,
+  type ScannedRun,
+  type Store,
+  type StoredEntry,
+  type StoredOrigin,
+  type StoredRun,
+  type StoreLease,
+  type StoreLog,
+  type StoreParts,
+  type StoreQueries,
+  type StoreReader,
+  type StoreScan,
+  type SummaryRow,
+  type Unread,
+  type ValueResult,
+  type ValueWrite,
+} from '@reeve/engine/storage'
+export { decode, isLastWord } from '@reeve/journal'
+export { rootActivation, runOf } from '@reeve/core'
 export { backupStore, compactStore } from '@reeve/sqlite'
 export type {
   ActivationId,

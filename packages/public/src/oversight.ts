@@ -78,12 +78,13 @@ export type {
   TrustRule,
   TrustRules,
   TrustState,
-  TrustWord,
+  TrustReason,
   UpgradeMiss,
   UpgradeCheck,
   UsedCapability,
   Verifier,
   VerifyOptions,
 } from '@reeve/oversight'
-export type { ApprovalRules, ApproverTier, Escalate, Oversight, OversightMode } from '@reeve/edge'
+export type { ApprovalRules, ApproverTier, Escalate, Oversight } from '@reeve/edge'
+export type { OversightMode } from '@reeve/core'
 export type { Question } from '@reeve/engine'

@@ -10,9 +10,9 @@ export type {
   Mail,
   MailToSend,
   Recruited,
-  RecruitWish,
+  RecruitRequest,
   Retired,
-  RetireWish,
+  RetireRequest,
   ScorerInput,
   Teammate,
 } from '@reeve/agent'

@@ -19,7 +19,7 @@ export type {
   MessageView,
   PlanView,
   Recorded,
-  RecruitWishView,
+  RecruitRequestView,
   RunDiff,
   RunDifference,
   RunView,

@@ -135,14 +135,6 @@ const listenRule: Rule<RestateOptions> = ({ listen, identityKeys = [] }, where) 
   ]
 }
 
-/** Options of earlier versions, and what to do instead. */
-const gone: Readonly<Record<string, string>> = {
-  build:
-    'leave it out: a run goes on in any worker that has its agent; with onMissingVersion: "park" of createRuntime, only in one that has its version',
-  effectsWithinMs: 'leave it out: an effect may take as long as its deadline allows (deadlines, timeoutMs)',
-  sweepMs: 'leave it out: the host looks each second for runs that no process moves',
-}
-
 /** Splits the options into those of the mover and those of the store and the host. Throws `config.invalid`. */
 export function setupOf(options: RestateOptions): {
   readonly store: string
@@ -167,10 +159,5 @@ export function setupOf(options: RestateOptions): {
 
 function problemsWith(options: RestateOptions): readonly string[] {
   if (!hasNames(options)) return [`restate() was given ${described(options)}, expected { store: 'postgres://…' }`]
-  const said = Object.keys(options).filter((name) => Object.hasOwn(gone, name))
-  const known = Object.fromEntries(Object.entries(options).filter(([name]) => !said.includes(name)))
-  return [
-    ...said.map((name) => `restate: ${name} is not an option any more; ${gone[name]}`),
-    ...optionProblems(checks, known, 'restate', listenRule),
-  ]
+  return optionProblems(checks, options, 'restate', listenRule)
 }

@@ -360,9 +360,8 @@ class EngineRuntime implements Runtime {
   ): Promise<{ readonly run: RunId; readonly created: boolean }> {
     const root = this.#parts.registry.require(agent, given.tenant)
     // what is wrong with it is said before anything is read
-    const plain = startRequest(root, input, given, undefined, this.#parts.defaults, this.#namesFor(given.tenant))
-    const run = await this.#idOf(plain, given.key)
-    const request: StartRun = { ...plain, run }
+    const request = startRequest(root, input, given, undefined, this.#parts.defaults, this.#namesFor(given.tenant))
+    const { run } = request
     const { runId: _runId, ...others } = given
     const options = { ...others, key: { id: run } }
     if (options.oversight !== undefined) this.#parts.registry.mustHaveChannels(options.oversight)
@@ -371,14 +370,6 @@ class EngineRuntime implements Runtime {
     if (loaded instanceof Promise) await loaded
     const created = await this.#startOnce(root, input, options, request)
     return { run, created }
-  }
-
-  /** The id of a start: that of a key, or the one that the same caller's run of this key had before ids of keys were apart. */
-  async #idOf({ run, caller }: StartRun, key: RunKey | undefined): Promise<RunId> {
-    const former = key?.former
-    if (former === undefined) return run
-    const before = (await this.#parts.engine.summary(former))?.caller
-    return before !== undefined && before.tenant === caller?.tenant && before.user === caller?.user ? former : run
   }
 
   /** What a start may name: for a tenant, no agent of another. */

@@ -54,7 +54,7 @@ export async function withPlaceInQueue(engine: Engine, summary: RunSummary): Pro
 }
 
 /** So many runs are read in one turn of the event loop. Child runs are read at once: each page looks at all of them. */
-export const runsAtOnce = 100
+const runsAtOnce = 100
 
 /**
  * Runs, newest first. For an engine, a queued run is a running one: where only one of the two is asked for, runs are

@@ -81,10 +81,7 @@ export type ContextHook = (shown: SessionShown, io: StepIO) => RecalledMemory | 
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
-  /**
-   * The limits on the edge that come from defaults. The same start again means the same. Absent in journals older
-   * than the defaults.
-   */
+  /** The limits on the edge that come from defaults. The same start again means the same. */
   readonly defaults?: Limits
   readonly context?: RootContext
   /** The versions that were chosen: the same start again means the same choice. What they came to is in the edge. */

@@ -193,7 +193,7 @@ export function startRequest(
   }
 }
 
-/** The recorded default limits of a run; empty in journals older than the defaults. */
+/** The recorded default limits of a run; empty where none came from defaults. */
 export function defaultsIn(recorded: Json): Limits {
   const root = isObject(recorded) ? recorded['root'] : undefined
   const defaults = isObject(root) ? root['defaults'] : undefined

@@ -1,6 +1,5 @@
 /**
- * Upkeep of stores: telling one by its file, copies, compaction, moving one to another engine. Owns: nothing; a door to what the engines do.
+ * Upkeep of stores: telling one by its file, copies, compaction. Owns: nothing; a door to what the engines do.
  * A door of its own, so that a program that runs agents loads no engine but the one it uses.
  */
 export { backupStore, compactStore, isStoreFile } from '@reeve/sqlite'
-export { migrateStore, type Migrated } from '@reeve/stores/migration'

@@ -15,7 +15,7 @@ import type { Run } from '../src/index.ts'
 import { roundtable } from '../../supervisor/src/conversation/roundtable.ts'
 import { supervisor } from '@reeve/supervisor'
 import { team } from '@reeve/team'
-import { judge } from '../../agent/src/extensions/judge.ts'
+import { judge } from '../../agent/src/judge.ts'
 import { runtimeUnderTest } from '../../../test/engine-under-test.ts'
 
 type Prompt = 'the old prompt' | 'the new prompt'

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent } from '@reeve/public'
-import { createEmbeddedEngine } from '@reeve/sqlite'
-import { derivedId, ReeveError, runKey } from '@reeve/core'
+import { ReeveError, runKey } from '@reeve/core'
 import type { Runtime, StartOptions } from '../src/index.ts'
 import { runtimeUnderTest as createRuntime } from '../../../test/engine-under-test.ts'
 
@@ -135,21 +134,6 @@ describe('a session', () => {
     }
   })
 
-  test('from before owners were recorded is of the user of its earliest run', async () => {
-    const engine = createEmbeddedEngine({ file: stores() })
-    const runtime = await createRuntime({ agents: [talk], engine })
-    closing.push(() => runtime.close())
-    for (const user of ['ann', 'bob']) await say(runtime, 'x', { session: 's', user, tenant: user })
-    await say(runtime, 'x', { session: 's', user: 'ann' })
-    await runtime.sessions.share({ session: 's', with: ['bob'] })
-    await say(runtime, 'x', { session: 's', user: 'bob' })
-    // as a store of that time has it
-    await engine.stream('ses_s').update('$owner', () => null)
-    expect(await runtime.sessions.access({ session: 's' })).toEqual({ session: 's', owner: 'ann', sharedWith: [] })
-    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'bob' }))).toBe('session.forbidden')
-    expect(await codeOf(say(runtime, 'x', { session: 's', user: 'ann' }))).toBe('done')
-  })
-
   test('with redaction: its owner is kept as it is, and no name that holds a secret is recorded', async () => {
     const at = stores()
     const options = { agents: [talk], store: at, redact: { keys: ['user', 'sharedWith'], values: ['hunter2'] } }
@@ -223,28 +207,10 @@ describe('a key', () => {
     expect(read).toMatchObject({ status: 'completed' })
   })
 
-  test('finds the run that had its id before ids of keys were apart, if it is the same caller’s', async () => {
+  test('so does a retry: the second one is the first', async () => {
     const runtime = await runtimeOf()
-    const former = derivedId('run', 'orders', '7')
-    await runtime.run('talk', 'x', { runId: former, user: 'ann', tenant: 'acme' })
-    const key = runKey('orders', '7')
-    const own = await runtime.start('talk', 'x', { key, user: 'ann', tenant: 'acme' })
-    expect([own.id, own.created]).toEqual([former, false])
-    // whoever else has taken that id keeps nobody from the key
-    const other = await runtime.start('talk', 'x', { key, user: 'bob', tenant: 'acme' })
-    expect([other.id, other.created]).toEqual([key.id, true])
-  })
-
-  test('so does a second retry of a run that was retried before that', async () => {
-    const runtime = await runtimeOf()
-    for (const run of ['old', 'new']) await runtime.run('fails', 'x', { runId: run })
-    const formerOf = (run: string): string => derivedId('run', run, 'retry')
-    await runtime.retry('old', { runId: formerOf('old') })
-    // another run has the id that the first retry of this one had then
-    await runtime.run('talk', 'x', { runId: formerOf('new') })
-    const [again, first] = [await runtime.retry('old'), await runtime.retry('new')]
-    expect([again.id, again.created]).toEqual([formerOf('old'), false])
-    expect([first.id, first.created]).toEqual([runKey('new', 'retry').id, true])
-    expect((await runtime.retry('new')).created).toBe(false)
+    await runtime.run('fails', 'x', { runId: 'r' })
+    const [first, again] = [await runtime.retry('r'), await runtime.retry('r')]
+    expect([first.id, first.created, again.id, again.created]).toEqual([runKey('r', 'retry').id, true, first.id, false])
   })
 })

@@ -3,14 +3,8 @@ export { createServer, type ReeveServer, type ReeveServerOptions } from './serve
 export { Readiness, type NotReady, type ProbeAnswer } from './readiness.ts'
 export { listen, type ListeningServer, type ListenOptions } from './listen.ts'
 export { localContext, type LocalContextOptions, type Protocol, type ProtocolContext } from './protocol.ts'
-export {
-  protocolDoors,
-  routeDoors,
-  type Door,
-  type ProtocolVerb,
-  type Resource,
-  type RouteDoor,
-} from './access/doors.ts'
+export type { Door, Resource } from './access/door.ts'
+export { protocolDoors, routeDoors, type ProtocolVerb, type RouteDoor } from './access/doors.ts'
 export type { ShownError } from './error-status.ts'
 export { oidc, type KeySet, type OidcOptions, type TokenClaims } from './access/oidc.ts'
 export type { AccessOptions, RequestLimits } from './access/access.ts'

@@ -114,18 +114,13 @@ export function protocolContext(
   }
 }
 
-/** A run of before ids of keys were apart counts if it is the caller's own: anyone may have given it that id. */
-async function keyedRun(runtime: Runtime, principal: Principal, { id, former }: RunKey): Promise<Run | undefined> {
-  for (const each of former === undefined ? [id] : [id, former]) {
-    try {
-      const run = await runOf(runtime, principal, each)
-      const { user, tenant } = (await run.summary()).caller
-      if (each === id || (user === principal.name && tenant === principal.tenant)) return run
-    } catch (thrown) {
-      if (!ReeveError.is(thrown, 'run.unknown')) throw thrown
-    }
+async function keyedRun(runtime: Runtime, principal: Principal, { id }: RunKey): Promise<Run | undefined> {
+  try {
+    return await runOf(runtime, principal, id)
+  } catch (thrown) {
+    if (ReeveError.is(thrown, 'run.unknown')) return undefined
+    throw thrown
   }
-  return undefined
 }
 
 const isVerb = (needed: Role | ProtocolVerb): needed is ProtocolVerb => Object.hasOwn(protocolDoors, needed)

@@ -1,18 +1,20 @@
 /**
  * A route: one path and method of the server, as data.
  *
- * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), who may call it
- * (access/doors.ts).
+ * Owns: the type of a route, what its handler is given. Does not own: any route (routes/), the verbs among them (verbs/),
+ * who may call it (access/doors.ts).
  */
 import type { JsonObject } from '@reeve/core'
 import type { Run, Runtime } from '@reeve/runtime'
 import type { EventLoopDelay } from './event-loop-delay.ts'
 import type { LiveRuns } from './live/live-runs.ts'
 import type { Access } from './access/access.ts'
-import { routeDoors, type Door, type RouteDoor } from './access/doors.ts'
+import type { Door } from './access/door.ts'
+import { routeDoors, type RouteDoor } from './access/doors.ts'
 import type { RequestBody } from './access/request-body.ts'
 import { runOf } from './access/tenant-runtime.ts'
 import type { Readiness } from './readiness.ts'
+import type { NamesIn } from './verbs/verb.ts'
 import type { WireSchema } from './wire-schema.ts'
 import type { Me, Principal } from './wire.ts'
 
@@ -47,9 +49,6 @@ export interface RequestContext {
   readonly readerTimeoutMs: number
 }
 
-/** The names in braces of a path. */
-type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
-
 /** What a handler is given: everything checked by the schemas of its route. */
 export interface RouteInput<Path extends string, Query, Body> {
   readonly path: { readonly [Name in NamesIn<Path>]: string }
@@ -63,11 +62,6 @@ interface RouteShape<Method extends string, Path extends string, Query, Body, An
   /** Below the base. With the method a row of `routeDoors`. */
   readonly path: Path
   readonly summary: string
-  /**
-   * Its path in an earlier version. Clients of that version are still answered there; it is not in the document. Where a
-   * probe has the path now, they are known by a credential, or by asking for an event stream.
-   */
-  readonly formerly?: string
   /** Asked by what watches the process: answered whatever host and origin the request names, on no limit. Of role `open`. */
   readonly isProbe?: true
   /** A page for people: any link may open it, and its body is a form, which the handler reads. */

@@ -153,36 +153,30 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
     heartbeatMs,
     readerTimeoutMs,
   })
-  const moved = new Set(routes.flatMap(({ formerly }) => (formerly === undefined ? [] : [base + formerly])))
   const probes = new Map(
     routes.flatMap((route) => (route.isProbe === true ? [[base + route.path, route] as const] : [])),
   )
   const app = new Hono<{ Bindings: Connection }>()
   for (const route of routes) {
     if (route.isProbe === true) continue
-    const paths = [route.path, ...(route.formerly === undefined ? [] : [route.formerly])]
-    app.on(
-      route.method,
-      paths.map((path) => patternOf(base, path)),
-      async ({ req, env }) => {
-        const { peer, hangUp } = env
-        const { leave, via, ...entrance } = await access.enter(req.raw, ruleOf(route), peer)
-        const context = { ...contextOf(req.raw, entrance), ...present({ via, peer }) }
-        try {
-          const path: Readonly<Record<string, string>> = req.param()
-          if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
-          const input = await inputOf(route, req.raw, path, entrance.body)
-          const answer = await route.handle(context, input)
-          if (!(answer instanceof Response)) return Response.json(answer)
-          return route.answer === 'stream' || isStreamed(answer)
-            ? untilRead(answer, leave, broken(req.raw, hangUp))
-            : answer
-        } catch (thrown) {
-          leave()
-          throw thrown
-        }
-      },
-    )
+    app.on(route.method, patternOf(base, route.path), async ({ req, env }) => {
+      const { peer, hangUp } = env
+      const { leave, via, ...entrance } = await access.enter(req.raw, ruleOf(route), peer)
+      const context = { ...contextOf(req.raw, entrance), ...present({ via, peer }) }
+      try {
+        const path: Readonly<Record<string, string>> = req.param()
+        if (route.resource === 'run') for (const id of runsIn(path)) await ownRun(context, id)
+        const input = await inputOf(route, req.raw, path, entrance.body)
+        const answer = await route.handle(context, input)
+        if (!(answer instanceof Response)) return Response.json(answer)
+        return route.answer === 'stream' || isStreamed(answer)
+          ? untilRead(answer, leave, broken(req.raw, hangUp))
+          : answer
+      } catch (thrown) {
+        leave()
+        throw thrown
+      }
+    })
   }
   for (const path of new Set(routes.map((route) => route.path))) {
     const allow = routes.filter((route) => route.path === path).map(({ method }) => method)
@@ -237,7 +231,7 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
   const answer = async (request: Request, connection: Connection): Promise<Response> => {
     try {
       const path = getPath(request)
-      const probe = isRead(request) && !(moved.has(path) && isClient(request)) ? probeAt(path) : undefined
+      const probe = isRead(request) ? probeAt(path) : undefined
       if (probe !== undefined) return await probed(probe, request)
       const preflight = access.admit(request, isPage(path, base, protocols), protocolFor(protocols, path)?.headers)
       if (preflight !== undefined) return preflight
@@ -264,10 +258,6 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
 /** Who asks a probe: unknown, and it may do nothing else. */
 const prober: Principal = { name: '', roles: [] }
 const unread: RequestBody = { json: () => Promise.resolve(undefined), form: () => Promise.resolve(new Map()) }
-/** A client of the API, and no probe: it says who it is, or reads a stream. */
-const isClient = ({ headers }: Request): boolean =>
-  [headers.get('Authorization'), headers.get('Cookie')].some((credential) => (credential ?? '') !== '') ||
-  headers.get('Accept')?.includes('text/event-stream') === true
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 /** What is known of the connection of a request. */
 interface Connection {

@@ -90,7 +90,7 @@ export const view = <T>(title: string, members: Partial<MemberSchemas<T>>, said:
   made({ ...membersOf(members), title, ...about(said) })
 
 /** An answer without a body. */
-export const nothing: WireSchema<object> = object<object>('Nothing', {})
+export const nothing: WireSchema<void> = { schema: object<object>('Nothing', {}).schema }
 
 function membersOf(members: object): JsonObject {
   const all = Object.entries(members) as [string, WireSchema<unknown>][]

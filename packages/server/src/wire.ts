@@ -5,6 +5,7 @@
  * alone: nothing here exists at run time, so a browser may import it. Does not own: paths, roles and checks
  * (routes/), what the views mean (journal, runtime).
  */
+import type { Revision } from '@reeve/edge'
 import type { Span, SpanPage } from '@reeve/journal'
 import type { ActivationId, Failure, Json, JsonObject, Outcome, RunId, Usage } from '@reeve/core'
 import type {
@@ -85,6 +86,11 @@ export interface ShareBody {
   readonly with: readonly string[]
 }
 
+/** The query of these: whose session it is. Of a principal of a tenant always theirs. */
+export interface TenantQuery {
+  readonly tenant?: string
+}
+
 /** The body of `POST /api/session`. */
 export interface SessionBody {
   /** Absent: the bearer token of the request itself. */
@@ -158,6 +164,18 @@ export interface RetryAnswer {
   readonly results: readonly RetriedRow[]
   /** Some were refused, or there are more than the limit. */
   readonly partial: boolean
+}
+
+/** The body of `POST /api/runs/{run}/messages`. */
+export interface MessageBody {
+  readonly to: ActivationId
+  readonly message: Json
+  readonly id?: string
+}
+
+/** What became of a message. */
+export interface Posted {
+  readonly result: 'accepted' | 'closed' | 'unknown'
 }
 
 /** How a run ended; `GET /api/runs/{run}/outcome`. 202 and no outcome while it goes on. */
@@ -470,6 +488,13 @@ export interface SystemServer {
     readonly maxMs: number
     readonly overMs: number
   }
+}
+
+/** The body of `POST /api/versions/{agent}`: data, or the name of a version that is kept. */
+export interface VersionBody {
+  readonly status: 'draft' | 'published'
+  readonly revision?: Revision
+  readonly version?: string
 }
 
 /** Who uses which version: `GET /api/versions/uses`. */

@@ -4,7 +4,7 @@
  * Owns: its options. Does not own: moving runs (../host), the file (store.ts).
  */
 import type { Registry } from '@reeve/engine'
-import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { HostEngine, type HostOptions } from '@reeve/engine/host'
 import { MemoryStore } from '@reeve/engine/memory'
 import { SqliteStore, type SqliteOptions } from './store.ts'
 
@@ -26,5 +26,5 @@ export function createEmbeddedEngine(options: EmbeddedOptions): EmbeddedEngine {
   // SQLite's own name for a database that has none
   const isInMemory = options.file === ':memory:' || options.file === ''
   const store = isInMemory ? new MemoryStore(options) : new SqliteStore(options)
-  return new HostEngine(store, options, digestsOf(options.redact))
+  return new HostEngine(store, options)
 }

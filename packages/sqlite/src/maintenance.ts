@@ -72,8 +72,8 @@ export function compactStore(store: string): { readonly before: number; readonly
 }
 
 /**
- * Gives some of the free space back if much lies free. True: there is more. A store of before this was possible keeps
- * its size (`compactStore`).
+ * Gives some of the free space back if much lies free. True: there is more. A store that was made without
+ * that possibility keeps its size (`compactStore`).
  */
 export function shrink(db: DatabaseSync): boolean {
   const { pages, free, mode } = db.prepare(space).get() as { pages: number; free: number; mode: number }

@@ -3,25 +3,14 @@
  *
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views).
  */
-import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { present, ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
+import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import { decode, type Caller, type JournalEvent, type Recorded } from '@reeve/journal'
 import {
   type AccountState,
-  type Backlog,
   type FeedEvent,
   type FeedPage,
-  type HeldRuns,
-  isWithin,
-  mostListed,
-  type Question,
-  type QuestionFilter,
   type RunEnd,
-  type RunFilter,
-  type RunStatus,
-  type RunSummary,
-  type StoredProcess,
   type UnmovedRun,
   unreadableEvent,
   valuesHeard,
@@ -29,28 +18,17 @@ import {
 import {
   missingCodeEnding,
   type AgentVersion,
-  type DerivedState,
   type DueQuestion,
-  flappingOf,
   type InboxRow,
-  isDerived,
-  isOfFilter,
-  type OpenQuestions,
   type Past,
-  questionOf,
-  reportIn,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
-  summaryOf,
-  type SummaryRow,
 } from '@reeve/engine/storage'
 import type { Archive, EntryRow } from './archive.ts'
 import { unpack } from './blobs.ts'
 import { inSubtree, isOfRun, inRun, runRange, subtreeRange, childRange } from './id-ranges.ts'
-import { hostIn, isAlive, type ProcessRow } from './lease.ts'
-import { isAnswered, SqliteSearch } from './search.ts'
 import { prepared } from './statements.ts'
 
 interface LogRow {
@@ -59,9 +37,6 @@ interface LogRow {
   readonly body: string
   readonly blobs: number | null
 }
-interface StateRow extends SummaryRow {
-  readonly state: RunStatus | DerivedState
-}
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
 /** So many entries of a log are read at once. */
@@ -69,7 +44,6 @@ const page = 5_000
 
 export class SqliteReader implements StoreReader, Past {
   readonly #sql: Record<keyof typeof statements, StatementSync>
-  readonly #search: SqliteSearch
   readonly #db: DatabaseSync
   readonly #archive: Archive
   /** Where the newest end stands that was looked at. */
@@ -91,7 +65,6 @@ export class SqliteReader implements StoreReader, Past {
       'accounts',
     ] as const)
       this.#sql[name].setReturnArrays(true)
-    this.#search = new SqliteSearch(db)
     this.#lastEnd = this.#newestEnd()
   }
 
@@ -257,64 +230,10 @@ export class SqliteReader implements StoreReader, Past {
     return this.#sql.run.get(run) as StoredRun | undefined
   }
 
-  summary(run: RunId): RunSummary | undefined {
-    const row = this.#row(run)
-    return row === undefined ? undefined : this.#summary(row)
-  }
-
-  summaries(filter: RunFilter = {}): RunSummary[] {
-    const { status, limit = mostListed, childrenOf } = filter
-    if (childrenOf !== undefined)
-      return (this.#sql.childRuns.all(...childRange(childrenOf)) as unknown as StateRow[])
-        .map((row) => this.#summary(row))
-        .filter((summary) => isOfFilter(summary, filter))
-        .slice(0, limit)
-    const found: RunSummary[] = []
-    let last: string | undefined
-    for (const id of this.#search.candidates(filter)) {
-      // one that is found in two ways stands beside itself
-      const row = id === last ? undefined : this.#row(id)
-      last = id
-      if (row === undefined || (status !== undefined && !status.includes(this.#status(row)))) continue
-      found.push(this.#summary(row))
-      if (found.length >= limit) break
-    }
-    return found
-  }
-
-  #row(run: RunId): StateRow | undefined {
-    return this.#sql.stateRow.get(run) as StateRow | undefined
-  }
-
-  #summary(row: StateRow): RunSummary {
-    const open =
-      row.ended === null
-        ? (this.#sql.waitsFor.get(...subtreeRange(rootActivation(row.id as RunId))) as unknown as OpenQuestions)
-        : undefined
-    return summaryOf(row, this.#status(row), open)
-  }
-
-  #status({ id, state }: StateRow): RunStatus {
-    if (state === 'work') return 'running'
-    if (state !== 'asks' && state !== 'rests') return state
-    const root = rootActivation(id as RunId)
-    if (this.#sql.asks.get(...subtreeRange(root)) === undefined) return 'running'
-    // part of it waits for people, and a child run is at work
-    if (this.#sql.childAtWork.get(...childRange(id as RunId)) !== undefined) return 'running'
-    return this.#sql.unreadPause.get(root) === undefined ? 'waiting' : 'pausing'
-  }
-
   /** How an ended run ended. */
   end(run: RunId): RunEnd | undefined {
     const event = this.lastEvent(rootActivation(run))
     return event?.type === 'activation.settled' ? { outcome: event.outcome, usage: event.usage ?? [] } : undefined
-  }
-
-  questions(filter: QuestionFilter = {}): Question[] {
-    return this.#search
-      .questions(filter)
-      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
-      .map(questionOf)
   }
 
   asked(id: string): boolean {
@@ -469,8 +388,7 @@ export class SqliteReader implements StoreReader, Past {
 
   /**
    * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those
-   * that have read an operator's cancel and are parked: undoing may wait for a person, and a store that an older
-   * version wrote may hold some that never ended.
+   * that have read an operator's cancel and are parked: undoing may wait for a person.
    */
   left(): RunId[] {
     return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(
@@ -491,40 +409,6 @@ export class SqliteReader implements StoreReader, Past {
     return [...runs].filter((run) => this.run(run)?.owner === null)
   }
 
-  count(filter: RunFilter, most: number): number {
-    const { status, childrenOf } = filter
-    if (childrenOf !== undefined) return this.summaries({ ...filter, limit: most }).length
-    const isExact = status === undefined || !status.some(isDerived)
-    let count = 0
-    let last: string | undefined
-    for (const id of this.#search.candidates(filter)) {
-      if (count >= most) break
-      // one that is found in two ways stands beside itself
-      const row = isExact || id === last ? undefined : this.#row(id)
-      last = id
-      if (isExact || (row !== undefined && status.includes(this.#status(row)))) count++
-    }
-    return count
-  }
-
-  processes(now: number, most: number): StoredProcess[] {
-    const rows = this.#sql.processes.all() as unknown as (ProcessRow & { readonly report: string | null })[]
-    return rows.map((row) => {
-      const held = this.#sql.drives.all(row.id, most + 1) as unknown as HeldRuns[]
-      const drives = held.map(({ agent, version, runs }) => ({ agent, version, runs }))
-      const isMore = drives.reduce((sum, { runs }) => sum + runs, 0) > most
-      return {
-        id: row.id,
-        host: hostIn(row),
-        pid: row.pid,
-        ...present({ isAlive: isAlive(row, now) }),
-        drives,
-        ...(isMore ? { isMore } : {}),
-        ...present({ report: reportIn(row.report) }),
-      }
-    })
-  }
-
   unmoved(before: number, most: number): UnmovedRun[] {
     const open = this.#sql.inMemory.all(most) as { id: RunId; owner: string | null; created: number }[]
     return open.flatMap(({ id, owner, created }) => {
@@ -532,31 +416,6 @@ export class SqliteReader implements StoreReader, Past {
       const since = at ?? created
       return since < before ? [{ run: id, owner, since }] : []
     })
-  }
-
-  backlog(most: number): Backlog {
-    const { n: ready } = this.#sql.readyCount.get(most) as { n: number }
-    let first: { readonly id: RunId; readonly created: number } | undefined
-    for (const { agent, version } of ready === 0 ? [] : this.orphanKinds()) {
-      const oldest = this.#sql.firstOrphan.get(agent, version) as typeof first
-      if (oldest !== undefined && (first === undefined || oldest.created < first.created)) first = oldest
-    }
-    const mail = this.#sql.unreadActs.all(most) as { act: ActivationId }[]
-    const unheard = [...new Set(mail.map(({ act }) => runOf(act)))].filter((run) => this.run(run)?.owner === null)
-    const last = first && (this.#sql.lastAt.get(...runRange(rootActivation(first.id))) as { at: number | null })
-    return {
-      ready,
-      ...(first === undefined ? {} : { first: { run: first.id, since: last?.at ?? first.created } }),
-      unheard: unheard.length,
-      ...flappingOf((this.#sql.flapping.get(most) as { n: number }).n),
-    }
-  }
-
-  /** The file and its write-ahead log; of a store in memory what its pages take. */
-  size(): number {
-    const { bytes, file } = this.#sql.size.get() as { bytes: number; file: string }
-    const log = file === '' ? undefined : statSync(`${file}-wal`, { throwIfNoEntry: false })
-    return bytes + (log?.size ?? 0)
   }
 
   /** Runs that waited for code that was missing where they were last looked at. */
@@ -599,7 +458,7 @@ export class SqliteReader implements StoreReader, Past {
   }
 }
 
-const runColumns =
+export const runColumns =
   'id, agent, version, status, control, stuck, parked, epoch, owner, caller, created, ended, losses, end_position'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
@@ -623,32 +482,15 @@ const statements = {
   anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${inRun('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',
   run: `SELECT ${runColumns} FROM run WHERE id = ?`,
-  stateRow: `SELECT ${runColumns}, usage, why, state FROM run WHERE id = ?`,
-  childRuns: `SELECT ${runColumns}, usage, why, state FROM run WHERE id >= ? AND id < ? ORDER BY created DESC, id DESC`,
-  waitsFor: `SELECT count(*) AS questions, id, kind, min(at) AS askedAt, until FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} AND NOT ${isAnswered}`,
-  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} LIMIT 1`,
   children: 'SELECT id FROM run WHERE id >= ? AND id < ? AND ended IS NULL',
-  childAtWork: 'SELECT 1 FROM run WHERE id >= ? AND id < ? AND ended IS NULL AND parked = 0 LIMIT 1',
   questionById: 'SELECT 1 FROM question WHERE id = ?',
   questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${inRun('act')}`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
-  processes:
-    'SELECT p.id, p.host, p.pid, p.started, p.until, r.body AS report FROM process p LEFT JOIN report r ON r.process = p.id ORDER BY p.id',
   inMemory: 'SELECT id, owner, created FROM run WHERE ended IS NULL AND parked = 0 AND stuck IS NULL LIMIT ?',
-  flapping: 'SELECT count(*) AS n FROM (SELECT 1 FROM run WHERE losses > 1 AND ended IS NULL LIMIT ?)',
-  drives: `SELECT agent, version, count(*) AS runs FROM
-    (SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner = ? LIMIT ?) GROUP BY agent, version ORDER BY agent, version`,
-  readyCount:
-    'SELECT count(*) AS n FROM (SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL LIMIT ?)',
-  firstOrphan:
-    'SELECT id, created FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? ORDER BY created LIMIT 1',
   lastAt: `SELECT max((SELECT l.at FROM log l WHERE l.act = a.num ORDER BY l.seq DESC LIMIT 1)) AS at FROM activation a WHERE ${inRun('a.id')}`,
-  unreadActs: 'SELECT act FROM inbox INDEXED BY inbox_unread WHERE taken = 0 LIMIT ?',
-  size: `SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes,
-    (SELECT file FROM pragma_database_list WHERE name = 'main') AS file`,
   allUnread: 'SELECT position, act, key, body FROM inbox INDEXED BY inbox_unread WHERE taken = 0 ORDER BY position',
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${inRun('act')} ORDER BY position`,
@@ -672,7 +514,6 @@ const statements = {
   leftCancelled: `SELECT id FROM run WHERE ended IS NULL AND parked = 1
     AND EXISTS (SELECT 1 FROM inbox WHERE act = 'act_' || run.id AND key = '!cancel' AND taken = 1)`,
   word: "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
-  unreadPause: "SELECT 1 FROM inbox WHERE act = ? AND taken = 0 AND key GLOB '!pause*' LIMIT 1",
   ownClock: "SELECT 1 FROM meta WHERE key = 'own-clock'",
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

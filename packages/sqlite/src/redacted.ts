@@ -1,7 +1,7 @@
 /**
  * Whether a store is redacted: what was kept out of it by one process must not be written into it by the next.
  *
- * Owns: the mark as a row among the values, which older versions of Reeve pass over. Does not own: what is said
+ * Owns: the mark as a row among the values. Does not own: what is said
  * (../redaction-mark.ts), redaction (core/redact.ts, journal/redaction.ts).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'

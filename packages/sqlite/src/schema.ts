@@ -9,15 +9,15 @@
 import { accessSync, closeSync, constants, existsSync, fchmodSync, openSync, readSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '@reeve/core'
-import { eventStoreId, olderStore, stateColumn } from '@reeve/engine/storage'
+import { type SchemaVersions, stateColumn, upgradesFrom } from '@reeve/engine/storage'
 import { isListedRun } from './id-ranges.ts'
-import { describeOldRuns } from './old-runs.ts'
 import { closeWithoutCheckpoint } from './write-ahead-log.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
-/** Raised with every change of the tables. */
-const schemaVersion = 7
+type Upgrade = (db: DatabaseSync) => void
+/** 0.2.0 has version 7, and nothing older was released. */
+const schema: SchemaVersions<Upgrade> = { version: 7, upgrades: {} }
 
 const isListed = isListedRun('id')
 const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
@@ -51,7 +51,7 @@ CREATE TABLE archive(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, run TEXT 
 CREATE INDEX archive_run ON archive(run, last);
 `
 /** What processes say of themselves, as JSON. */
-const reports = 'CREATE TABLE IF NOT EXISTS report(process TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;'
+const reports = 'CREATE TABLE report(process TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;'
 /** Ended runs that are not archived as a whole yet. */
 const whole = `CREATE INDEX run_whole ON run(ended) WHERE ended IS NOT NULL AND archived = 0 AND ${isListed};`
 
@@ -87,21 +87,6 @@ CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NU
 ${reports}
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 ${searching}`
-
-/** What makes a store of the version before into one of this version. */
-const upgrades: Readonly<Record<number, string | ((db: DatabaseSync) => void)>> = {
-  2: 'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
-  3: 'ALTER TABLE run ADD COLUMN losses INTEGER NOT NULL DEFAULT 0; CREATE INDEX run_lost ON run(losses) WHERE losses > 1',
-  4: (db) => {
-    db.exec(`DROP INDEX IF EXISTS run_created; ALTER TABLE question ADD COLUMN tenant TEXT;
-      ALTER TABLE run ADD COLUMN asks INTEGER NOT NULL DEFAULT 0; ALTER TABLE run ADD COLUMN tenant TEXT; ALTER TABLE run ADD COLUMN usd REAL;
-      ALTER TABLE run ADD COLUMN usage TEXT; ALTER TABLE run ADD COLUMN why TEXT; ALTER TABLE run ADD COLUMN ${state}; ${searching}`)
-    describeOldRuns(db)
-  },
-  5: `${summed} DROP INDEX inbox_unread; ${unread}`,
-  6: `${archive} ALTER TABLE run ADD COLUMN archived INTEGER NOT NULL DEFAULT 0; ${whole}`,
-  7: reports,
-}
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
 const walKeptBytes = 64 * 1024 * 1024
@@ -215,22 +200,14 @@ export function isStoreFile(file: string): boolean {
 }
 
 function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions): void {
-  const check = (): 'ready' | 'empty' | { readonly from: number } => {
+  const check = (): 'ready' | 'empty' | readonly Upgrade[] => {
     // One statement: between two, another process may create the store.
     const { id, version, tableCount } = db.prepare(look).get() as { id: number; version: number; tableCount: number }
-    if (id === applicationId && version === schemaVersion) return 'ready'
-    if (id === applicationId && version > schemaVersion) {
-      throw new ReeveError(
-        'store.newer',
-        `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`,
-        {
-          hint: 'Upgrade Reeve in this process. Nothing was changed.',
-        },
-      )
+    if (id === applicationId && version > 0) {
+      const upgrades = upgradesFrom(version, schema, file)
+      return upgrades.length === 0 ? 'ready' : upgrades
     }
-    if (id === applicationId && version > 0) return { from: version }
     if (id === 0 && tableCount === 0) return 'empty'
-    if (id === eventStoreId) throw olderStore(file, file)
     throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, {
       hint: 'Name another file as the store. Nothing was changed.',
     })
@@ -243,13 +220,8 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
   try {
     const found = check()
     if (found === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}`)
-    else if (found !== 'ready')
-      for (let version = found.from + 1; version <= schemaVersion; version++) {
-        const upgrade = upgrades[version]!
-        if (typeof upgrade === 'string') db.exec(upgrade)
-        else upgrade(db)
-      }
-    db.exec(`INSERT OR IGNORE INTO meta VALUES('id', '${newId('sto')}'); PRAGMA user_version=${schemaVersion}`)
+    else if (found !== 'ready') for (const upgrade of found) upgrade(db)
+    db.exec(`INSERT OR IGNORE INTO meta VALUES('id', '${newId('sto')}'); PRAGMA user_version=${schema.version}`)
     db.exec('COMMIT')
   } catch (thrown) {
     db.exec('ROLLBACK')

@@ -22,6 +22,7 @@ import {
 import { Archive, Archiver } from './archive.ts'
 import { Identity } from './identity.ts'
 import { SqliteLease } from './lease.ts'
+import { SqliteQueries } from './queries.ts'
 import { SqliteReader } from './reader.ts'
 import { RedactedStore } from './redacted.ts'
 import { removeRun } from './remove.ts'
@@ -72,6 +73,7 @@ export class SqliteStore implements Store {
   readonly isPrivate = false
   readonly commitsFree = false
   readonly reader: SqliteReader
+  readonly queries: SqliteQueries
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
@@ -109,6 +111,7 @@ export class SqliteStore implements Store {
     this.#redacted = new RedactedStore(this.db, file, options.redact)
     const archive = new Archive(this.db)
     this.reader = new SqliteReader(this.db, archive)
+    this.queries = new SqliteQueries(this.db, this.reader)
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)

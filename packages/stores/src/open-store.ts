@@ -4,7 +4,7 @@
  * Owns: which store a name is opened as. Does not own: what a name may be (store-name.ts), what runs on it (host/).
  */
 import { ReeveError } from '@reeve/core'
-import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { HostEngine, type HostOptions } from '@reeve/engine/host'
 import type { Mover } from '@reeve/engine/mover'
 import { SqliteStore } from '@reeve/sqlite/store'
 import { addressOf } from '@reeve/postgres/address'
@@ -40,7 +40,6 @@ export function engineOn(
   return new HostEngine(
     opened,
     options,
-    digestsOf(options.redact),
     mover(async () => opened.id()),
   )
 }

@@ -14,7 +14,7 @@ import {
   required,
   unchecked,
   wholeNumber,
-  word,
+  choiceIn,
   type Check,
   type Checks,
 } from '@reeve/core'
@@ -67,7 +67,7 @@ function mustBeBare(store: string, asker: string): void {
 export const forFiles = ['durability', 'busyMs', 'archiveAfterMs'] as const
 
 /** What a power failure may take. */
-export const durabilityCheck = word<Durability>({ full: true, strict: true, relaxed: true })
+export const durabilityCheck = choiceIn<Durability>({ full: true, strict: true, relaxed: true })
 
 /** When the journals of ended runs are compressed. */
 export const archiveAfterCheck = number((given) => given >= 0, 'milliseconds, or Infinity for never')

@@ -1,13 +1,14 @@
 /** The shell: who is here, where one can go, whether the server is there; and the page of the address. */
 import { useEffect, useState } from 'react'
 import { visible } from '@reeve/core/visible'
+import { ClientError } from '@reeve/client'
 import type { Me } from '@reeve/server/wire'
 import { CommandPalette } from './command-palette.tsx'
-import { readMe, readQuestions, signIn, signOut } from './data/api.ts'
 import { connect, useConnection } from './data/connection.ts'
 import { MeContext } from './data/me.ts'
 import { changed, useMutation, useQuery } from './data/queries.ts'
-import { RequestError } from './data/request.ts'
+import { useQuestions } from './data/questions.ts'
+import { server } from './data/server.ts'
 import { useHotkeys } from './hotkeys.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
 import { InboxPage } from './pages/inbox/inbox-page.tsx'
@@ -34,8 +35,8 @@ import { VisibleText } from './ui/visible-text.tsx'
 /** Signs in with the token of the address, if there is one, and finds out who that is. */
 async function enter(signal: AbortSignal): Promise<Me> {
   const token = tokenFromAddress()
-  if (token !== undefined) await signIn(token)
-  const me = await readMe(signal)
+  if (token !== undefined) await server.signIn(token)
+  const me = await server.me({ signal })
   setServerTime(me.now)
   return me
 }
@@ -45,7 +46,7 @@ export function App() {
   if (me === undefined)
     return error === undefined ? (
       <Loading what="the studio" />
-    ) : error instanceof RequestError && error.status === 401 ? (
+    ) : error instanceof ClientError && error.status === 401 ? (
       <SignIn onDone={reload} />
     ) : (
       <main>
@@ -66,7 +67,7 @@ function Shell({ me }: { readonly me: Me }) {
   const path = usePath()
   useEffect(connect, [])
   useHotkeys({ 'mod+k': () => setOpen('palette'), '?': () => setOpen('keys') })
-  const { data: questions } = useQuery('questions', ['questions'], (signal) => readQuestions(signal))
+  const { data: questions } = useQuestions()
   const waiting = questions?.items.length ?? 0
   const count = `${waiting}${questions?.next === undefined ? '' : '+'}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
@@ -78,11 +79,11 @@ function Shell({ me }: { readonly me: Me }) {
   }, [waiting, count, title])
   const theme = useTheme()
   const toast = useToast()
-  const { run: leaveSession, busy: isLeaving } = useMutation(signOut, {
+  const { run: leaveSession, busy: isLeaving } = useMutation(() => server.signOut(), {
     // loaded anew: nothing of what was read stays in the page
     done: () => location.assign('/'),
     failed: (error) =>
-      error instanceof RequestError && error.status === 401 ? location.assign('/') : toast.failed(error),
+      error instanceof ClientError && error.status === 401 ? location.assign('/') : toast.failed(error),
   })
   const connection = useConnection()
   return (

@@ -1,8 +1,7 @@
 /** The command palette: go to a page, a run or a question by typing a part of its name. */
 import { useId, useState, type KeyboardEvent } from 'react'
-import { query, request } from './data/request.ts'
-import type { Page, QuestionView, RunRow } from '@reeve/server/wire'
 import { useQuery } from './data/queries.ts'
+import { server } from './data/server.ts'
 import { useMe } from './data/me.ts'
 import { pagesFor } from './pages/pages.ts'
 import { navigate, runPath } from './router.tsx'
@@ -24,11 +23,9 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [at, setAt] = useState(0)
   const list = useId()
   const tenant = useMe()?.tenant
-  const { data: runs } = useQuery('palette-runs', ['runs'], (signal) =>
-    request<Page<RunRow>>(`/runs${query({ limit: 50 })}`, { signal }),
-  )
+  const { data: runs } = useQuery('palette-runs', ['runs'], (signal) => server.runs.list({ limit: 50, signal }))
   const { data: questions } = useQuery('palette-questions', ['questions'], (signal) =>
-    request<Page<QuestionView>>(`/questions${query({ limit: 50 })}`, { signal }),
+    server.questions.list({ limit: 50, signal }),
   )
   const targets: readonly Target[] = [
     ...pagesFor(tenant).map(({ path, title, icon }) => ({ id: path, icon, text: title, detail: 'page', to: path })),

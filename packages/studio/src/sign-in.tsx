@@ -1,7 +1,7 @@
 /** Signing in: with the token that the server gave. A link of `reeve studio` brings it in its fragment. */
 import { useState } from 'react'
-import { signIn } from './data/api.ts'
 import { useMutation } from './data/queries.ts'
+import { server } from './data/server.ts'
 import { Button } from './ui/button.tsx'
 import { Field, TextInput } from './ui/field.tsx'
 import { sentences } from './ui/states.tsx'
@@ -16,7 +16,7 @@ export function tokenFromAddress(): string | undefined {
 
 export function SignIn({ onDone }: { readonly onDone: () => void }) {
   const [token, setToken] = useState('')
-  const { run, busy, error } = useMutation((given: string) => signIn(given), { done: onDone })
+  const { run, busy, error } = useMutation((given: string) => server.signIn(given), { done: onDone })
   return (
     <main className="sign-in">
       <form

@@ -26,90 +26,27 @@ import {
   type ToolMessage,
 } from '@reeve/core'
 import {
-  DefinedAgent,
+  dataOf,
   runCode,
-  type Agent,
-  type AgentProblem,
+  schemasOf,
   type AgentContext,
-  type InputOf,
-  type NameOf,
-  type OutputOf,
+  type AgentKind,
+  type AgentParts,
   type HandoffContext,
-  type UsdCap,
 } from '@reeve/agent'
-import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type Schema } from '@reeve/edge'
+import { briefOf, type Edge, type EdgeMessage } from '@reeve/edge'
 import { isLeaving, type Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
-import { delegationCaps, isDelegating, type VerbNames } from './delegation/options.ts'
+import { isDelegating, type VerbNames } from './delegation/options.ts'
 import { refuseDelegation, type DelegationEntry, type LeaderState } from './delegation/delegations.ts'
-import { emptyRefusal, type Roster } from './roster.ts'
-import { TeamToolbox, type LeaderPolicy } from './team-toolbox.ts'
+import { leaderMembers, leaderPolicy, teamParts, type LeaderMembers, type LeaderPolicy } from './leader.ts'
 import { isForwardable, nothingToForward } from './leader-tools.ts'
-
-/** The result of a delegation by code. */
-export interface DelegationResult<O = Json> {
-  readonly worker: string
-  /** `d1` for the first, `d2` for the second, … in the order of the calls. */
-  readonly delegation: string
-  /** The worker's outcome. A worker that never began has failed, and the failure says why. */
-  readonly outcome: Outcome<O>
-  /**
-   * The result as text, as a model in the leader's place would see it; `onComplete` may have replaced it. Never empty.
-   */
-  readonly text: string
-  /** What a model in the leader's place would see besides: feedback of `onComplete`, questions of the worker. */
-  readonly feedback?: string
-}
-
-/** Options of one delegation. */
-export interface TeamDelegateOptions {
-  /** The limit of turns for the worker. Never more than its definition allows. */
-  readonly turns?: number
-}
+import { codeSupervisorChecks, leaderProblems, versionedOptions, type AnySupervisorOptions } from './options.ts'
+import type { DelegationResult, LeaderFunction, LeaderTeam, TeamDelegateOptions } from './own-team.ts'
+import { emptyRefusal, type Roster } from './roster.ts'
+import { TeamToolbox } from './team-toolbox.ts'
 
 const delegateChecks: Checks<TeamDelegateOptions> = { turns: wholeNumber(1) }
-
-type WorkerNamed<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>
-
-/** The team of a leader that is code. */
-export interface OwnTeam<Worker extends Agent = Agent> {
-  /** The members of the team, in the order in which they joined. */
-  readonly names: readonly NameOf<Worker>[]
-  /**
-   * Gives a worker a brief and waits for its outcome, under everything that `delegation` says: hooks, filters, slots.
-   * Several may run at once. A worker that fails or is refused is an outcome; only `Cancelled` rejects. Await every
-   * call: work still pending when the code ends is stopped and ends `cancelled` before the leader does, `onComplete`
-   * receives its end, and the journal names it (`fact.noted`, `delegations.left`). If `onComplete` bails, the call
-   * still resolves, later delegations are refused, and the supervisor ends `bailed`, whatever the code returns.
-   */
-  delegate<const Name extends NameOf<Worker>>(
-    worker: Name,
-    brief: InputOf<WorkerNamed<Worker, Name>>,
-    options?: TeamDelegateOptions,
-  ): Promise<DelegationResult<OutputOf<WorkerNamed<Worker, Name>>>>
-  /**
-   * The output of a worker, to be returned unchanged; records that it was forwarded. A worker's name means its last
-   * output in the order of the calls; a label such as `d1` means one delegation. Throws `work.rejected` if there is no
-   * output.
-   */
-  forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<WorkerNamed<Worker, Name>>
-  forward(delegation: `d${number}`): Json
-  /** Adds a specialist to the team for the rest of this run. A failure says why not. */
-  recruit(worker: NameOf<Worker>, reason: string): Failure | undefined
-}
-
-/** The team for Reeve's own leaders, which also need to know whether a hook has ended the work. */
-export interface LeaderTeam extends OwnTeam {
-  readonly bailed: Outcome | undefined
-}
-
-/** The function of a leader that is code. */
-export type LeaderFunction = (
-  ctx: AgentContext,
-  brief: unknown,
-  team: LeaderTeam,
-  handoffContext: HandoffContext,
-) => unknown
 
 /** The team of one activation. */
 class CodeTeam implements LeaderTeam {
@@ -135,7 +72,7 @@ class CodeTeam implements LeaderTeam {
     edge: Edge,
     handoffContext: HandoffContext,
   ) {
-    this.#leader = policy.leader
+    this.#leader = policy.options.name
     this.#ctx = ctx
     this.#edge = edge
     this.#state = new TeamToolbox(policy, names)
@@ -263,64 +200,39 @@ class CodeTeam implements LeaderTeam {
 
 const unendedFailure = (why: string): Failure => failure('delegation.refused', why, 'internal')
 
-/** The parts of a code supervisor. */
-export interface CodeSupervisorParts {
-  readonly name: string
-  readonly description: string
-  readonly version: () => string
-  readonly run: LeaderFunction
-  /** The definition, for a leader with this one as its base. */
-  readonly definition: () => object
+/** The parts of a leader that is code. */
+export interface CodeLeaderParts<
+  Options extends AnySupervisorOptions = AnySupervisorOptions,
+> extends AgentParts<Options> {
   readonly policy: LeaderPolicy
-  readonly inputSchema: Schema | undefined
-  readonly limits: Limits | undefined
-  readonly oversight?: Oversight | undefined
-  readonly assess?: Agent['assess'] | undefined
-  readonly outputKey: string | undefined
-  readonly problems: () => readonly AgentProblem[]
+  readonly run: LeaderFunction
 }
 
-/** A leader that is code, as an agent. */
-export class CodeSupervisor extends DefinedAgent {
-  readonly #parts: CodeSupervisorParts
+/** `leading`: makes its function from its policy. */
+export function codeLeaderParts<Options extends AnySupervisorOptions>(
+  options: Options,
+  leading: (policy: LeaderPolicy) => LeaderFunction,
+  where = `supervisor "${options.name}"`,
+): CodeLeaderParts<Options> {
+  const schemas = schemasOf(options, where)
+  const policy = leaderPolicy(options, schemas.outputSchema)
+  const run = leading(policy)
+  return { options, policy, run, ...schemas, ...teamParts(policy), parsesInput: true, hooked: ['delegation'] }
+}
 
-  constructor(parts: CodeSupervisorParts) {
-    const { name, description, inputSchema, limits, oversight, assess, outputKey, policy } = parts
-    const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
-    const { reaches } = policy.roster
-    super({
-      name,
-      description,
-      inputSchema,
-      parsesInput: true,
-      outputSchema: policy.output,
-      limits,
-      oversight,
-      assess,
-      outputKey,
-      team,
-      reaches,
-      hooked: ['delegation'],
-    })
-    this.#parts = parts
-  }
-
-  get definition(): object {
-    return this.#parts.definition()
-  }
-
-  protected madeVersion(): string {
-    return this.#parts.version()
-  }
-
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const { policy, run } = this.#parts
-    const names = edge.team.roster ?? policy.roster.workers().map((worker) => worker.name)
-    if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(this.name))
+/** A leader that is code. */
+export const codeLeader: AgentKind<CodeLeaderParts, LeaderMembers> = {
+  data: ({ options, policy: { roster } }, agent) => ({
+    ...dataOf(agent, { workers: roster.names() }),
+    ...versionedOptions(options),
+  }),
+  async orchestrate({ policy, run }, ctx, edge, agent) {
+    const names = edge.team.roster ?? policy.roster.names()
+    if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(agent.name))
     let team: CodeTeam | undefined
     const work = (own: AgentContext, brief: unknown, handoffContext: HandoffContext): unknown =>
       run(own, brief, (team = new CodeTeam(policy, names, own, edge, handoffContext)), handoffContext)
-    const outcome = await runCode(this, ctx, edge, work).catch(async (thrown: unknown) => {
+    const outcome = await runCode(agent, ctx, edge, work).catch(async (thrown: unknown) => {
       if (isLeaving(thrown)) throw thrown
       await team?.close()
       if (team?.bailed === undefined) throw thrown
@@ -331,28 +243,10 @@ export class CodeSupervisor extends DefinedAgent {
     const ended = team?.bailed ?? outcome
     if (edge.leader.report === true) return withHandoff(ended, { ...handoff, said: [...(team?.said ?? []), ...said] })
     return ended === outcome || edge.flow === undefined ? ended : withHandoff(ended, { said })
-  }
-
-  add(worker: Agent): void {
-    this.#parts.policy.roster.add(worker)
-  }
-
-  remove(name: string): Agent | undefined {
-    return this.#parts.policy.roster.remove(name)
-  }
-
-  related(): readonly Agent[] {
-    return this.#parts.policy.roster.everyWorker()
-  }
-
-  usdCaps(): readonly UsdCap[] {
-    const { delegation, roster } = this.#parts.policy
-    return delegationCaps(delegation, roster.everyWorker())
-  }
-
-  problems(): readonly AgentProblem[] {
-    return this.#parts.problems()
-  }
+  },
+  related: ({ policy }) => policy.roster.everyWorker(),
+  problems: ({ options, policy: { roster } }) => leaderProblems(options, roster, codeSupervisorChecks(roster)),
+  more: ({ policy }) => leaderMembers(policy),
 }
 
 /** The workers in a handoff record that returned a result, each once. */

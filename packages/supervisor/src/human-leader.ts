@@ -23,15 +23,16 @@ import {
   checkOutput,
   outputAs,
   checkTree,
-  HumanAgent,
+  defineAgent,
+  humanAgent,
   humanChecks,
   humanData,
   humanRule,
   renamable,
-  schemaOf,
   transferAnswer,
   type Agent,
   type AgentContext,
+  type AgentKind,
   type AnyHuman,
   type CodeEnd,
   type HumanFacts,
@@ -40,9 +41,12 @@ import {
   type HandoffContext,
 } from '@reeve/agent'
 import type { Checked, Infer, Schema, SchemaLike } from '@reeve/edge'
-import type { DelegationResult, LeaderTeam } from './code-supervisor.ts'
+import { codeLeader, codeLeaderParts, type CodeLeaderParts } from './code-supervisor.ts'
+import { leaderMembers, type LeaderMembers, type LeaderPolicy } from './leader.ts'
+import { leaderProblems, teamChecks, type TeamFacts } from './options.ts'
+import type { DelegationResult, LeaderFunction, LeaderTeam } from './own-team.ts'
 import { describeWorker, type Roster } from './roster.ts'
-import { codeSupervisor, teamChecks, type Supervisor, type TeamFacts } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 
 /**
  * A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes
@@ -95,24 +99,29 @@ export function human<
 export function human(given: object): Agent {
   mustBeOptions(given, 'human', 'agent.invalid')
   const options = given as AnyHuman & { readonly workers?: unknown }
-  const made = options.workers === undefined ? new HumanAgent(options) : makeHumanLeader(given as AnyLeader)
+  const made = options.workers === undefined ? humanAgent(options) : makeHumanLeader(given as AnyLeader)
   return renamable<Agent>(made, (name) => human({ ...given, name } as HumanOptions<string, undefined, undefined>))
 }
 
 function makeHumanLeader(options: AnyLeader): Agent {
-  const where = `human "${options.name}"`
-  const output = schemaOf(options.output, `${where}: output`)
-  const lead =
-    (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LeaderTeam, handoffContext: HandoffContext) =>
+  const leading =
+    ({ roster, output }: LeaderPolicy): LeaderFunction =>
+    (ctx, brief, team, handoffContext) =>
       new HumanLeader(options, output, roster, ctx, team, handoffContext).work(brief)
-  const made = codeSupervisor(options, lead, {
-    where,
-    checks: leaderChecks,
-    rule: humanRule(output) as Rule<object>,
-    data: humanData(options),
-  })
+  const made = defineAgent(humanLeader, codeLeaderParts(options, leading, whereOf(options)))
   if (typeof options.workers !== 'function') checkTree(made)
-  return Object.assign(made, { channels: channelsOf(options) })
+  return made
+}
+
+const whereOf = ({ name }: AnyLeader): string => `human "${name}"`
+
+/** A person who leads is a code leader whose code asks the person. */
+const humanLeader: AgentKind<CodeLeaderParts<AnyLeader>, LeaderMembers> = {
+  ...codeLeader,
+  data: (parts, agent) => ({ ...codeLeader.data(parts, agent), ...humanData(parts.options) }),
+  problems: ({ options, policy: { roster, output } }) =>
+    leaderProblems(options, roster, leaderChecks(roster), whereOf(options), humanRule(output) as Rule<object>),
+  more: ({ options, policy }) => ({ ...leaderMembers(policy), channels: channelsOf(options) }),
 }
 
 /** A delegation that the person orders. */

@@ -13,14 +13,9 @@ export type {
   SpeakerWord,
   Table,
 } from './conversation/speaker-choice.ts'
-export {
-  supervisor,
-  type BasedSupervisorOptions,
-  type CodeSupervisorOptions,
-  type Supervisor,
-  type SupervisorOptions,
-} from './supervisor.ts'
-export type { DelegationResult, OwnTeam, TeamDelegateOptions } from './code-supervisor.ts'
+export { supervisor, type Supervisor } from './supervisor.ts'
+export type { BasedSupervisorOptions, CodeSupervisorOptions, SupervisorOptions } from './options.ts'
+export type { DelegationResult, OwnTeam, TeamDelegateOptions } from './own-team.ts'
 export type { Lesson, LessonMemory, Similarity } from './lesson-memory.ts'
 export { reflect, type Judged, type ReflectOptions } from './reflect.ts'
 export type { Delegation, Results, VerbNames, WorkerDelegation } from './delegation/options.ts'

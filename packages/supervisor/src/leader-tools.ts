@@ -86,7 +86,7 @@ export interface TeamAccess {
     shared: Omit<SharedDelegation, 'workers'>,
     place: DelegationPosition,
   ): Promise<CallResult>
-  /** The disposition of a call to this worker without a wish of the model. Undefined: the leader always waits. */
+  /** The disposition of a call to this worker for which the model asks for none. Undefined: the leader always waits. */
   disposition(worker: string): Disposition | undefined
   /** Adds a specialist from the next turn on. A failure says why not. */
   recruit(name: string): Failure | undefined

@@ -33,17 +33,19 @@ import {
 } from '@reeve/core'
 import {
   composedChecks,
-  DefinedAgent,
+  defineAgent,
   factRule,
   isAgent,
   judgedText,
+  partsOf,
   throwTeamProblems,
   checkTree,
   renamable,
   scoreOf,
   startWorker,
-  versionOf,
   type Agent,
+  type AgentKind,
+  type AgentParts,
   type Assess,
   type InputOf,
   type NameOf,
@@ -66,6 +68,7 @@ import { failureCounterOf, workerEnd } from '@reeve/oversight'
 import { verbsOf, type VerbNames } from './delegation/options.ts'
 import { askHook } from './delegation/delegation-hooks.ts'
 import { delegatedWorkers } from './code-supervisor.ts'
+import { definitionOf } from './leader.ts'
 import {
   adviceOf,
   criticismOf,
@@ -156,9 +159,9 @@ export function reflect<A extends Agent, const Name extends string = `${NameOf<A
 ): Agent<Name, InputOf<A>, OutputOf<A>> {
   mustBeOptions(options, 'reflect', 'team.invalid')
   throwTeamProblems(isAgent(agent) ? [] : [`reflect() wraps ${described(agent)}, expected an agent`])
-  const reflection = new Reflection(agent, options)
-  checkTree(reflection)
-  return renamable(reflection, (name) => reflect(agent, { ...options, name })) as unknown as Agent<
+  const made = defineAgent(reflection, reflectionParts(agent, options))
+  checkTree(made)
+  return renamable(made, (name) => reflect(agent, { ...options, name })) as unknown as Agent<
     Name,
     InputOf<A>,
     OutputOf<A>
@@ -173,159 +176,157 @@ interface Attempt {
   readonly reason?: string
 }
 
-/** The agent that reflects. */
-export class Reflection extends DefinedAgent {
+interface ReflectionParts extends AgentParts<ReflectOptions> {
+  readonly name: string
+  /** The agent whose answers are scored. */
   readonly agent: Agent
-  readonly #options: ReflectOptions
+  readonly attempts: number
+  readonly passAt: number
+}
 
-  constructor(agent: Agent, options: ReflectOptions) {
-    const { name = `${agent.name}_reflected`, description = agent.description, outputKey = agent.outputKey } = options
-    const { limits, oversight, assess } = options
-    const { inputSchema, parsesInput, outputSchema } = agent
-    const team = agent.team === undefined ? undefined : (): readonly string[] => agent.team!()
-    super({
-      name,
-      description,
-      inputSchema,
-      parsesInput,
-      outputSchema,
-      limits,
-      oversight,
-      assess,
-      outputKey,
-      team,
-      hooked: agent.hooked,
-      rootTurns: defaultTurns,
-    })
-    this.#options = options
-    this.agent = agent
+function reflectionParts(agent: Agent, options: ReflectOptions): ReflectionParts {
+  const { name = `${agent.name}_reflected`, description = agent.description, outputKey = agent.outputKey } = options
+  const { attempts = 2, passAt = 1 } = options
+  const { inputSchema, parsesInput, outputSchema, hooked } = agent
+  return {
+    options,
+    agent,
+    attempts,
+    passAt,
+    name,
+    description,
+    inputSchema,
+    parsesInput,
+    outputSchema,
+    outputKey,
+    team: agent.team === undefined ? undefined : () => agent.team!(),
+    hooked,
+    rootTurns: defaultTurns,
   }
+}
 
-  /** The same reflection around another agent. */
-  around(
-    agent: Agent,
-    own: { readonly [Option in keyof ReflectOptions]?: ReflectOptions[Option] | undefined },
-  ): Reflection {
-    const { name: _name, description: _description, ...kept } = this.#options
-    const said = present(own)
-    return new Reflection(agent, { ...kept, ...said })
-  }
+const reflection: AgentKind<ReflectionParts> = {
+  data: ({ options: { judge }, agent, attempts, passAt }) => ({
+    agent: agent.name,
+    judge: isAgent(judge) ? judge.name : null,
+    attempts,
+    passAt,
+  }),
+  orchestrate: reflectOn,
+  related: ({ options: { judge }, agent }) => (isAgent(judge) ? [agent, judge] : [agent]),
+  problems: ({ options, name }) => optionProblems<object>(checks, { ...options, name }, `reflect "${name}"`, factRule),
+}
 
-  protected madeVersion(): string {
-    const { judge, attempts = 2, passAt = 1, version } = this.#options
-    return versionOf(version, { agent: this.agent.name, judge: isAgent(judge) ? judge.name : null, attempts, passAt })
-  }
+/** The agent that a `reflect()` wraps; undefined for any other agent. */
+export const reflectedBy = (agent: unknown): Agent | undefined => partsOf(reflection, agent)?.agent
 
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const { attempts = 2, passAt = 1, memory, similarity } = this.#options
-    const recalling: LessonScope | undefined = memory === false ? undefined : { name: this.name, memory, similarity }
-    const intent = intentOf(edge.flow?.task ?? briefText(edge.work.brief))
-    const lessons = recalling === undefined ? [] : await recallLessons(ctx, recalling, intent)
-    const made: Attempt[] = []
-    for (let n = 1; n <= attempts; n++) {
-      const scope = ctx.scope('attempt')
-      const started = startWorker(scope, edge, this.agent, edge.work.brief, this.#grant(edge, lessons, made.at(-1)))
-      if (typeof started !== 'string') return failed(started)
-      const { outcome } = await workerEnd(scope, started)
-      failureCounterOf(ctx).note(outcome)
-      const { said } = handoffOf(outcome)
-      const attempt = { outcome: withoutHandoff(outcome), said }
-      const workers = workersOf(this.agent, said)
-      const judged = await this.#score(scope, edge, { attempt: n, workers }, attempt.outcome)
-      if (judged === undefined) return endWith(edge, bestAttempt(made) ?? { ...attempt, score: 0 })
-      made.push({ ...attempt, ...judged })
-      const lesson: Lesson = { intent, workers, ...judged }
-      if (recalling !== undefined) await saveLesson(scope, recalling, lesson)
-      if (judged.score >= passAt) break
-    }
-    return endWith(edge, bestAttempt(made) ?? made.at(-1)!)
-  }
+/** The same reflection around another agent; the options given here take precedence. */
+export function reflectAround(
+  base: Agent,
+  agent: Agent,
+  given: { readonly [Option in keyof ReflectOptions]?: ReflectOptions[Option] | undefined },
+): Agent {
+  const { name: _name, description: _description, ...kept } = partsOf(reflection, base)!.options
+  return defineAgent(reflection, reflectionParts(agent, { ...kept, ...present(given) }))
+}
 
-  /** The grant of an attempt: advice on workers in its system text, the judge's reasons as notes. */
-  #grant(edge: Edge, lessons: readonly Lesson[], last: Attempt | undefined): LeaderGrant {
-    const { passAt = 1 } = this.#options
-    const advice = adviceOf(lessons, passAt, this.agent.team?.())
-    const complaints = last === undefined ? criticismOf(lessons, passAt) : undefined
-    const { work, leader, run } = edge
-    const added = [work.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
-    const notes = [
-      ...(complaints === undefined ? [] : [note(complaints)]),
-      ...(last === undefined ? [] : this.#retryNotes(last)),
-    ]
-    const before = entriesOf(edge)
-    const whole = [...before, ...(edge.flow?.task === undefined ? [] : [note(edge.flow.task)]), ...notes]
-    return {
-      report: true,
-      ...(added === '' ? undefined : { added }),
-      ...present({ turns: work.turns, questionsTo: leader.questionsTo, hooks: run.hooks }),
-      ...(whole.length > 1 || work.entries !== undefined ? { entries: whole } : undefined),
-    }
+async function reflectOn(parts: ReflectionParts, ctx: Context, edge: Edge): Promise<Outcome> {
+  const { options, agent, name, attempts, passAt } = parts
+  const { memory, similarity } = options
+  const lessonScope: LessonScope | undefined = memory === false ? undefined : { name, memory, similarity }
+  const intent = intentOf(edge.flow?.task ?? briefText(edge.work.brief))
+  const lessons = lessonScope === undefined ? [] : await recallLessons(ctx, lessonScope, intent)
+  const scored: Attempt[] = []
+  for (let n = 1; n <= attempts; n++) {
+    const scope = ctx.scope('attempt')
+    const started = startWorker(scope, edge, agent, edge.work.brief, attemptGrant(parts, edge, lessons, scored.at(-1)))
+    if (typeof started !== 'string') return failed(started)
+    const { outcome } = await workerEnd(scope, started)
+    failureCounterOf(ctx).note(outcome)
+    const { said } = handoffOf(outcome)
+    const attempt = { outcome: withoutHandoff(outcome), said }
+    const workers = workersOf(agent, said)
+    const judgement = await scoreAttempt(parts, scope, edge, { attempt: n, workers }, attempt.outcome)
+    if (judgement === undefined) return endWith(edge, bestAttempt(scored) ?? { ...attempt, score: 0 })
+    scored.push({ ...attempt, ...judgement })
+    const lesson: Lesson = { intent, workers, ...judgement }
+    if (lessonScope !== undefined) await saveLesson(scope, lessonScope, lesson)
+    if (judgement.score >= passAt) break
   }
+  return endWith(edge, bestAttempt(scored) ?? scored.at(-1)!)
+}
 
-  /** An answer that did not pass, and the reason. */
-  #retryNotes({ outcome, score, reason }: Attempt): readonly HistoryEntry[] {
-    const why = reason === undefined || reason === '' ? '' : ` Feedback: ${reason}`
-    if (outcome.status !== 'completed') return [note(`An earlier attempt failed. Try again and improve it.${why}`)]
-    const answer: HistoryEntry = {
-      agent: this.agent.name,
-      message: { role: 'assistant', content: asText(outcome.output) },
-      answer: true,
-    }
-    return [
-      answer,
-      note(`That answer scored ${score}; ${this.#options.passAt ?? 1} is required. Try again and improve it.${why}`),
-    ]
+/** The grant of an attempt: advice on workers in its system text, the judge's reasons as notes. */
+function attemptGrant(
+  parts: ReflectionParts,
+  edge: Edge,
+  lessons: readonly Lesson[],
+  last: Attempt | undefined,
+): LeaderGrant {
+  const { agent, passAt } = parts
+  const advice = adviceOf(lessons, passAt, agent.team?.())
+  const complaints = last === undefined ? criticismOf(lessons, passAt) : undefined
+  const { work, leader, run } = edge
+  const added = [work.added, advice].filter((text) => text !== undefined && text !== '').join('\n\n')
+  const notes = [
+    ...(complaints === undefined ? [] : [note(complaints)]),
+    ...(last === undefined ? [] : retryNotes(parts, last)),
+  ]
+  const before = entriesOf(edge)
+  const whole = [...before, ...(edge.flow?.task === undefined ? [] : [note(edge.flow.task)]), ...notes]
+  return {
+    report: true,
+    ...(added === '' ? undefined : { added }),
+    ...present({ turns: work.turns, questionsTo: leader.questionsTo, hooks: run.hooks }),
+    ...(whole.length > 1 || work.entries !== undefined ? { entries: whole } : undefined),
   }
+}
 
-  /** The score of an attempt; undefined if the attempt cannot be scored, or the judge gave no score. */
-  async #score(
-    ctx: Context,
-    edge: Edge,
-    given: Pick<Judged, 'attempt' | 'workers'>,
-    outcome: Outcome,
-  ): Promise<Pick<Attempt, 'score' | 'reason'> | undefined> {
-    if (outcome.status === 'failed' || outcome.status === 'timed-out')
-      return outcome.status === 'failed' && isFinal(outcome.failure)
-        ? undefined
-        : { score: 0, reason: asText(formatWorkerResult(this.agent.name, outcome).content) }
-    if (outcome.status !== 'completed') return undefined
-    const text = asText(outcome.output)
-    if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'the answer was empty' }
-    const { judge, passAt = 1 } = this.#options
-    const asked: Judged = { ...given, brief: briefValue(edge.work.brief), output: outcome.output, text }
-    const word = isAgent(judge)
-      ? await askJudge(ctx, edge, judge, asked)
-      : (
-          await askHook<Json>(
-            ctx,
-            { hook: 'judge' },
-            async (io) => (await judge(asked, io)) ?? noScore,
-            judgementProblem,
-          )
-        ).word
-    const judged = word === undefined ? undefined : scoreOf(word)
-    if (judged === undefined || typeof judged === 'string') return undefined
-    const scorer = isAgent(judge) ? judge.name : judge.name || 'judge'
-    const passed = judged.score >= passAt
-    ctx.emit({
-      type: 'completion.scored',
-      turn: given.attempt,
-      passed,
-      strategy: 'all',
-      timedOut: false,
-      results: [{ scorer, passed, ...judged }],
-    })
-    return judged
+/** An answer that did not pass, and the reason. */
+function retryNotes({ agent, passAt }: ReflectionParts, { outcome, score, reason }: Attempt): readonly HistoryEntry[] {
+  const why = reason === undefined || reason === '' ? '' : ` Feedback: ${reason}`
+  if (outcome.status !== 'completed') return [note(`An earlier attempt failed. Try again and improve it.${why}`)]
+  const answer: HistoryEntry = {
+    agent: agent.name,
+    message: { role: 'assistant', content: asText(outcome.output) },
+    answer: true,
   }
+  return [answer, note(`That answer scored ${score}; ${passAt} is required. Try again and improve it.${why}`)]
+}
 
-  related(): readonly Agent[] {
-    const { judge } = this.#options
-    return isAgent(judge) ? [this.agent, judge] : [this.agent]
-  }
-
-  problems(): readonly string[] {
-    return optionProblems<object>(checks, { ...this.#options, name: this.name }, `reflect "${this.name}"`, factRule)
-  }
+/** The score of an attempt; undefined if the attempt cannot be scored, or the judge gave no score. */
+async function scoreAttempt(
+  { options: { judge }, agent, passAt }: ReflectionParts,
+  ctx: Context,
+  edge: Edge,
+  about: Pick<Judged, 'attempt' | 'workers'>,
+  outcome: Outcome,
+): Promise<Pick<Attempt, 'score' | 'reason'> | undefined> {
+  if (outcome.status === 'failed' || outcome.status === 'timed-out')
+    return outcome.status === 'failed' && isFinal(outcome.failure)
+      ? undefined
+      : { score: 0, reason: asText(formatWorkerResult(agent.name, outcome).content) }
+  if (outcome.status !== 'completed') return undefined
+  const text = asText(outcome.output)
+  if (outcome.output === null || text.trim() === '') return { score: 0, reason: 'the answer was empty' }
+  const input: Judged = { ...about, brief: briefValue(edge.work.brief), output: outcome.output, text }
+  const reply = isAgent(judge)
+    ? await askJudge(ctx, edge, judge, input)
+    : (await askHook<Json>(ctx, { hook: 'judge' }, async (io) => (await judge(input, io)) ?? noScore, judgementProblem))
+        .word
+  const judgement = reply === undefined ? undefined : scoreOf(reply)
+  if (judgement === undefined || typeof judgement === 'string') return undefined
+  const scorer = isAgent(judge) ? judge.name : judge.name || 'judge'
+  const passed = judgement.score >= passAt
+  ctx.emit({
+    type: 'completion.scored',
+    turn: about.attempt,
+    passed,
+    strategy: 'all',
+    timedOut: false,
+    results: [{ scorer, passed, ...judgement }],
+  })
+  return judgement
 }
 
 const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
@@ -355,12 +356,8 @@ function endWith(edge: Edge, { outcome, said }: Pick<Attempt, 'outcome' | 'said'
 /** The workers that an attempt delegated to, or handed control to. */
 function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string[] {
   let inner = agent
-  while (inner instanceof Reflection) inner = inner.agent
-  const definition =
-    'definition' in inner && hasNames(inner.definition)
-      ? (inner.definition as { readonly verbs?: Partial<VerbNames> })
-      : {}
-  const delegated = delegatedWorkers(said, verbsOf(definition.verbs))
+  for (let below = reflectedBy(inner); below !== undefined; below = reflectedBy(inner)) inner = below
+  const delegated = delegatedWorkers(said, verbsOf(definitionOf<{ verbs?: Partial<VerbNames> }>(inner)?.verbs))
   const team = inner.team?.() ?? []
   const spoke = said.flatMap((each) =>
     each.agent !== undefined && each.agent !== inner.name && team.includes(each.agent) ? [each.agent] : [],
@@ -371,9 +368,9 @@ function workersOf(agent: Agent, said: readonly HistoryEntry[]): readonly string
 /** The reply of a judge without a score. */
 const noScore: Json = {}
 
-const judgementProblem = (word: Json): string | undefined => {
-  const found = scoreOf(word)
-  return typeof found === 'string' ? found : undefined
+const judgementProblem = (reply: Json): string | undefined => {
+  const score = scoreOf(reply)
+  return typeof score === 'string' ? score : undefined
 }
 
 /** Asks a judge that is an agent; undefined without a usable score. */

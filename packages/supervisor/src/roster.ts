@@ -57,6 +57,11 @@ export class Roster {
     return [...given.filter((worker) => !this.#removed.has(worker.name)), ...this.#added.values()]
   }
 
+  /** The names of the current workers. */
+  names(): readonly string[] {
+    return this.workers().map(({ name }) => name)
+  }
+
   /**
    * All agents that may ever work for this leader, including specialists not yet recruited and removed workers: earlier
    * runs may still need them.

@@ -7,6 +7,7 @@
 import { described, hasNames, present } from '@reeve/core'
 import { isAgent, agentsIn, throwTeamProblems, type Agent } from '@reeve/agent'
 import type { Delegation, VerbNames } from './delegation/options.ts'
+import { definitionOf } from './leader.ts'
 
 /** The options that are merged; all others are taken from one side. */
 interface BaseOptions {
@@ -25,10 +26,7 @@ interface BaseOptions {
 export function basedOn<Options extends BaseOptions>(options: Options): Options | undefined {
   const { base, ...own } = options
   if (base === undefined) return options
-  const given =
-    isAgent(base) && 'definition' in base && hasNames(base.definition)
-      ? (base.definition as BaseOptions & { readonly name?: string })
-      : undefined
+  const given = isAgent(base) ? definitionOf<BaseOptions & { readonly name?: string }>(base) : undefined
   if (given === undefined) return undefined
   const { name: _name, ...definition } = given
   const workers = mergedWorkers(definition.workers, own.workers)

@@ -6,11 +6,10 @@
  * joins, never per turn.
  */
 import { failure, type Failure } from '@reeve/core'
-import type { Background, Binding, ModelAccess, CallResult, Toolbox } from '@reeve/agent'
-import type { Schema } from '@reeve/edge'
+import type { Background, Binding, CallResult, Toolbox } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
-import type { Delegation, VerbNames } from './delegation/options.ts'
+import type { VerbNames } from './delegation/options.ts'
 import {
   Delegations,
   type DelegationRequest,
@@ -21,25 +20,10 @@ import {
 } from './delegation/delegations.ts'
 import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
-import { describeWorker, type Roster } from './roster.ts'
+import type { LeaderPolicy } from './leader.ts'
+import { describeWorker } from './roster.ts'
 import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './delegate-tools.ts'
 import { ForwardBinding, RecruitBinding, StopBinding, type TeamAccess, type VerbSpecs } from './leader-tools.ts'
-
-/** What a supervisor's definition says about its team. */
-export interface LeaderPolicy {
-  readonly leader: string
-  readonly roster: Roster
-  readonly delegation: Delegation
-  readonly verbs: VerbNames
-  readonly concurrency: number | undefined
-  readonly maxTeamSize: number
-  readonly output: Schema | undefined
-  /** The model that answers questions of workers, if there is one. */
-  readonly access?: ModelAccess
-  /** The user's own tools. */
-  readonly tools: readonly Binding[]
-  readonly verbSpecs: VerbSpecs
-}
 
 export class TeamToolbox implements Toolbox, TeamAccess {
   readonly delegations: Delegations
@@ -55,13 +39,8 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     this.#policy = policy
     this.#defers = defers && mayDefer(policy)
     this.#names = [...names]
-    this.delegations = new Delegations(
-      policy.leader,
-      policy.delegation,
-      policy.concurrency,
-      policy.verbs,
-      policy.access,
-    )
+    const { name, delegation = {}, concurrency } = policy.options
+    this.delegations = new Delegations(name, delegation, concurrency, policy.verbs, policy.access)
   }
 
   get verbs(): VerbNames {
@@ -92,7 +71,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   }
 
   #make(): void {
-    const { roster, tools, output, delegation } = this.#policy
+    const { roster, tools, output, options } = this.#policy
     const typed = this.typed
     const plain = this.#names.filter((name) => !typed.includes(name))
     const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
@@ -104,7 +83,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     const { shown } = this.delegations
     if (shown !== undefined)
       bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
-    if (delegation.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
+    if (options.delegation?.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
     if (this.#names.some((name) => this.disposition(name) !== undefined)) bindings.push(new StopBinding(this))
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
     // providers refuse an empty list of choices, so the last recruit removes the verb from the list, but not from the
@@ -142,14 +121,17 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   }
 
   disposition(worker: string): Disposition | undefined {
-    const { delegation, roster } = this.#policy
-    return this.#defers ? dispositionOf(delegation, worker, roster.find(worker)?.background === true) : undefined
+    const { options, roster } = this.#policy
+    return this.#defers
+      ? dispositionOf(options.delegation ?? {}, worker, roster.find(worker)?.background === true)
+      : undefined
   }
 
   readonly #worker = (name: string): Worker => this.#policy.roster.find(name) ?? { name }
 
   recruit(name: string): Failure | undefined {
-    const { roster, maxTeamSize } = this.#policy
+    const { roster, options } = this.#policy
+    const { maxTeamSize = 10 } = options
     const known = roster.specialists.map((agent) => agent.name)
     if (!known.includes(name))
       return failure(
@@ -179,7 +161,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 }
 
 /** Whether some worker may work in the background. */
-const mayDefer = ({ delegation: { background, workers }, roster }: LeaderPolicy): boolean =>
+const mayDefer = ({ options: { delegation: { background, workers } = {} }, roster }: LeaderPolicy): boolean =>
   background !== undefined ||
   (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
   roster.everyWorker().some((worker) => worker.background === true)

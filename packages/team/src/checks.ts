@@ -27,7 +27,7 @@ import {
   text,
   unchecked,
   wholeNumber,
-  word,
+  choiceIn,
   type Check,
   type Checks,
   type Rule,
@@ -146,7 +146,11 @@ const dependencies: Check = (given, where) =>
         `${where} is ${described(given)}: say \`dependencies: { policy: '${Object.hasOwn(policies, given) ? given : 'require'}' }\``,
       ]
     : dependencyOptions(given, where)
-const dependencyOptions = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
+const dependencyOptions = object<DependencyOptions>({
+  policy: choiceIn(policies),
+  timeoutMs: milliseconds,
+  passAll: flag,
+})
 const mailbox = object<MailboxOptions>({
   maxMessages: wholeNumber(1),
   maxPerRecipient: wholeNumber(1),
@@ -201,7 +205,7 @@ const tolerance: Check = (given, where) => {
     ? [
         `${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``,
       ]
-    : word(tolerances)(given, where)
+    : choiceIn(tolerances)(given, where)
 }
 
 /** A fixed plan, a function, an agent, or a model with what it is told. */
@@ -236,9 +240,9 @@ const teamChecks: Checks<AnyTeamOptions> = {
   defaultRole: text,
   planner,
   fallback: flag,
-  route: word(routes),
+  route: choiceIn(routes),
   routing,
-  strategy: word(strategies),
+  strategy: choiceIn(strategies),
   concurrency: wholeNumber(1),
   maxTeamSize: wholeNumber(0),
   tolerance,

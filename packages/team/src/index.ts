@@ -10,8 +10,8 @@ export type { RoleOptions, Roles } from './plan/roles.ts'
 export type { RouteHints } from './plan/route.ts'
 export type { MailboxOptions } from './mail/options.ts'
 export type { RecruitOptions } from './staff/options.ts'
-export type { PolicyQuestion, PolicyVerdict, TeamPolicy } from './staff/policy.ts'
-export type { Lead, LeadMoment, LeadOrder } from './staff/lead.ts'
+export type { PolicyQuestion, PolicyVerdict, TeamPolicy } from './policy.ts'
+export type { Lead, LeadMoment, LeadRequest } from './staff/lead.ts'
 export type { BudgetOptions } from './budget/budget.ts'
 export type { EndedTask, UndoTask } from './schedule/rollback.ts'
 export type {
@@ -21,5 +21,6 @@ export type {
   SynthesisResult,
   Synthesizer,
 } from './result/options.ts'
-export type { Advice, Advisor, AdvisorOptions, Recollection, RememberedPlan, StrategyRecord } from './learn/advisor.ts'
+export type { Advisor, AdvisorOptions, Recollection, RememberedPlan, StrategyRecord } from './learn/advisor.ts'
+export type { Advice } from './plan/plan.ts'
 export type { MemoryScope, TeamEnd, TeamMemory } from './learn/memory.ts'

@@ -5,22 +5,20 @@
  * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks
  * (checks.ts), a run of it (run.ts).
  */
-import { mustBeOptions, type Json, type Outcome } from '@reeve/core'
+import { mustBeOptions, present, type Json } from '@reeve/core'
 import {
   dataOf,
-  DefinedAgent,
+  defineAgent,
   isAgent,
   checkTree,
   renamable,
   schemaOf,
   usdCapOf,
-  versionOf,
   type Agent,
-  type AgentProblem,
-  type UsdCap,
+  type AgentKind,
+  type AgentParts,
 } from '@reeve/agent'
-import { tighter, type Edge, type Infer, type SchemaLike } from '@reeve/edge'
-import type { Context } from '@reeve/engine'
+import { tighter, type Infer, type SchemaLike } from '@reeve/edge'
 import { modelsBeside, teamProblems } from './checks.ts'
 import { learningData } from './learn/options.ts'
 import { mailboxData } from './mail/options.ts'
@@ -44,76 +42,62 @@ export function team<const Name extends string, Out extends SchemaLike | undefin
 ): Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>> {
   mustBeOptions(options, 'team', 'team.invalid')
   type Made = Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>>
-  return renamable(new PlannedTeam(options as AnyTeamOptions), (name) => team({ ...options, name })) as unknown as Made
+  const made = defineAgent(plannedTeam, plannedTeamParts(options as AnyTeamOptions))
+  checkTree(made)
+  return renamable(made, (name) => team({ ...options, name })) as unknown as Made
 }
 
 /** A run of a planned team is most of its code, and only those who run one have it. */
 let Run: typeof TeamRun | undefined
 
-class PlannedTeam extends DefinedAgent {
-  readonly #options: AnyTeamOptions
-  readonly #roles: RoleBook
-  readonly otherModels: NonNullable<Agent['otherModels']>
+interface PlannedTeamParts extends AgentParts<AnyTeamOptions> {
+  readonly roles: RoleBook
+}
 
-  constructor(options: AnyTeamOptions) {
-    const { name, description, outputKey, oversight, assess, budget } = options
-    const limits = tighter(options.limits, treeLimits(budget))
-    const outputSchema = schemaOf(options.output, `team "${name}": output`)
-    super({ name, description, outputSchema, limits, oversight, assess, outputKey })
-    this.#options = options
-    this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
-    this.otherModels = modelsBeside(options)
-    checkTree(this)
+function plannedTeamParts(options: AnyTeamOptions): PlannedTeamParts {
+  const { name, roles, model, tools, limits, budget, output } = options
+  return {
+    options,
+    roles: new RoleBook(name, roles, model, tools),
+    limits: tighter(limits, treeLimits(budget)),
+    outputSchema: schemaOf(output, `team "${name}": output`),
   }
+}
 
-  protected madeVersion(): string {
-    const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } =
-      this.#options
-    const { maxFailures, retry, timeoutMs, budget, dependencies } = this.#options
-    const { limits, oversight, outputKey, outputSchema: output } = this
-    return versionOf(version, {
-      ...(dataOf({
-        limits,
-        oversight,
-        outputKey,
-        output,
-        workers: this.#roles.agents.map(({ name }) => name),
-      }) as object),
+const plannedTeam: AgentKind<PlannedTeamParts> = {
+  data: ({ options, roles }, agent) => {
+    const { strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } = options
+    const { maxFailures, retry, timeoutMs, budget, dependencies } = options
+    return {
+      ...dataOf(agent, { workers: roles.agents.map(({ name }) => name) }),
       order: 'plan',
-      roles: this.#roles.data,
-      planner: plannerData(this.#options),
-      answer: answerData(this.#options),
-      learning: learningData(this.#options),
+      roles: roles.data,
+      planner: plannerData(options),
+      answer: answerData(options),
+      learning: learningData(options),
       planning: [defaultRole ?? null, fallback ?? null, route ?? null, (routing ?? null) as Json, approvePlan ?? null],
       strategy: strategy ?? null,
       concurrency: concurrency ?? null,
       tolerance: tolerance ?? null,
       failures: [maxFailures ?? null, (retry ?? null) as Json, timeoutMs ?? null],
       budget: (budget ?? null) as unknown as Json,
-      ...(dependencies === undefined ? undefined : { dependencies: dependencies as unknown as Json }),
-      mailbox: mailboxData(this.#options.mailbox),
-      staff: staffData(this.#options),
-    })
-  }
-
-  async load(): Promise<void> {
-    Run ??= (await import('./run.ts')).TeamRun
-  }
-
-  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    return new Run!({ options: this.#options, roles: this.#roles, outputSchema: this.outputSchema }, ctx, edge).run()
-  }
-
-  related(): readonly Agent[] {
-    const { planner, synthesize } = this.#options
-    return [...this.#roles.agents, ...[planner, synthesize].filter((each) => isAgent(each))]
-  }
-
-  usdCaps(): readonly UsdCap[] {
-    return [...usdCapOf(this.#options.budget, 'budget', [this]), ...this.#roles.usdCaps]
-  }
-
-  problems(): readonly AgentProblem[] {
-    return [...teamProblems(this.#options, this.#roles), ...toolNameProblems(this.name, this.#roles.agents)]
-  }
+      ...present({ dependencies: dependencies as unknown as Json | undefined }),
+      mailbox: mailboxData(options.mailbox),
+      staff: staffData(options),
+    }
+  },
+  orchestrate: ({ options, roles }, ctx, edge, { outputSchema }) =>
+    new Run!({ options, roles, outputSchema }, ctx, edge).run(),
+  related: ({ options: { planner, synthesize }, roles }) => [
+    ...roles.agents,
+    ...[planner, synthesize].filter((each) => isAgent(each)),
+  ],
+  problems: ({ options, roles }) => [...teamProblems(options, roles), ...toolNameProblems(options.name, roles.agents)],
+  more: ({ options, roles }, agent) => ({
+    otherModels: modelsBeside(options),
+    load: async () => {
+      Run ??= (await import('./run.ts')).TeamRun
+    },
+    usdCaps: () => [...usdCapOf(options.budget, 'budget', [agent]), ...roles.usdCaps],
+  }),
 }

@@ -1,7 +1,8 @@
 /** What the past says about a question: spec team 1.12, R-12, cases C59 to C61, X23. */
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '@reeve/core'
-import { advise, overrides, type Advice, type Recollection, type RememberedPlan } from '../src/learn/advisor.ts'
+import { advise, overrides, type Recollection, type RememberedPlan } from '../src/learn/advisor.ts'
+import type { Advice } from '../src/plan/plan.ts'
 import { wordSimilarity } from '../src/learn/similarity.ts'
 
 const past = (

@@ -7,7 +7,7 @@ import { FailureError, type Json } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { Recorded, TeamView } from '@reeve/journal'
 import { dice } from '../../../test/dice.ts'
-import { team, type LeadOrder, type MailboxOptions, type Subtask, type TeamOptions } from '../src/index.ts'
+import { team, type LeadRequest, type MailboxOptions, type Subtask, type TeamOptions } from '../src/index.ts'
 
 const seedOf = (text: string): number =>
   [...text].reduce((sum, sign) => (Math.imul(sum, 31) + sign.codePointAt(0)!) >>> 0, 7)
@@ -147,7 +147,7 @@ export function chaoticCrew(
     maxExchanges: pick([0, 3, 100]),
     ...(roll() < 0.3 ? { policy: ({ actor }) => (actor === 'writer_1' ? 'deny' : 'allow') } : undefined),
   }
-  const orders: readonly (readonly LeadOrder[])[] = [
+  const orders: readonly (readonly LeadRequest[])[] = [
     [],
     [{ post: { to: '*', content: 'go on' } }],
     [{ retire: { member: 'analyst_1', mode: 'force' } }],

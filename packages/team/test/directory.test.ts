@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type TeamEntry } from '@reeve/agent'
 import type { Json, PlanResults } from '@reeve/core'
 import { team } from '../src/index.ts'
-import { Directory, type TeamMemberStatus } from '../src/staff/directory.ts'
+import { Directory, type TeamMemberStatus } from '../src/state/directory.ts'
 import { played, worker } from './trace.ts'
 
 const someone = (member: string, role = 'analyst'): Omit<TeamEntry, 'status' | 'attempts'> => ({

@@ -7,7 +7,7 @@ import { sleep, teammate, type Agent } from '@reeve/agent'
 import type { Json, PlanResults, TaskResult } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { JournalEvent, Recorded } from '@reeve/journal'
-import { team, type Lead, type LeadMoment, type LeadOrder, type Subtask, type TeamOptions } from '../src/index.ts'
+import { team, type Lead, type LeadMoment, type LeadRequest, type Subtask, type TeamOptions } from '../src/index.ts'
 import { played, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
@@ -36,7 +36,7 @@ const resultOf = (outcome: unknown, id: string): TaskResult | undefined =>
 const about = (lines: readonly Line[], what: RegExp): readonly Line[] => lines.filter(([, line]) => what.test(line))
 /** Gives orders when this task has ended. */
 const after =
-  (id: string, ...orders: readonly LeadOrder[]): Lead =>
+  (id: string, ...orders: readonly LeadRequest[]): Lead =>
   ({ ended }) =>
     ended.task === id ? orders : undefined
 
@@ -63,7 +63,7 @@ test('looks once after each end, in the order in which they came, at copies of e
 })
 
 test('recruits: the team waits for its answer and the recruit; only the team size bounds its recruits', async () => {
-  const four = Array.from({ length: 5 }, (_, i): LeadOrder => ({
+  const four = Array.from({ length: 5 }, (_, i): LeadRequest => ({
     recruit: { description: `extra ${i}`, role: 'scout' },
   }))
   const { outcome, lines, events } = await played(

@@ -10,8 +10,8 @@ import type { Context } from '@reeve/engine'
 import { createRuntime, type Runtime } from '@reeve/runtime'
 import { PostRoom } from '../src/mail/message-router.ts'
 import { RoleBook } from '../src/plan/roles.ts'
-import { Directory } from '../src/staff/directory.ts'
-import { newEntry, type Entry } from '../src/schedule/task-graph.ts'
+import { Directory } from '../src/state/directory.ts'
+import { newEntry, type Entry } from '../src/state/task-graph.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {

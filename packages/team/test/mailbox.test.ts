@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Mailbox, type Posted } from '../src/mail/mailbox.ts'
 import type { MailboxOptions } from '../src/mail/options.ts'
 import { addresseesOf, addressOf } from '../src/mail/recipients.ts'
-import { Directory } from '../src/staff/directory.ts'
+import { Directory } from '../src/state/directory.ts'
 
 const box = (options: MailboxOptions = {}, ...members: readonly string[]): Mailbox => {
   const mailbox = new Mailbox(options)

@@ -4,7 +4,7 @@ import type { Json } from '@reeve/core'
 import { agent } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
 import { createRuntime, type Runtime } from '@reeve/runtime'
-import { decide, type PolicyQuestion, type TeamPolicy } from '../src/staff/policy.ts'
+import { decide, type PolicyQuestion, type TeamPolicy } from '../src/policy.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {

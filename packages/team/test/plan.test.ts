@@ -75,7 +75,7 @@ describe('who does what', () => {
       validatePlan({ subtasks: [{ id: 'a', description: 'A', role: 'analist' }, three[1]!] }, alone).problems,
     ).toEqual([
       'task "a": there is no role "analist" here, and no generalist: did you mean "analyst"?',
-      'task "b": nobody is named who does it, and there is no generalist here; there are analyst',
+      'task "b": it names no role, and there is no generalist here; there are analyst',
     ])
   })
   test('team R-2: the input of a task must be what its member takes', () => {

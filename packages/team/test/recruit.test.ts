@@ -3,7 +3,7 @@
  * 1.8 (R-8).
  */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Recruited, type RecruitWish } from '@reeve/agent'
+import { sleep, teammate, type Recruited, type RecruitRequest } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { JournalEvent, Recorded } from '@reeve/journal'
@@ -29,13 +29,13 @@ const crew = (subtasks: readonly Subtask[], doings: Doings, options: Partial<Tea
 const asks =
   (...wishes: readonly unknown[]) =>
   async (ctx: Context): Promise<Json> =>
-    await Promise.all(wishes.map((wish) => teammate(ctx).recruit(wish as RecruitWish)))
+    await Promise.all(wishes.map((wish) => teammate(ctx).recruit(wish as RecruitRequest)))
 /** The same, one after the other. */
 const asksInTurn =
   (...wishes: readonly unknown[]) =>
   async (ctx: Context): Promise<Json> => {
     const answers: Recruited[] = []
-    for (const wish of wishes) answers.push(await teammate(ctx).recruit(wish as RecruitWish))
+    for (const wish of wishes) answers.push(await teammate(ctx).recruit(wish as RecruitRequest))
     return answers
   }
 
@@ -255,7 +255,7 @@ describe('how often', () => {
 })
 
 describe('how many', () => {
-  const wishes = (count: number): RecruitWish[] =>
+  const wishes = (count: number): RecruitRequest[] =>
     Array.from({ length: count }, (_, i) => ({ description: `extra ${i}` }))
   const unbounded = { recruit: { perMember: 100 } }
   const admitted = (answers: Json): (string | false)[] =>
@@ -341,7 +341,7 @@ describe('who waits for a recruit', () => {
   const plan = [task('boss'), task('next', { dependencies: ['boss'] }), task('other')]
   const inputs = (ctx: Context): string[] => Object.keys(teammate(ctx).inputs)
   const seen: string[][] = []
-  const doings = (wish: Partial<RecruitWish>): Doings => ({
+  const doings = (wish: Partial<RecruitRequest>): Doings => ({
     boss: async (ctx) => {
       await asks({ description: 'help', ...wish })(ctx)
       await sleep(ctx, 5_000)

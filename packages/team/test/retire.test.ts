@@ -1,6 +1,6 @@
 /** Retiring, second by second: who leaves when, and who has its task then. Spec team 1.8 (R-8b), 1.9 (R-9). */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Agent, type Retired, type RetireWish, type TeamEntry } from '@reeve/agent'
+import { sleep, teammate, type Agent, type Retired, type RetireRequest, type TeamEntry } from '@reeve/agent'
 import type { Json, PlanResults, TaskResult } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { JournalEvent, Recorded } from '@reeve/journal'
@@ -26,7 +26,7 @@ const retires =
   async (ctx: Context): Promise<Json> => {
     await sleep(ctx, seconds * 1_000)
     const answers: Retired[] = []
-    for (const wish of wishes) answers.push(await teammate(ctx).retire(wish as RetireWish))
+    for (const wish of wishes) answers.push(await teammate(ctx).retire(wish as RetireRequest))
     await sleep(ctx.scope('then'), then * 1_000)
     const list = await teammate(ctx).team()
     return { answers: answers as unknown as Json, team: list.map(({ member, status }) => `${member} ${status}`) }

@@ -8,7 +8,7 @@ import {
   teammate,
   type Agent,
   type Recruited,
-  type RecruitWish,
+  type RecruitRequest,
   type Retired,
   type TeamEntry,
 } from '@reeve/agent'
@@ -44,7 +44,7 @@ const resultOf = (outcome: object, id: string): Result =>
   )!
 const json = (value: unknown): Json => value as Json
 const wishes =
-  (...list: readonly RecruitWish[]) =>
+  (...list: readonly RecruitRequest[]) =>
   async (ctx: Context): Promise<Json> => {
     const said: Recruited[] = []
     for (const wish of list) said.push(await teammate(ctx).recruit(wish))

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sleep, teammate } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import { maxEntryBytes, published, Topics } from '../src/mail/topics.ts'
+import { maxEntryBytes, published, Topics } from '../src/state/topics.ts'
 import { crew, played, task, type Line } from './trace.ts'
 
 const course = (lines: readonly Line[]): readonly Line[] =>

@@ -171,7 +171,7 @@ async function live(
   let end: RunEnd | undefined
   let problem: unknown
   engine.drive(watched(scenario.registry, watcher))
-  // a run that an older Reeve began may differ from how this version would begin it
+  // a run that an earlier release began may differ from how this version would begin it
   const begun = async (): Promise<unknown> => (await engine.summary(scenario.start.run)) ?? engine.start(scenario.start)
   begun()
     .then(

@@ -111,7 +111,7 @@ const streams: Readonly<
 > = {
   feed: (run) => ({ path: `/api/runs/${run}/feed` }),
   live: (run) => ({ path: `/api/runs/${run}/live` }),
-  changes: () => ({ path: '/api/live' }),
+  changes: () => ({ path: '/api/changes' }),
   chat: () => ({ path: '/chat/s1/stream' }),
   responses: (run) => ({ path: `/v1/responses/${run.replace('run_', 'resp_')}?stream=true` }),
   a2a: (run) => ({
@@ -401,14 +401,14 @@ export const bounds = area('Bounds for each caller and moment', [
       const run = await world.start('alice', 'asker', 'x', { session: 's1' })
       await world.rest(run)
       const subscribe = `/a2a/asker/tasks/${run}:subscribe`
-      for (const path of ['/api/live', `/api/runs/${run}/feed`, `/api/runs/${run}/live`, subscribe, subscribe]) {
+      for (const path of ['/api/changes', `/api/runs/${run}/feed`, `/api/runs/${run}/live`, subscribe, subscribe]) {
         const { status } = await open(path)
         holds(status === 200, `${path}: ${status}`)
       }
-      for (const path of ['/api/live', `/api/runs/${run}/feed`, subscribe])
+      for (const path of ['/api/changes', `/api/runs/${run}/feed`, subscribe])
         holds((await open(path)).status === 429, `a sixth was opened: ${path}`)
       controller.abort()
-      await until(async () => (await statusOf(`${server.url}/api/live`, { token })) === 200, 'streams given back')
+      await until(async () => (await statusOf(`${server.url}/api/changes`, { token })) === 200, 'streams given back')
     },
   },
   {
@@ -454,7 +454,7 @@ export const bounds = area('Bounds for each caller and moment', [
         '2',
         '1.5',
       ])
-        for (const path of [`/api/runs/${run}/feed`, `/api/runs/${run}/live`, '/api/live']) {
+        for (const path of [`/api/runs/${run}/feed`, `/api/runs/${run}/live`, '/api/changes']) {
           const controller = new AbortController()
           const { status } = await send(world.server.url + path, {
             token: tokenOf('alice'),

@@ -390,7 +390,7 @@ export const cookies = area('Cookies and credentials', [
     holds: 'A principal without a role does nothing, over no protocol.',
     async run(world) {
       const server = await world.serve({ auth: () => ({ name: 'nobody', roles: [] }) })
-      for (const path of ['/api/runs', '/api/me', '/v1/models', '/chat/x', '/mcp', '/a2a/echo/tasks', '/api/live']) {
+      for (const path of ['/api/runs', '/api/me', '/v1/models', '/chat/x', '/mcp', '/a2a/echo/tasks', '/api/changes']) {
         const status = await statusOf(server.url + path, { token: 'x', headers: { 'A2A-Version': '1.0' } })
         holds(status === 403, `${path}: ${status}`)
       }

@@ -736,7 +736,7 @@ export const ownership = area('What owns is what is checked', [
     async run(world) {
       const controller = new AbortController()
       const { signal } = controller
-      const response = await send(`${world.server.url}/api/live`, { token: tokenOf('alice'), signal })
+      const response = await send(`${world.server.url}/api/changes`, { token: tokenOf('alice'), signal })
       let told = ''
       const reading = (async () => {
         for await (const bytes of response.body!) told += Buffer.from(bytes as Uint8Array).toString()

@@ -189,7 +189,7 @@ export const transport = area('The wire', [
         { 'Sec-Fetch-Site': 'same-site' },
         { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
       ] as readonly Record<string, string>[])
-        for (const path of ['/api/me', '/api/live', '/v1/models', '/chat/x', '/mcp']) {
+        for (const path of ['/api/me', '/api/changes', '/v1/models', '/chat/x', '/mcp']) {
           const response = await send(world.server.url + path, { token: tokenOf('ada'), headers })
           await response.body?.cancel()
           holds(response.status === 403, `${path} ${short(headers)}: ${response.status}`)

@@ -11,7 +11,7 @@ import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 import { currentMode, gateOf, noteHits, reasonOf, type GateDecision } from '@reeve/oversight'
 import type { Tool } from '../tool/tool.ts'
-import type { KnownWork } from './known-work.ts'
+import type { KnownWork } from '../known-work.ts'
 
 /** What needs an approval, apart from the arguments. */
 export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'approval'> {

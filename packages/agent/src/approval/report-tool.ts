@@ -9,12 +9,13 @@
  */
 import { isObject, present, type HistoryEntry, type Json } from '@reeve/core'
 import type { Context, StepIO } from '@reeve/engine'
-import { saysUnknownTool, type ResultAssessed } from '@reeve/journal'
+import type { ResultAssessed } from '@reeve/journal'
 import type { ToolCall, ToolSpec } from '@reeve/model'
-import { assessmentProblem, reportTool, type Assess, type Assessment } from './assessment.ts'
-import { callHook } from '../extensions/hook-call.ts'
-import { mergedToolbox, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
-import { invalidInput } from './tool-gate.ts'
+import { assessmentProblem, reportTool, type Assess, type Assessment } from '../assessment.ts'
+import { callHook } from '../hook-call.ts'
+import { mergedToolbox, type Binding, type Opening } from '../tool/binding.ts'
+import type { CallResult } from '../conversation/call-result.ts'
+import { invalidInput } from '../tool/refusal.ts'
 
 /** An assessment, or the problem with it. Neither: there is none. */
 export interface AssessmentReading {
@@ -122,8 +123,7 @@ export const withReport = (opening: Opening): Opening => ({
 /** The last unknown tool that this agent called; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {
   const last = said.findLast(
-    ({ agent: who, message, unknownTool }) =>
-      who === agent && message.role === 'tool' && (unknownTool === true || saysUnknownTool(message)),
+    ({ agent: who, message, unknownTool }) => who === agent && message.role === 'tool' && unknownTool === true,
   )?.message
   return last?.role === 'tool' ? last.name : undefined
 }

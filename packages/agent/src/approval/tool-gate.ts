@@ -14,6 +14,7 @@ import {
   failure,
   plainCopy,
   present,
+  ruleOfMode,
   toolAgent,
   type Failure,
   type Json,
@@ -63,12 +64,14 @@ import {
   type UsedCapability,
   type Verdict,
 } from '@reeve/oversight'
-import { refuse, type Binding, type CallResult } from '../tool/binding.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import { type Binding } from '../tool/binding.ts'
+import { invalidInput, refuse } from '../tool/refusal.ts'
+import type { CallResult } from '../conversation/call-result.ts'
+import type { CallMiddleware, ConversationState } from '../conversation/conversation-state.ts'
 import { withActions } from '../tool/tool-actions.ts'
-import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../tool/final-arguments.ts'
-import { middlewareFailure, type MiddlewareChain } from '../extensions/middleware-chain.ts'
-import { knownCall, knownOfTool, toldRefusal, type KnownWork } from './known-work.ts'
+import { crossingArguments, finalArguments, fitOfTool, runArguments } from '../final-arguments.ts'
+import { middlewareFailure } from '../extensions/middleware-chain.ts'
+import { knownCall, knownOfTool, toldRefusal, type KnownWork } from '../known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import { withModelOutput } from '../tool/model-output.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
@@ -94,8 +97,8 @@ export async function passGate(
     sensitive,
     ...(risk === undefined ? undefined : { risk }),
   }
-  // in mode in-command, the approver sees every call
-  const grantable = word?.mode !== 'in-command'
+  // a mode that asks about all shows the approver every call
+  const grantable = word === undefined || ruleOfMode(word.mode)?.asks !== 'all'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
   // only a human who sees what was done before may have it done again
   const isRepeat = known?.decides !== undefined
@@ -284,7 +287,7 @@ export class ToolBinding implements Binding {
     ctx: Context,
     asked: ToolCall,
     state: ConversationState,
-    hooks: MiddlewareChain,
+    hooks: CallMiddleware,
   ): Promise<CallResult> {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
@@ -379,7 +382,7 @@ export class ToolBinding implements Binding {
       begin: async (approval) => {
         const { edited, input, capability, on, approver } = approval
         if (edited) call = { ...call, input }
-        // older journals showed the arguments as the model wrote them
+        // what was approved runs: this version may make other arguments of the call than the one that asked
         else if (on?.inputHash !== digestJson(call.input)) call = shown
         const { from, checked } = last
         // arguments for another version stop at the capability, unless it was used with this version before
@@ -479,7 +482,7 @@ interface LapsedApproval {
   readonly lapsed: Failure
 }
 
-/** The question of an older journal that today's code would not ask. The approver's decision still counts. */
+/** A question that this version of the code would not ask, and an earlier one did. The approver's decision still counts. */
 export const earlierQuestion = ({ oversight }: Edge, reason: string): ApprovalNeed => ({
   reason,
   always: true,
@@ -618,18 +621,6 @@ function toolCallContent({ place }: Context, { name, version }: NamedTool, input
   if (tenant !== undefined) text += ` tenant ${canonical(tenant)}`
   if (metadata !== undefined) text += ` metadata ${canonical(metadata)}`
   return text
-}
-
-/** Refuses a call before it reaches its tool. What was done with the tool before is told, so that nobody misses it. */
-export function refuseUnreached(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
-  const known = knownOfTool(ctx, call)
-  return refuse(ctx, call, failure, known === undefined ? told : `${told} [${known.told}]`)
-}
-
-/** The result for arguments that do not fit their schema. It says what is wrong. */
-export function invalidInput(ctx: Context, call: ToolCall, problem: string): CallResult {
-  const what = failure('tool.invalid-input', `the arguments of "${call.name}" do not fit: ${problem}`, 'validation')
-  return refuseUnreached(ctx, call, what, `[${what.message}. Correct them and call again.]`)
 }
 
 /** `StepIO` with the id and the caller of the call. The signal stays lazy. */

@@ -46,9 +46,9 @@ import {
   type RefusedVerdict,
   type Subject,
 } from '@reeve/oversight'
-import type { Assess, Assessment } from './assessment.ts'
+import type { Assess, Assessment } from '../assessment.ts'
 import type { Agent } from '../definition.ts'
-import { finalBrief, fitOfBrief } from '../tool/final-arguments.ts'
+import { finalBrief, fitOfBrief } from '../final-arguments.ts'
 import { checkOutput } from '../output.ts'
 import { EdgeOverride, WorkCost } from '../edge-override.ts'
 import { assessResult, unknownToolIn } from './report-tool.ts'

@@ -62,7 +62,7 @@ import {
   type StepOptions,
 } from '@reeve/engine'
 import { afterFailures, interrupt, failureCounterOf, type InterruptOptions } from '@reeve/oversight'
-import { askApproval, type ApproveAnswer, type ApproveOptions } from '../approval/code-approval.ts'
+import { askApproval, type ApproveAnswer, type ApproveOptions } from './code-approval.ts'
 import type { Agent, InputOf, OutputOf } from '../definition.ts'
 import { unansweredOf } from './unanswered-work.ts'
 import { awaitWorker, type QuestionAnswerer, type Reply } from './leader-question.ts'

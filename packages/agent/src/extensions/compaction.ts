@@ -2,9 +2,9 @@
  * Compaction: replaces the earlier part of a long conversation by a summary; the last messages stay.
  *
  * Owns: the options, when a summary is due, its input, the notes that replace the messages. Does not own: the messages
- * (../loop/conversation-state.ts), when the loop checks for it (../loop/turn-loop.ts).
+ * (../conversation/conversation-state.ts), when the loop checks for it (../loop/turn-loop.ts).
  * Holds: K3, K10: a summary is a step, or a worker, recorded once; later prompts depend only on it. Other agents see
- * the full conversation, never the summary (../loop/conversation-state.ts).
+ * the full conversation, never the summary (../conversation/conversation-state.ts).
  */
 import {
   asText,
@@ -30,12 +30,12 @@ import { estimateTokens, MessagesContent, type ContentPart, type Message, type M
 import { workerEnd } from '@reeve/oversight'
 import type { Background } from '../tool/binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension, TurnView } from './extension.ts'
-import { answerProblem } from '../loop/answer-end.ts'
-import { askModel, type ModelCaller } from '../loop/turn.ts'
+import { answerProblem } from '../model-call/answer-end.ts'
+import { askModel, type ModelCaller } from '../model-call/model-call.ts'
 import { startWorker } from '../code/agent-context.ts'
-import { hookStepOptions, hookFailed, recordableReply } from './hook-call.ts'
+import { hookStepOptions, hookFailed, recordableReply } from '../hook-call.ts'
 
 /** The input of a summary. */
 export interface SummaryInput {

@@ -32,7 +32,7 @@ import {
 import type { Caller, CompletionScored } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import { isAgent, type Agent } from '../definition.ts'
-import type { HookReply } from './hook-call.ts'
+import type { HookReply } from '../hook-call.ts'
 
 /** An answer to measure, as a scorer receives it. */
 export interface ScorerInput {

@@ -6,20 +6,11 @@
  * Holds: an extension belongs to one activation and keeps its own state. Moments without an extension cost no wait and
  * no call.
  */
-import type { Json, Outcome, Sha256 } from '@reeve/core'
+import type { Json, Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { Message, ModelAnswer, ModelSettings } from '@reeve/model'
+import type { ModelAnswer } from '@reeve/model'
+import type { Prompt } from '../conversation/conversation-state.ts'
 import type { Scored } from './completion.ts'
-
-/** The prompt of a model call: the conversation, or what a middleware made of it. */
-export interface Prompt {
-  readonly messages: readonly Message[]
-  content(sha256: Sha256): string
-  /** Estimated, and only if a limit needs it. */
-  readonly tokens: number
-  /** Replace the settings of the definition. */
-  readonly settings?: ModelSettings
-}
 
 /** What a hook says about the next turn. Nothing: no change. */
 export interface IterationWord {

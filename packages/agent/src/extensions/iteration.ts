@@ -11,9 +11,9 @@ import { asText, flag, string, type Checks, type Json, type Outcome, type RunId 
 import type { Caller } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import type { Scored } from './completion.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension, IterationWord, TurnView } from './extension.ts'
-import { callHook, hookReplyProblem, type HookReply } from './hook-call.ts'
+import { callHook, hookReplyProblem, type HookReply } from '../hook-call.ts'
 
 export type { IterationWord } from './extension.ts'
 

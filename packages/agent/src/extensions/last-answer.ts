@@ -5,9 +5,9 @@
  * own: the tools (../loop/turn-loop.ts), the turn that the tree reserves (the engine).
  */
 import type { JsonObject, Outcome } from '@reeve/core'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension } from './extension.ts'
-import type { TurnBudget } from '../loop/turn-budget.ts'
+import type { TurnBudget } from '../conversation/turn-budget.ts'
 
 /** The message to the model in its last turn. */
 export const lastTurn = 'This is your last turn, and there are no tools any more. Answer now, with what you have.'

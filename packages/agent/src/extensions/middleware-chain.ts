@@ -27,9 +27,11 @@ import {
 import { Cancelled, type Context } from '@reeve/engine'
 import { hookScope, type Changeable } from '@reeve/journal'
 import { estimateTokens, MessagesContent, type Message, type ModelSettings, type ToolCall } from '@reeve/model'
-import type { Extension, Prompt, TurnView } from './extension.ts'
+import type { CallMiddleware, Prompt } from '../conversation/conversation-state.ts'
+import type { Extension, TurnView } from './extension.ts'
 import { agentContext } from '../code/agent-context.ts'
-import type { ModelPrompt, ActivationStart, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
+import type { ModelPrompt, ActivationStart, MiddlewareHooks, Moment, MomentValues } from './middleware.ts'
+import type { ToolResult } from '../conversation/call-result.ts'
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'
 
@@ -62,7 +64,7 @@ export function middlewareFailure(thrown: unknown): Failure {
   throw thrown
 }
 
-export class MiddlewareChain implements Extension {
+export class MiddlewareChain implements Extension, CallMiddleware {
   /** Whether any middleware wraps calls of tools. */
   readonly wrapsTools: boolean
   /** What hooks may change after it is recorded. */

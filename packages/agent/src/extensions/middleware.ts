@@ -20,7 +20,8 @@ import {
 } from '@reeve/core'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '@reeve/model'
 import type { AgentContext } from '../code/agent-context.ts'
-import type { HookReply } from './hook-call.ts'
+import type { ToolResult } from '../conversation/call-result.ts'
+import type { HookReply } from '../hook-call.ts'
 
 /** Values that the middlewares of one activation share. They are gone when it ends, and rebuilt on replay. */
 export interface MomentValues {
@@ -70,12 +71,6 @@ export interface ModelPrompt {
  * May be left out, or repeated one after the other.
  */
 export type RunTool = (input?: Json) => Promise<ToolResult>
-
-/** The result of a call as the model sees it. */
-export interface ToolResult {
-  readonly content: Json
-  readonly isError?: boolean
-}
 
 /**
  * A middleware: hooks around a model agent. The first of a list is outermost: called first on the way in (`before`,

@@ -31,10 +31,10 @@ import {
   type ScorerInput,
   type ScorerResult,
 } from './completion.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension, AnswerRefusal, TurnView } from './extension.ts'
 import { startWorker } from '../code/agent-context.ts'
-import { callHook, hookStepOptions, recordableReply } from './hook-call.ts'
+import { callHook, hookStepOptions, recordableReply } from '../hook-call.ts'
 
 /** All scorers share one deadline. */
 const scorerStep = { ...hookStepOptions, timeoutMs: Infinity }

@@ -13,10 +13,10 @@ import { asText, withNote, type Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 import type { Background } from '../tool/binding.ts'
-import type { CallResult, DeferrableWork } from '../tool/call-result.ts'
-import type { ConversationState } from './conversation-state.ts'
+import type { CallResult, DeferrableWork } from '../conversation/call-result.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension } from '../extensions/extension.ts'
-import type { TurnBudget } from './turn-budget.ts'
+import type { TurnBudget } from '../conversation/turn-budget.ts'
 
 /** When an idle model agent is called again, and what happens to pending work once it has its answer. */
 export interface BackgroundRules {

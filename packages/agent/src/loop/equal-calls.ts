@@ -8,7 +8,8 @@
 import { asText, withNote } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
-import type { Binding, CallResult } from '../tool/binding.ts'
+import type { Binding } from '../tool/binding.ts'
+import type { CallResult } from '../conversation/call-result.ts'
 
 /** For each call the place of the earlier call of the same answer that is made for it, too; undefined: it is made. */
 export function madeFor(

@@ -30,8 +30,9 @@ import { Scoring } from '../extensions/scoring.ts'
 import { completionOfStart, hookNamed } from '../extensions/start-hooks.ts'
 import { withQuestions } from '../tool/ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
-import { filteredToolbox, refuse, type Background, type Opening } from '../tool/binding.ts'
-import { ConversationState } from './conversation-state.ts'
+import { filteredToolbox, type Background, type Opening } from '../tool/binding.ts'
+import { refuse } from '../tool/refusal.ts'
+import { ConversationState } from '../conversation/conversation-state.ts'
 import { combined, type Extension } from '../extensions/extension.ts'
 import { turnLoop, type ModelSetup } from './turn-loop.ts'
 import { checkOutput, outputMisfit } from '../output.ts'
@@ -39,7 +40,7 @@ import { withReport } from '../approval/report-tool.ts'
 import { withTeam } from '../teamwork/team-tools.ts'
 import { fillTemplate } from '../instruction-template.ts'
 import { withTransfer } from '../tool/transfer-tool.ts'
-import { TurnBudget } from './turn-budget.ts'
+import { TurnBudget } from '../conversation/turn-budget.ts'
 
 /**
  * The extensions of the turn loop that this activation uses, in the order in which they are called at each moment. A
@@ -55,9 +56,10 @@ function extensionsOf(
   state: ConversationState,
   turns: TurnBudget,
   background: Background | undefined,
+  hooks: MiddlewareChain | undefined,
 ): readonly Extension[] {
   const { max } = turns
-  const { ctx, edge, hooks } = state
+  const { ctx, edge } = state
   const started = edge.run.hooks
   const all: Extension[] = []
   if (setup.compaction !== undefined) all.push(new Compactor(setup.compaction, setup, state, max, background))
@@ -146,7 +148,7 @@ async function beginWithHooks(
   const names = setup.tools.map(({ name }) => name)
   const begins = await hooks.begin({ instructions, tools: names })
   const missing = names.filter((name) => !begins.tools.includes(name))
-  return runTurns(setup, state, begins.instructions, missing)
+  return runTurns(setup, state, begins.instructions, missing, hooks)
 }
 
 /** An agent that does not complete has no answer and transfers no control. */
@@ -161,12 +163,13 @@ function runTurns(
   state: ConversationState,
   instructions: string | undefined,
   missing: readonly string[] = [],
+  hooks?: MiddlewareChain,
 ): Promise<Outcome> {
   const opened = openingOf(setup, state, instructions, missing)
   const background = opened.background ?? (worksInBackground(setup) ? new BackgroundWork() : undefined)
   state.background = background
   const budget = budgetOf(setup, state.edge)
-  const extension = combined(extensionsOf(setup, state, budget, background))
+  const extension = combined(extensionsOf(setup, state, budget, background, hooks))
   const ended = turnLoop(setup, state, opened, budget, extension)
   return extension.atEnd === undefined ? ended : ended.then((outcome) => changedAtEnd(extension, state, outcome))
 }

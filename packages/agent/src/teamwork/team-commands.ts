@@ -39,7 +39,7 @@ export interface Mail {
 }
 
 /** A request for another member. */
-export interface RecruitWish {
+export interface RecruitRequest {
   /** The task of the new member. */
   readonly description: string
   /** Default `generalist`. */
@@ -58,7 +58,7 @@ export interface RecruitWish {
 }
 
 /** A request that a member leave. */
-export interface RetireWish {
+export interface RetireRequest {
   readonly member: string
   /** `graceful` (default): after its task. `force`: now. */
   readonly mode?: 'graceful' | 'force'
@@ -93,8 +93,8 @@ export interface EditCommand {
 export type TeamCommand =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
   | InboxCommand
-  | { readonly do: 'recruit'; readonly wish: RecruitWish }
-  | { readonly do: 'retire'; readonly wish: RetireWish }
+  | { readonly do: 'recruit'; readonly wish: RecruitRequest }
+  | { readonly do: 'retire'; readonly wish: RetireRequest }
   | { readonly do: 'team'; readonly role?: string }
   | { readonly do: 'publish'; readonly topic: string; readonly entry: Json }
   | { readonly do: 'entries'; readonly topic: string }
@@ -121,19 +121,10 @@ const teamGone: JsonObject = {
   team: [],
 }
 
-/** A command, and the name that it had in it before the sender was recorded beside it. */
-interface SentCommand {
-  readonly word: TeamCommand
-  readonly claimed?: string
-}
-
 /** Commands are not validated here, but by their handlers. */
-const commands = new RequestChannel<SentCommand, JsonObject, TeamCommand>(
+const commands = new RequestChannel<TeamCommand, JsonObject>(
   '$team',
-  (member, { type: _type, by: _by, ...word }) => {
-    const by = member('by')
-    return { word: word as unknown as TeamCommand, ...(typeof by === 'string' ? { claimed: by } : undefined) }
-  },
+  (_member, { type: _type, ...word }) => word as unknown as TeamCommand,
   {
     name: '$team.reply',
     read: (member) => {
@@ -159,9 +150,7 @@ export function commandIn(arrival: Arrival): ReceivedCommand | undefined {
   const heard = commands.in(arrival)
   if (heard === undefined) return undefined
   const { id, from, body } = heard
-  // a journal of before the sender was recorded replays by the name in the body
-  const by = from === undefined ? (heard.by ?? body.claimed) : undefined
-  return { id, from, word: body.word, ...present({ by }) }
+  return { id, from, word: body, ...present({ by: from === undefined ? heard.by : undefined }) }
 }
 
 /** Replies to a command. Commands from outside get no reply: their senders read the journal. */

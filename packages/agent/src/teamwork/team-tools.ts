@@ -12,9 +12,10 @@ import { failure, FailureError, isObject, parentOf, withNote, type Json, type Js
 import type { Assignment } from '@reeve/edge'
 import { isLeaving, type Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
-import { mergedToolbox, refuse, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
-import { invalidInput } from '../approval/tool-gate.ts'
+import { mergedToolbox, type Binding, type Opening } from '../tool/binding.ts'
+import { refuse, invalidInput } from '../tool/refusal.ts'
+import type { CallResult } from '../conversation/call-result.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import { teammate } from './teammate.ts'
 import { noteIn, type Mail } from './team-commands.ts'
 

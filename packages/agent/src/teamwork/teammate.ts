@@ -29,8 +29,8 @@ import {
   type InboxCommand,
   type Mail,
   type MailToSend,
-  type RecruitWish,
-  type RetireWish,
+  type RecruitRequest,
+  type RetireRequest,
 } from './team-commands.ts'
 
 /** The receipt of sent mail. */
@@ -116,8 +116,8 @@ export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>>
   post(mail: MailToSend): MessageId
   /** Sends mail and waits for the receipt. */
   send(mail: MailToSend): Promise<Sent>
-  recruit(wish: RecruitWish): Promise<Recruited>
-  retire(wish: RetireWish): Promise<Retired>
+  recruit(request: RecruitRequest): Promise<Recruited>
+  retire(request: RetireRequest): Promise<Retired>
   /** The members of the team, in the order in which they joined; with `role`, only the members of that role. */
   team(role?: string): Promise<readonly TeamEntry[]>
   /** Adds an entry to a topic that the task produces. Default: its output is the entry, once it has succeeded. */
@@ -209,11 +209,11 @@ class ActivationTeammate implements Teammate {
   readonly send = async (mail: MailToSend): Promise<Sent> =>
     (await this.#ask({ do: 'send', mail, receipt: true })) as unknown as Sent
 
-  readonly recruit = async (wish: RecruitWish): Promise<Recruited> =>
-    (await this.#ask({ do: 'recruit', wish })) as unknown as Recruited
+  readonly recruit = async (request: RecruitRequest): Promise<Recruited> =>
+    (await this.#ask({ do: 'recruit', wish: request })) as unknown as Recruited
 
-  readonly retire = async (wish: RetireWish): Promise<Retired> =>
-    (await this.#ask({ do: 'retire', wish })) as unknown as Retired
+  readonly retire = async (request: RetireRequest): Promise<Retired> =>
+    (await this.#ask({ do: 'retire', wish: request })) as unknown as Retired
 
   readonly team = async (role?: string): Promise<readonly TeamEntry[]> => {
     const { team } = await this.#ask({ do: 'team', ...(role === undefined ? undefined : { role }) })

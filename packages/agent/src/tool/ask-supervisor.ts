@@ -7,8 +7,9 @@
 import { askTool, failure, isObject } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
-import { mergedToolbox, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
-import { invalidInput } from '../approval/tool-gate.ts'
+import { mergedToolbox, type Binding, type Opening } from './binding.ts'
+import { refuse, invalidInput } from './refusal.ts'
+import type { CallResult } from '../conversation/call-result.ts'
 import { askSupervisor } from '../code/leader-question.ts'
 
 /** Adds the tool to the opening of a model agent whose leader accepts questions. */

@@ -5,13 +5,11 @@
  * Owns: the interfaces between the loop and the providers of calls. Does not own: any such provider
  * (../approval/tool-gate.ts for tools, ../../supervisor).
  */
-import { asText, formatRefusedCall, present, type Failure, type Outcome } from '@reeve/core'
+import { asText, type Failure, type Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
-import type { CallResult, WorkDeferrer } from './call-result.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
-
-export type { CallResult } from './call-result.ts'
+import type { CallResult, WorkDeferrer } from '../conversation/call-result.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 
 /** Something a model may call. Made once per definition or per activation, never per turn. */
 export interface Binding {
@@ -116,13 +114,6 @@ function derivedToolbox(
     },
     find,
   }
-}
-
-/** Refuses a call: records a fact, and tells the model why. */
-export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
-  const content = told === formatRefusedCall(failure) ? undefined : told
-  ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure, ...present({ content }) })
-  return { content: told, isError: true }
 }
 
 /**

@@ -56,7 +56,7 @@ import {
   type UsedCapability,
 } from '@reeve/oversight'
 import { versionOf, type Agent } from '../definition.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 import { retryCheck } from '../retry-check.ts'
 import { modelMessages } from './ai-sdk-messages.ts'
 import type { ModelOutputInput } from './model-output.ts'

@@ -8,8 +8,10 @@ import { completed, failure, isObject, transferred, transferTool } from '@reeve/
 import type { Candidate } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
-import { mergedToolbox, refuse, withoutAction, type Binding, type CallResult, type Opening } from './binding.ts'
-import type { ConversationState } from '../loop/conversation-state.ts'
+import { mergedToolbox, withoutAction, type Binding, type Opening } from './binding.ts'
+import { refuse } from './refusal.ts'
+import type { CallResult } from '../conversation/call-result.ts'
+import type { ConversationState } from '../conversation/conversation-state.ts'
 
 /** Adds the tool and the list of agents to the opening. Without candidates the opening stays as it is. */
 export function withTransfer(opening: Opening, candidates: readonly Candidate[]): Opening {

@@ -1,52 +1,77 @@
 /**
- * `reeve pause`, `reeve stop` and `reeve cancel`: control commands to a run.
+ * Control commands: each tells a run something, prints a sentence, and is done. The process that drives the run carries
+ * it out.
  *
- * Owns: the output. The process that drives the run carries the command out.
+ * Owns: one row for each, with its arguments, its help, what it tells the run and what is printed. Does not own: parsing
+ * (program.ts), what the verbs do (runtime).
  */
 import { present } from '@reeve/core'
+import type { Run } from '@reeve/runtime'
 import { currentUser, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { driveCommand, resumeCommand } from '../next-command.ts'
+import { driveCommand, resumeCommand, type LocatedRun } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 
-/** Pauses a run before its next effect. */
-export function pause(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
-  const { terminal, options, cwd } = context
-  return withRuns(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).control.pause({ by: currentUser(), ...(reason === undefined ? {} : { reason }) })
-    const further = await resumeCommand({ context, runtime, place, run })
-    terminal.line(`The run ${run} pauses before its next effect. Resume it with:\n  ${further}`)
-    return exits.done
-  })
+/** What a person typed after the name of the command and of the run, by the names of `arguments` and `options`. */
+interface Typed {
+  readonly delegation?: string
+  readonly reason?: string
+  readonly undo?: boolean
 }
 
-/** Stops one delegation; the rest of the run continues. */
-export function stop(
-  { terminal, options, cwd }: CommandContext,
-  run: string,
-  delegation: string,
-  { reason }: { readonly reason?: string },
-): Promise<Exit> {
-  return withRuns(options, cwd, async (runtime) => {
-    await runtime
-      .handle(run)
-      .control.stop({ delegation, by: currentUser(), ...(reason === undefined ? {} : { reason }) })
-    terminal.line(`Asked the leader of ${delegation} to stop it. The run ${run} continues.`)
-    return exits.done
-  })
+/** A control command. */
+export interface ControlCommand {
+  readonly description: string
+  /** Besides the run: the names of arguments that it must be given, each with its help. */
+  readonly arguments?: Readonly<Partial<Record<keyof Typed, string>>>
+  /** Each with its help. */
+  readonly options: Readonly<Record<string, string>>
+  readonly examples: readonly string[]
+  readonly tell: (run: Run, typed: Typed, by: string) => Promise<void>
+  readonly printed: (located: LocatedRun, typed: Typed) => Promise<string> | string
 }
 
-/** Cancels a run. If no process drives the run now, it ends when `reeve resume` or a worker next drives it. */
-export function cancel(
+export const controlCommands = {
+  pause: {
+    description: 'pause a run before its next effect (continue it with resume)',
+    options: { '--reason <text>': 'recorded with the pause' },
+    examples: ['reeve pause run_5fz2…'],
+    tell: ({ control }, { reason }, by) => control.pause({ by, ...present({ reason }) }),
+    printed: async (located) =>
+      `The run ${located.run} pauses before its next effect. Resume it with:\n  ${await resumeCommand(located)}`,
+  },
+  stop: {
+    description: 'stop one delegation; the rest of the run continues',
+    arguments: { delegation: 'its label (d1) or activation, as listed by `reeve show`' },
+    options: { '--reason <text>': 'sent to its leader' },
+    examples: ['reeve stop run_5fz2… d1', 'reeve stop run_5fz2… d1 --reason "takes too long"'],
+    tell: ({ control }, { delegation = '', reason }, by) => control.stop({ delegation, by, ...present({ reason }) }),
+    printed: ({ run }, { delegation }) => `Asked the leader of ${delegation} to stop it. The run ${run} continues.`,
+  },
+  cancel: {
+    description: 'cancel a run and all its workers (cannot be undone)',
+    options: {
+      '--reason <text>': 'recorded as the reason',
+      '--no-undo': 'keep completed effects: run no compensations',
+    },
+    examples: ['reeve cancel run_5fz2… --reason "asked for the wrong folder"'],
+    tell: ({ control }, { reason, undo }, by) => control.cancel(reason, by, present({ undo })),
+    printed: async (located) =>
+      `Asked the run ${located.run} to cancel. If no worker is running, end it with:\n  ${await driveCommand(located)}`,
+  },
+} as const satisfies Readonly<Record<string, ControlCommand>>
+
+/** Tells the run, and prints what becomes of that. */
+export function giveCommand(
   context: CommandContext,
   run: string,
-  { reason, undo }: { readonly reason?: string; readonly undo?: boolean },
+  { tell, printed }: ControlCommand,
+  typed: Typed,
 ): Promise<Exit> {
   const { terminal, options, cwd } = context
   return withRuns(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).control.cancel(reason, currentUser(), present({ undo }))
-    const further = await driveCommand({ context, runtime, place, run })
-    terminal.line(`Asked the run ${run} to cancel. If no worker is running, end it with:\n  ${further}`)
+    await tell(runtime.handle(run), typed, currentUser())
+    terminal.line(await printed({ context, runtime, place, run }, typed))
     return exits.done
   })
 }

@@ -1,5 +1,5 @@
 /** `reeve recruit`: asks a planned team to add a member; drives no run. Owns: the output, the wait for the decision. */
-import { shellWord } from '@reeve/core'
+import { present, shellWord } from '@reeve/core'
 import type { Recruited, RecruitFromOutside } from '@reeve/public/team'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -26,17 +26,13 @@ export function recruit(
 ): Promise<Exit> {
   const { description, role, parent, join, team, request, wait } = given
   return withRuns(options, cwd, async (runtime) => {
-    const wish: RecruitFromOutside = {
+    const recruit: RecruitFromOutside = {
       description,
       by: currentUser(),
-      ...(role === undefined ? undefined : { role }),
-      ...(parent === undefined ? undefined : { parentTask: parent }),
-      ...(join === undefined ? undefined : { join }),
-      ...(team === undefined ? undefined : { team }),
-      ...(request === undefined ? undefined : { requestId: request }),
+      ...present({ role, parentTask: parent, join, team, requestId: request }),
     }
     const answer = await decidedWithin(wait, interrupted, (signal) =>
-      runtime.handle(run).team.recruit({ ...wish, signal }),
+      runtime.handle(run).team.recruit({ ...recruit, signal }),
     )
     terminal.line(answer === undefined ? undecided(run, whereOf(options)) : answerText(answer, run, whereOf(options)))
     return answer === undefined ? exits.waiting : answer.admitted ? exits.done : exits.failed

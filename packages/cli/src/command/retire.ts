@@ -23,7 +23,7 @@ export function retire(
   { force = false, reassign, reason, team, wait }: RetireCommandOptions,
 ): Promise<Exit> {
   return withRuns(options, cwd, async (runtime) => {
-    const wish = {
+    const request = {
       member,
       mode: force ? 'force' : 'graceful',
       reassign,
@@ -32,7 +32,7 @@ export function retire(
       ...(team === undefined ? undefined : { team }),
     } as const
     const answer = await decidedWithin(wait, interrupted, (signal) =>
-      runtime.handle(run).team.retire({ ...wish, signal }),
+      runtime.handle(run).team.retire({ ...request, signal }),
     )
     if (answer === undefined) {
       terminal.line(undecided(run, whereOf(options)))

@@ -18,7 +18,7 @@ import type {
   StartRun,
   StreamValues,
 } from '@reeve/engine'
-import { digestsOf, HostEngine, type HostOptions } from '@reeve/engine/host'
+import { HostEngine, type HostOptions } from '@reeve/engine/host'
 import { MemoryStore } from '@reeve/engine/memory'
 import type { Mover } from '@reeve/engine/mover'
 import type { Store } from '@reeve/engine/storage'
@@ -53,12 +53,7 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
   constructor({ seed, weather, store, mover, ...options }: AdversarialOptions = {}) {
     const own = store === undefined ? inMemory(options.clock) : undefined
     const given = { ...(seed === undefined ? {} : { seed }), ...(weather === undefined ? {} : { weather }) }
-    super(
-      new AdversarialStore(store ?? own!, given),
-      { pollMs: 5, onWarning: () => {}, ...options },
-      digestsOf(undefined),
-      mover,
-    )
+    super(new AdversarialStore(store ?? own!, given), { pollMs: 5, onWarning: () => {}, ...options }, mover)
     this.#own = own
   }
 

@@ -20,6 +20,7 @@ import type {
   Store,
   StoreLease,
   StoreParts,
+  StoreQueries,
   StoreReader,
   Unread,
 } from '@reeve/engine/storage'
@@ -44,6 +45,7 @@ const slower = 10
 export class AdversarialStore implements Store {
   readonly below: Store
   readonly reader: StoreReader
+  readonly queries: StoreQueries
   readonly lease: StoreLease
   readonly parts?: StoreParts
   /** What was asked that the contract does not allow. */
@@ -76,7 +78,8 @@ export class AdversarialStore implements Store {
     this.#draws = new Draws(seed)
     this.#begun = (async () => below.release())()
     this.#begun.catch(() => undefined)
-    this.reader = this.#lateReader(below.reader)
+    this.reader = this.#late(below.reader)
+    this.queries = this.#late(below.queries)
     this.lease = this.#doubtfulLease(below.lease)
     if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
@@ -101,16 +104,16 @@ export class AdversarialStore implements Store {
     return answer
   }
 
-  #lateReader(reader: StoreReader): StoreReader {
+  #late<Reads extends StoreReader | StoreQueries>(reads: Reads): Reads {
     const ask = (name: string, args: readonly unknown[]): unknown =>
       this.#ask('read', name, async () => {
-        const query = Reflect.get(reader, name) as (...args: readonly unknown[]) => Now<unknown>
-        const answer = await Reflect.apply(query, reader, args.map(frozen))
+        const query = Reflect.get(reads, name) as (...args: readonly unknown[]) => Now<unknown>
+        const answer = await Reflect.apply(query, reads, args.map(frozen))
         if (name === 'ready')
           return this.#alsoLeft(answer as readonly RunId[], ...(args as Parameters<StoreReader['ready']>))
         return name === 'log' ? [...(answer as Iterable<unknown>)] : answer
       })
-    return new Proxy(reader, {
+    return new Proxy(reads, {
       get:
         (_, name) =>
         (...args: readonly unknown[]) =>
@@ -236,13 +239,13 @@ export class AdversarialStore implements Store {
 
   /** Everything of a run as it was when it was claimed, and nothing of what was written since. */
   async #pastOf({ run, past }: Claimed): Promise<Past> {
-    const { reader } = this.below
+    const { reader, queries } = this.below
     try {
       const everybody = new Set(
         (await reader.below(rootActivation(run.id as RunId))).map(({ activation }) => activation),
       )
       const entries = new Map([...everybody].map((id) => [id, [...past.activation(id)]]))
-      const asked = new Set((await reader.questions({ run: run.id as RunId })).map(({ id }) => id))
+      const asked = new Set((await queries.questions({ run: run.id as RunId })).map(({ id }) => id))
       return {
         activation: (id: ActivationId) => entries.get(id) ?? [],
         lastEvent: (id: ActivationId) => entries.get(id)?.at(-1)?.event,

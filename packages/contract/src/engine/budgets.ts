@@ -19,7 +19,7 @@ const spend = (tokens: number, used?: number): StepOptions => ({
 /** A call of the model "m". */
 const asks = (tokens: number): StepOptions => ({
   ...spend(tokens),
-  as: { type: 'model.requested', model: 'm', prompt: '', renderer: 1, messages: 1 },
+  as: { type: 'model.requested', model: 'm', messages: 1 },
 })
 
 const rowsOf = (usage: Usage): readonly (readonly (string | number)[])[] =>

@@ -36,12 +36,12 @@ function everything(draft: BatchDraft, id: RunId, seq: number): BatchDraft {
 
 /** Everything that is kept of a run, as far as a reader sees it. */
 async function picture({ store }: StoreProcess, id: RunId): Promise<unknown> {
-  const { reader } = store
+  const { reader, queries } = store
   const origin = await reader.origin(id, Number.MAX_SAFE_INTEGER, () => 'reg_x')
   return {
     run: await reader.run(id),
     feed: await reader.feed(id, 0),
-    questions: await reader.questions({ run: id }),
+    questions: await queries.questions({ run: id }),
     mail: origin?.mail,
     accounts: [...(origin?.accounts ?? [])],
     value: await reader.value('reg_x', id),
@@ -113,7 +113,7 @@ export const commitCases: readonly StorePlay[] = [
           end_position: undefined,
         },
       )
-      assert.deepEqual(await a.store.reader.questions({ run: one }), [
+      assert.deepEqual(await a.store.queries.questions({ run: one }), [
         {
           id: `int_${root(one)}_q`,
           kind: 'interrupt',
@@ -374,7 +374,7 @@ export const commitCases: readonly StorePlay[] = [
           [root(id), below(root(id), 'w')],
         )
         assert.deepEqual(
-          (await a.store.reader.questions({ run: id })).map((asked) => asked.run),
+          (await a.store.queries.questions({ run: id })).map((asked) => asked.run),
           [id],
         )
         const { accounts, mail, questions } = await a.take(id)
@@ -384,7 +384,7 @@ export const commitCases: readonly StorePlay[] = [
         )
       }
       await a.commit((draft) => draft.holds(one, 2).end(one, 1))
-      assert.equal((await a.store.reader.questions()).length, names.length - 1)
+      assert.equal((await a.store.queries.questions()).length, names.length - 1)
       await a.store.remove(one)
       for (const id of names) assert.equal((await a.store.reader.feed(id, 0)).length, id === one ? 0 : 2, id)
     },
@@ -401,7 +401,7 @@ export const commitCases: readonly StorePlay[] = [
       const stored = await a.store.reader.run(one)
       assert.deepEqual([stored?.status, stored?.ended, stored?.owner, stored?.control], ['completed', 77, null, null])
       assert.deepEqual(
-        [await a.store.reader.questions(), await a.store.reader.due(1_000), await a.store.reader.withMail()],
+        [await a.store.queries.questions(), await a.store.reader.due(1_000), await a.store.reader.withMail()],
         [[], [], []],
       )
       assert.deepEqual([await a.claim(one), await a.ready(), await a.unread()], [[], [], { keys: [], others: [] }])

@@ -13,7 +13,7 @@ export const openCases: readonly StorePlay[] = [
     async play(stage) {
       const { store } = await stage.open()
       assert.deepEqual(
-        [await store.reader.summaries(), await store.reader.questions(), await store.changed()],
+        [await store.queries.summaries(), await store.queries.questions(), await store.changed()],
         [[], [], undefined],
       )
       assert.ok(store.name.length > 0)

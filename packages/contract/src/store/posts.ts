@@ -28,11 +28,11 @@ export const postCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one).ask(act, 'q'))
-      assert.equal((await a.store.reader.questions())[0]?.answered, undefined)
+      assert.equal((await a.store.queries.questions())[0]?.answered, undefined)
       assert.deepEqual(await answer(a, 'q', 5, 'first'), ['accepted'])
       assert.deepEqual(await answer(a, 'q', 6, 'second'), ['lost'])
       assert.deepEqual(await mailOf(a), [['ask:q', '"first"']])
-      assert.equal((await a.store.reader.questions({ id: `int_${act}_q` }))[0]?.answered, true)
+      assert.equal((await a.store.queries.questions({ id: `int_${act}_q` }))[0]?.answered, true)
     },
   },
   {

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { cancelled, failed, failure, type RunId } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
 import type { Question, QuestionFilter, RunFilter, RunStatus, RunSummary } from '@reeve/engine'
-import type { StoreReader } from '@reeve/engine/storage'
+import type { StoreQueries } from '@reeve/engine/storage'
 import { below, root, run, type BatchDraft, type StorePlay } from './stage.ts'
 
 const names = (runs: readonly RunSummary[]): readonly string[] => runs.map((each) => each.run)
 
 /** All runs of a filter, read in pages of this size. */
-async function paged(reader: StoreReader, filter: RunFilter, limit: number): Promise<readonly RunSummary[]> {
+async function paged(queries: StoreQueries, filter: RunFilter, limit: number): Promise<readonly RunSummary[]> {
   const all: RunSummary[] = []
   for (let after: RunSummary | undefined; ;) {
-    const page = await reader.summaries({ ...filter, limit, ...(after === undefined ? {} : { after }) })
+    const page = await queries.summaries({ ...filter, limit, ...(after === undefined ? {} : { after }) })
     assert.ok(page.length <= limit)
     all.push(...page)
     if (page.length < limit) return all
@@ -126,7 +126,7 @@ export const queryCases: readonly StorePlay[] = [
       const a = await stage.open()
       const all = Array.from({ length: many }, (_, i) => i)
       await a.commit((draft) => all.forEach((i) => putNumbered(draft, i)))
-      const { reader } = a.store
+      const { queries } = a.store
       // the ids are texts
       const order = all
         .map((i) => numbered(i))
@@ -135,17 +135,17 @@ export const queryCases: readonly StorePlay[] = [
       for (const filter of filters) {
         const fits = order.filter((i) => isNumbered(i, filter)).map((i) => `n${i}`)
         const what = JSON.stringify(filter)
-        assert.deepEqual(names(await reader.summaries(filter)), fits, what)
-        assert.deepEqual(names(await paged(reader, filter, 150)), fits, `in pages: ${what}`)
+        assert.deepEqual(names(await queries.summaries(filter)), fits, what)
+        assert.deepEqual(names(await paged(queries, filter, 150)), fits, `in pages: ${what}`)
       }
       // what no id can be is not there
-      assert.equal(await reader.summary('n\u00001' as RunId), undefined)
-      assert.deepEqual(await reader.questions({ id: 'n\u00001' }), [])
-      assert.deepEqual(await reader.questions({ run: 'n\u00001' as RunId }), [])
+      assert.equal(await queries.summary('n\u00001' as RunId), undefined)
+      assert.deepEqual(await queries.questions({ id: 'n\u00001' }), [])
+      assert.deepEqual(await queries.questions({ run: 'n\u00001' as RunId }), [])
       for (const limit of [1, 7])
         assert.deepEqual(
-          names(await reader.summaries({ user: 'eve', limit })),
-          names(await reader.summaries({ user: 'eve' })).slice(0, limit),
+          names(await queries.summaries({ user: 'eve', limit })),
+          names(await queries.summaries({ user: 'eve' })).slice(0, limit),
         )
     },
   },
@@ -154,11 +154,11 @@ export const queryCases: readonly StorePlay[] = [
     name: 'pages of runs go on where they were, while runs begin, end and are removed',
     async play(stage) {
       const a = await stage.open()
-      const { reader } = a.store
+      const { queries } = a.store
       await a.commit((draft) => {
         for (let i = 0; i < 9; i++) draft.begin(run(`p${i}`), { at: 10 * i, caller: { user: 'ann' } })
       })
-      const first = await reader.summaries({ user: 'ann', limit: 3 })
+      const first = await queries.summaries({ user: 'ann', limit: 3 })
       assert.deepEqual(names(first), ['p8', 'p7', 'p6'])
       await a.commit((draft) => {
         draft
@@ -168,13 +168,13 @@ export const queryCases: readonly StorePlay[] = [
       })
       await a.store.remove(run('p6'))
       const after = first.at(-1)!
-      assert.deepEqual(names(await reader.summaries({ user: 'ann', limit: 3, after })), ['p5', 'p4', 'p3'])
-      assert.deepEqual(names(await reader.summaries({ user: 'ann', limit: 2 })), ['new', 'p8'])
+      assert.deepEqual(names(await queries.summaries({ user: 'ann', limit: 3, after })), ['p5', 'p4', 'p3'])
+      assert.deepEqual(names(await queries.summaries({ user: 'ann', limit: 2 })), ['new', 'p8'])
       assert.deepEqual(
-        names(await reader.summaries({ user: 'ann', after: { createdAt: 60, run: run('p7') }, limit: 2 })),
+        names(await queries.summaries({ user: 'ann', after: { createdAt: 60, run: run('p7') }, limit: 2 })),
         ['p6b', 'p5'],
       )
-      assert.deepEqual(names(await reader.summaries({ after: { createdAt: 0, run: run('p0') } })), [])
+      assert.deepEqual(names(await queries.summaries({ after: { createdAt: 0, run: run('p0') } })), [])
     },
   },
   {
@@ -211,15 +211,15 @@ export const queryCases: readonly StorePlay[] = [
         draft.end(run('over'), 1, { outcome: cancelled('no') })
       })
       await a.commit((draft) => draft.command(run('told'), '!pause:1'))
-      const { reader } = a.store
-      const all = await reader.summaries()
+      const { queries } = a.store
+      const all = await queries.summaries()
       assert.ok(all.every((each) => !each.run.includes('>')))
       const statuses = [...new Set(all.map(({ status }) => status))].sort()
       assert.deepEqual(statuses, ['cancelled', 'human_control', 'paused', 'pausing', 'running', 'stuck', 'waiting'])
       for (const status of statuses) {
         const fits = names(all.filter((each) => each.status === status))
         for (const more of [{}, { user: 'ann' }])
-          assert.deepEqual(names(await reader.summaries({ ...more, status: [status] })), fits, status)
+          assert.deepEqual(names(await queries.summaries({ ...more, status: [status] })), fits, status)
       }
       const of = new Map(all.map((each) => [each.run as string, each.status]))
       assert.deepEqual(
@@ -227,25 +227,25 @@ export const queryCases: readonly StorePlay[] = [
         ['waiting', 'running', 'waiting', 'running', 'pausing', 'running'],
       )
       const id = run('rests-asks')
-      assert.deepEqual(names(await reader.summaries({ childrenOf: id, status: ['waiting'] })), [child(id, 'w')])
-      assert.deepEqual(names(await reader.summaries({ childrenOf: id, user: 'ann', limit: 5 })).length, 2)
-      assert.deepEqual(names(await reader.summaries({ childrenOf: id, user: 'bob' })), [])
+      assert.deepEqual(names(await queries.summaries({ childrenOf: id, status: ['waiting'] })), [child(id, 'w')])
+      assert.deepEqual(names(await queries.summaries({ childrenOf: id, user: 'ann', limit: 5 })).length, 2)
+      assert.deepEqual(names(await queries.summaries({ childrenOf: id, user: 'bob' })), [])
       // what it waits for counts its child runs
-      assert.equal((await reader.summary(id))?.waitsFor?.questions, 1)
+      assert.equal((await queries.summary(id))?.waitsFor?.questions, 1)
       // a status moves between two reads
       await a.take(run('alone-asks'))
-      const waiting = names(await reader.summaries({ status: ['waiting'] }))
+      const waiting = names(await queries.summaries({ status: ['waiting'] }))
       assert.ok(
         !waiting.includes('alone-asks') &&
           waiting.length === names(all.filter((each) => each.status === 'waiting')).length - 1,
       )
-      assert.ok(names(await reader.summaries({ status: ['running'] })).includes('alone-asks'))
+      assert.ok(names(await queries.summaries({ status: ['running'] })).includes('alone-asks'))
       await a.commit((draft) =>
         draft.holds(run('alone-asks'), 2).batch.closed.push({ act: root(run('alone-asks')), address: 'q' }),
       )
       await a.commit((draft) => draft.holds(run('alone-asks'), 2).park(run('alone-asks')))
-      assert.equal((await reader.summary(run('alone-asks')))?.status, 'running')
-      assert.ok(names(await reader.summaries({ status: ['running'] })).includes('alone-asks'))
+      assert.equal((await queries.summary(run('alone-asks')))?.status, 'running')
+      assert.ok(names(await queries.summaries({ status: ['running'] })).includes('alone-asks'))
     },
   },
   {
@@ -293,7 +293,7 @@ export const queryCases: readonly StorePlay[] = [
           draft.begin(run(`value${i}`), { caller: { metadata: metadata('k', value) } })
         draft.begin(run('deep'), { caller: { metadata: { k: { k: 'v' }, l: ['v'] } } })
       })
-      const { reader } = a.store
+      const { queries } = a.store
       for (const [i, text] of texts.entries()) {
         for (const filter of [
           { user: text },
@@ -301,13 +301,13 @@ export const queryCases: readonly StorePlay[] = [
           { tenant: text },
           { user: text, session: text, tenant: text },
         ])
-          assert.deepEqual(names(await reader.summaries(filter)), [`user${i}`])
-        assert.deepEqual(names(await reader.summaries({ metadata: metadata(text, 'v') })), [`key${i}`])
+          assert.deepEqual(names(await queries.summaries(filter)), [`user${i}`])
+        assert.deepEqual(names(await queries.summaries({ metadata: metadata(text, 'v') })), [`key${i}`])
       }
       for (const [i, value] of values.entries())
-        assert.deepEqual(names(await reader.summaries({ metadata: metadata('k', value) })), [`value${i}`])
-      assert.deepEqual(names(await reader.summaries({ metadata: { l: 'v' } })), [])
-      assert.equal((await reader.summaries({ metadata: {} })).length, texts.length * 2 + values.length + 1)
+        assert.deepEqual(names(await queries.summaries({ metadata: metadata('k', value) })), [`value${i}`])
+      assert.deepEqual(names(await queries.summaries({ metadata: { l: 'v' } })), [])
+      assert.equal((await queries.summaries({ metadata: {} })).length, texts.length * 2 + values.length + 1)
     },
   },
   {
@@ -316,19 +316,19 @@ export const queryCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       const id = run('r')
-      const { reader } = a.store
+      const { queries } = a.store
       await a.begin(id)
-      assert.equal((await reader.summary(id))?.usage, undefined)
+      assert.equal((await queries.summary(id))?.usage, undefined)
       const used = { calls: 2, tokens: 30, unpriced: 2 }
       await a.commit((draft) =>
         draft.holds(id).ask(root(id), 'q').batch.parked.push({ run: id, heard: 0, usage: used }),
       )
-      assert.deepEqual((await reader.summary(id))?.usage, used)
-      assert.deepEqual(names(await reader.summaries({ usdFrom: 0 })), [])
+      assert.deepEqual((await queries.summary(id))?.usage, used)
+      assert.deepEqual(names(await queries.summaries({ usdFrom: 0 })), [])
       await a.take(id)
       // what is not known anew stays
       await a.commit((draft) => draft.holds(id, 2).park(id))
-      assert.deepEqual((await reader.summary(id))?.usage, used)
+      assert.deepEqual((await queries.summary(id))?.usage, used)
       await a.take(id)
       const [usage, what] = [
         { calls: 3, tokens: 40, usd: 0.25, unpriced: 2 },
@@ -339,10 +339,10 @@ export const queryCases: readonly StorePlay[] = [
         const reason = JSON.stringify({ reason: 'agent.failed: no', failure: what })
         draft.batch.ended.splice(0, 1, { run: id, status: 'failed', at: 5, usage, why: reason })
       })
-      const { reason, failure: said, usage: all, waitsFor } = (await reader.summary(id))!
+      const { reason, failure: said, usage: all, waitsFor } = (await queries.summary(id))!
       assert.deepEqual([reason, said, all, waitsFor], ['agent.failed: no', what, usage, undefined])
       assert.deepEqual(
-        [names(await reader.summaries({ usdFrom: 0.25 })), names(await reader.summaries({ usdFrom: 0.26 }))],
+        [names(await queries.summaries({ usdFrom: 0.25 })), names(await queries.summaries({ usdFrom: 0.26 }))],
         [['r'], []],
       )
     },
@@ -353,7 +353,7 @@ export const queryCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       const id = run('r')
-      const { reader } = a.store
+      const { queries } = a.store
       const failures = [{ worker: 'checker', code: 'model.failed' as const }]
       await a.begin(id)
       await a.commit((draft) => {
@@ -361,8 +361,8 @@ export const queryCases: readonly StorePlay[] = [
         const said = JSON.stringify({ failures, failureCount: 30 })
         draft.batch.ended.splice(0, 1, { run: id, status: 'completed', at: 5, why: said })
       })
-      const [listed] = await reader.summaries({ status: ['completed'] })
-      for (const row of [await reader.summary(id), listed])
+      const [listed] = await queries.summaries({ status: ['completed'] })
+      for (const row of [await queries.summary(id), listed])
         assert.deepEqual(
           [row?.status, row?.failures, row?.failureCount, row?.reason],
           ['completed', failures, 30, undefined],
@@ -388,17 +388,17 @@ export const queryCases: readonly StorePlay[] = [
           draft.ask(root(of), id, { id, kind, at, ...(tenant === undefined ? {} : { tenant }) })
         draft.ask(root(run('a0')), 't', { kind: 'timer', until: 1, at: 1 })
       })
-      const { reader } = a.store
+      const { queries } = a.store
       const order = asked.toSorted((x, y) => x.at - y.at || (x.id < y.id ? -1 : 1))
       const check = async (filter: QuestionFilter, fits: (one: (typeof asked)[number]) => boolean): Promise<void> => {
         const expected = order.filter(fits).map(({ id }) => id)
         assert.deepEqual(
-          (await reader.questions(filter)).map(({ id }) => id),
+          (await queries.questions(filter)).map(({ id }) => id),
           expected,
         )
         const pages: string[] = []
         for (let after: Question | undefined; ;) {
-          const page = await reader.questions({ ...filter, limit: 7, ...(after === undefined ? {} : { after }) })
+          const page = await queries.questions({ ...filter, limit: 7, ...(after === undefined ? {} : { after }) })
           pages.push(...page.map(({ id }) => id))
           if (page.length < 7) break
           after = page.at(-1)!
@@ -414,9 +414,9 @@ export const queryCases: readonly StorePlay[] = [
       await a.commit((draft) => draft.answer(root(run('a1')), 'q01').answer(root(run('a0')), 'q00'))
       await check({ unanswered: true }, ({ id }) => id !== 'q01' && id !== 'q00')
       await check({ unanswered: true, run: run('a0') }, (one) => one.run === 'a0' && one.id !== 'q00')
-      assert.equal((await reader.questions({ id: 'q01' }))[0]?.answered, true)
+      assert.equal((await queries.questions({ id: 'q01' }))[0]?.answered, true)
       const first = order.find((one) => one.run === 'a1' && one.id !== 'q01')!
-      assert.deepEqual((await reader.summary(run('a1')))?.waitsFor, {
+      assert.deepEqual((await queries.summary(run('a1')))?.waitsFor, {
         questions: 9,
         oldest: { id: first.id, kind: first.kind, askedAt: first.at },
       })

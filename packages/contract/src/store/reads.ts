@@ -20,9 +20,9 @@ export const readCases: readonly StorePlay[] = [
         draft.holds(ids[4]!).ask(root(ids[4]!), 'q').park(ids[4]!)
         draft.holds(ids[0]!).ask(root(ids[0]!), 't', { kind: 'timer', until: 500 }).park(ids[0]!)
       })
-      const { reader } = a.store
-      const names = async (filter?: Parameters<typeof reader.summaries>[0]): Promise<readonly string[]> =>
-        (await reader.summaries(filter)).map(({ run: id }) => id)
+      const { queries } = a.store
+      const names = async (filter?: Parameters<typeof queries.summaries>[0]): Promise<readonly string[]> =>
+        (await queries.summaries(filter)).map(({ run: id }) => id)
       assert.deepEqual(await names(), ['x2', 'x4', 'x5', 'x1', 'x3'])
       assert.deepEqual(
         [await names({ agent: 'odd' }), await names({ limit: 2 }), await names({ agent: 'none' })],
@@ -30,7 +30,7 @@ export const readCases: readonly StorePlay[] = [
       )
       assert.deepEqual(await names({ status: ['cancelled', 'waiting'] }), ['x5', 'x3'])
       assert.deepEqual(await names({ status: ['running'], limit: 2 }), ['x2', 'x4'])
-      assert.deepEqual(await reader.summary(ids[2]!), {
+      assert.deepEqual(await queries.summary(ids[2]!), {
         run: 'x3',
         agent: 'even',
         version: '1',
@@ -39,7 +39,7 @@ export const readCases: readonly StorePlay[] = [
         createdAt: 10,
         endedAt: 99,
       })
-      assert.deepEqual(await reader.summary(ids[4]!), {
+      assert.deepEqual(await queries.summary(ids[4]!), {
         run: 'x5',
         agent: 'even',
         version: '1',
@@ -49,12 +49,12 @@ export const readCases: readonly StorePlay[] = [
         waitsFor: { questions: 1, oldest: { id: 'int_act_x5_q', kind: 'interrupt', askedAt: 1_000_000 } },
       })
       assert.deepEqual(
-        [(await reader.summary(ids[0]!))?.status, await reader.summary(run('none'))],
+        [(await queries.summary(ids[0]!))?.status, await queries.summary(run('none'))],
         ['running', undefined],
       )
       // told to pause, and still unread
       await a.commit((draft) => draft.command(ids[4]!, '!pause:1'))
-      assert.equal((await reader.summary(ids[4]!))?.status, 'pausing')
+      assert.equal((await queries.summary(ids[4]!))?.status, 'pausing')
     },
   },
   {
@@ -71,15 +71,15 @@ export const readCases: readonly StorePlay[] = [
           .ask(root(one), 't', { kind: 'timer', until: 5 })
           .ask(below(root(one), 'w'), 'a', { at: 10, id: 'int_a', kind: 'in-doubt' }),
       )
-      const { reader } = a.store
-      const ids = async (filter?: Parameters<typeof reader.questions>[0]): Promise<readonly string[]> =>
-        (await reader.questions(filter)).map(({ id }) => id)
+      const { queries } = a.store
+      const ids = async (filter?: Parameters<typeof queries.questions>[0]): Promise<readonly string[]> =>
+        (await queries.questions(filter)).map(({ id }) => id)
       assert.deepEqual(
         [await ids(), await ids({ run: one }), await ids({ id: 'int_c' })],
         [['int_a', 'apr_b', 'int_c'], ['int_a', 'apr_b'], ['int_c']],
       )
       assert.deepEqual([await ids({ id: 'none' }), await ids({ run: ten })], [[], []])
-      assert.deepEqual((await reader.questions({ id: 'apr_b' }))[0], {
+      assert.deepEqual((await queries.questions({ id: 'apr_b' }))[0], {
         id: 'apr_b',
         kind: 'approval',
         run: one,
@@ -276,13 +276,13 @@ export const readCases: readonly StorePlay[] = [
       })
       const { position } = await a.commit((draft) => draft.holds(one).log(w, 1, settled()).end(one, 1))
       await a.store.remove(one)
-      const { reader } = a.store
+      const { reader, queries } = a.store
       assert.deepEqual(
         [
           await reader.run(one),
           await reader.feed(one, 0),
           await reader.birth(one),
-          await reader.questions(),
+          await queries.questions(),
           await reader.origin(one, 0, () => 'reg_x'),
         ],
         [undefined, [], undefined, [], undefined],
@@ -328,14 +328,14 @@ export const readCases: readonly StorePlay[] = [
         draft.holds(child).end(child, 1).holds(one).log(w, 1, settled()).end(one, 2)
       })
       await a.commit((draft) => draft.begin(two))
-      const { reader } = a.store
+      const { reader, queries } = a.store
       const reads = async (): Promise<unknown> => [
         await reader.feed(one, 0),
         await reader.feed(child, 0),
         await reader.feed(one, 0, 2),
         await reader.page(0, 100),
         [await reader.birth(one), await reader.end(one), await reader.birth(child), await reader.end(child)],
-        [await reader.run(one), await reader.summaries(), await reader.hasNews(one, 0)],
+        [await reader.run(one), await queries.summaries(), await reader.hasNews(one, 0)],
         await reader.below(w),
         [...(await reader.log(root(one)))],
         await reader.origin(one, 0, () => 'reg_x'),

@@ -37,11 +37,11 @@ export const asideCases: readonly StorePlay[] = [
       )
       const { run: was } = await a.take(one)
       assert.deepEqual([asideFor(was), was.parked, was.word], [why, 1, undefined])
-      const summary = await a.store.reader.summary(one)
+      const summary = await a.store.queries.summary(one)
       assert.deepEqual([summary?.status, summary?.failure], ['stuck', why])
       await a.commit((draft) => draft.holds(one, 2).aside(one, null))
       assert.deepEqual(
-        [(await a.store.reader.run(one))?.stuck, (await a.store.reader.summary(one))?.status],
+        [(await a.store.reader.run(one))?.stuck, (await a.store.queries.summary(one))?.status],
         [null, 'running'],
       )
       assert.deepEqual(await a.store.reader.left(), [])
@@ -62,9 +62,9 @@ export const asideCases: readonly StorePlay[] = [
           .aside(run('r2'), 'replay.diverged: x')
           .park(run('r2')),
       )
-      const { reader } = a.store
+      const { reader, queries } = a.store
       assert.deepEqual([await reader.withoutCode(), [...(await reader.left())].sort()], [[one], [one, 'r2']])
-      assert.equal((await reader.summary(one))?.reason, noCode)
+      assert.equal((await queries.summary(one))?.reason, noCode)
       await a.take(one)
       await a.commit((draft) => draft.holds(one, 2).end(one, 1))
       assert.deepEqual([await reader.withoutCode(), await reader.left()], [[], ['r2']])
@@ -150,7 +150,7 @@ export const asideCases: readonly StorePlay[] = [
       for (const state of states) {
         await a.commit((draft) => draft.holds(one).batch.control.push({ run: one, state }))
         assert.equal((await a.store.reader.run(one))?.control, state)
-        assert.equal((await a.store.reader.summary(one))?.status, state ?? 'running')
+        assert.equal((await a.store.queries.summary(one))?.status, state ?? 'running')
       }
       assert.equal((await candidate(a)).control, null)
     },

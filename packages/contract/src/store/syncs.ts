@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { completed, ReeveError, type Now } from '@reeve/core'
 import type { Orchestration, Registry } from '@reeve/engine'
-import { digestsOf, HostEngine } from '@reeve/engine/host'
+import { HostEngine } from '@reeve/engine/host'
 import type { Store } from '@reeve/engine/storage'
 import { step } from '../engine/stage.ts'
 import { run, type StorePlay } from './stage.ts'
@@ -65,7 +65,6 @@ export const syncCases: readonly StorePlay[] = failures.flatMap(([what, fail]) =
       const engine = new HostEngine(
         withSynced(stage.handOver(a), () => (isWell ? a.store.synced() : fail())),
         { clock: stage.clock, onWarning: (code) => warnings.push(code) },
-        digestsOf(undefined),
       )
       const begin = (id: string) => engine.start({ run: run(id), agent: 'pays', version: '1', input: id })
       try {

@@ -17,20 +17,20 @@ export const systemCases: readonly StorePlay[] = [
         for (const id of ids.slice(0, 5)) draft.holds(id).end(id, 1)
         for (const id of ids.slice(5, 8)) draft.holds(id).ask(root(id), 'q').park(id)
       })
-      const { reader } = a.store
+      const { queries } = a.store
       assert.deepEqual(
         [
-          await reader.count({}, 99),
-          await reader.count({}, 7),
-          await reader.count({ status: ['completed'] }, 99),
-          await reader.count({ status: ['completed'] }, 3),
-          await reader.count({ status: ['waiting'] }, 99),
-          await reader.count({ status: ['running', 'waiting'] }, 99),
-          await reader.count({ status: ['waiting'], tenant: 'south' }, 99),
-          await reader.count({ status: ['running'], tenant: 'north' }, 99),
-          await reader.count({ status: ['completed'], tenant: 'none' }, 99),
-          await reader.count({ agent: 'odd' }, 99),
-          await reader.count({ status: [] }, 99),
+          await queries.count({}, 99),
+          await queries.count({}, 7),
+          await queries.count({ status: ['completed'] }, 99),
+          await queries.count({ status: ['completed'] }, 3),
+          await queries.count({ status: ['waiting'] }, 99),
+          await queries.count({ status: ['running', 'waiting'] }, 99),
+          await queries.count({ status: ['waiting'], tenant: 'south' }, 99),
+          await queries.count({ status: ['running'], tenant: 'north' }, 99),
+          await queries.count({ status: ['completed'], tenant: 'none' }, 99),
+          await queries.count({ agent: 'odd' }, 99),
+          await queries.count({ status: [] }, 99),
         ],
         [12, 7, 5, 3, 3, 7, 0, 1, 0, 6, 0],
       )
@@ -49,9 +49,9 @@ export const systemCases: readonly StorePlay[] = [
       )
       await a.commit((draft) => draft.begin(run('parked')).begin(run('ended')))
       await a.commit((draft) => draft.holds(run('parked')).park(run('parked')).holds(run('ended')).end(run('ended'), 1))
-      const { reader } = b.store
+      const { queries } = b.store
       const shown = async (most: number): Promise<unknown> => {
-        const all = await reader.processes(b.store.time(), most)
+        const all = await queries.processes(b.store.time(), most)
         return new Map(all.map(({ id, isAlive, drives, isMore = false }) => [id, { isAlive, drives, isMore }]))
       }
       const idle = { isAlive: true, drives: [], isMore: false }
@@ -72,7 +72,7 @@ export const systemCases: readonly StorePlay[] = [
           [b.store.lease.id, idle],
         ]),
       )
-      const few = (await reader.processes(b.store.time(), 2)).find(({ id }) => id === a.store.lease.id)
+      const few = (await queries.processes(b.store.time(), 2)).find(({ id }) => id === a.store.lease.id)
       assert.equal(few?.isMore, true)
       await a.store.release()
       assert.deepEqual(await shown(3), new Map([[b.store.lease.id, idle]]))
@@ -87,7 +87,7 @@ export const systemCases: readonly StorePlay[] = [
       if (a.store.lease.report === undefined) return
       await a.store.lease.beat()
       const said = async (): Promise<unknown> =>
-        (await b.store.reader.processes(b.store.time(), 9)).find(({ id }) => id === a.store.lease.id)?.report
+        (await b.store.queries.processes(b.store.time(), 9)).find(({ id }) => id === a.store.lease.id)?.report
       assert.equal(await said(), undefined)
       const report = { at: 7, begun: 5, delayMs: 3, takenOver: 1, stalled: [{ run: one, since: 6, waitsFor: 'code' }] }
       await a.store.lease.report(JSON.stringify({ ...report, at: 6 }))
@@ -134,8 +134,8 @@ export const systemCases: readonly StorePlay[] = [
     name: 'the backlog: runs that are ready, the one that began first, and runs with mail that nobody has read',
     async play(stage) {
       const a = await stage.open()
-      const { reader } = a.store
-      assert.deepEqual(await reader.backlog(9), { ready: 0, unheard: 0 })
+      const { queries } = a.store
+      assert.deepEqual(await queries.backlog(9), { ready: 0, unheard: 0 })
       await a.commit((draft) =>
         draft
           .begin(one, { owner: null, at: 500, agent: 'z' })
@@ -151,10 +151,10 @@ export const systemCases: readonly StorePlay[] = [
           .message(root(run('asks')), 'm2')
           .message(root(run('held')), 'm3'),
       )
-      assert.deepEqual(await reader.backlog(9), { ready: 2, first: { run: two, since: 300 }, unheard: 1 })
-      assert.equal((await reader.backlog(1)).ready, 1)
+      assert.deepEqual(await queries.backlog(9), { ready: 2, first: { run: two, since: 300 }, unheard: 1 })
+      assert.equal((await queries.backlog(1)).ready, 1)
       const { epoch } = await a.take(two)
-      assert.deepEqual((await reader.backlog(9)).first, { run: one, since: 500 })
+      assert.deepEqual((await queries.backlog(9)).first, { run: one, since: 500 })
       await a.commit((draft) =>
         draft
           .holds(two, epoch)
@@ -162,7 +162,7 @@ export const systemCases: readonly StorePlay[] = [
           .log(root(two), 1, stepped('s')),
       )
       await a.store.release()
-      const after = await reader.backlog(99)
+      const after = await queries.backlog(99)
       // what was let go is ready again, and counts from when something was last recorded of it
       assert.deepEqual([after.ready, after.first?.run], [4, three])
     },
@@ -173,7 +173,7 @@ export const systemCases: readonly StorePlay[] = [
     async play(stage) {
       const a = await stage.open()
       await a.commit((draft) => draft.begin(one))
-      const size = await a.store.reader.size()
+      const size = await a.store.queries.size()
       assert.ok(size === undefined || (Number.isSafeInteger(size) && size > 0))
     },
   },

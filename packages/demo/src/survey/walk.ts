@@ -56,10 +56,7 @@ export interface Coverage {
    * not entered.
    */
   unreadable: string[]
-  /**
-   * Files given up because examining them took too long. Absent where there are none, and in findings older than this
-   * field.
-   */
+  /** Files given up because examining them took too long. Absent: there are none. */
   tooSlow?: string[]
   /** What a limit cut off, in a sentence; `null` when nothing was. */
   truncated: string | null

@@ -7,7 +7,7 @@
 import { createHmac, createSecretKey, hash, randomBytes } from 'node:crypto'
 import { redactor, type Redaction, type Sha256 } from '@reeve/core'
 import { writtenKey } from '@reeve/journal'
-import type { Digests } from '../activation-host.ts'
+import type { Digests } from '../replay/activation-host.ts'
 
 /** SHA-256 of a text, as hexadecimal digits. */
 export const sha256: Sha256 = (text) => hash('sha256', text)

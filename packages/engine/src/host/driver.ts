@@ -37,7 +37,7 @@ import {
   type Batch,
   type BatchResult,
   type NewRow,
-  type Store,
+  type StoreLog,
   type Unread,
   type ValueResult,
   type ValueWrite,
@@ -164,7 +164,7 @@ export class Driver implements EngineState {
   readonly options: DriverOptions
   readonly clock: Clock
   readonly crash?: (point: CrashPoint) => boolean
-  readonly store: Store
+  readonly store: StoreLog
   readonly effects: Effects
   readonly commands: CommandHandler
   readonly cache: RunCache
@@ -232,7 +232,7 @@ export class Driver implements EngineState {
     },
   )
 
-  constructor(options: DriverOptions, store: Store) {
+  constructor(options: DriverOptions, store: StoreLog) {
     this.options = options
     this.clock = options.clock
     const { crash } = options

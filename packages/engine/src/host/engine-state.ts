@@ -8,11 +8,11 @@ import type { JournalEvent } from '@reeve/journal'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../replay/effects.ts'
 import type { Governor } from '../governor.ts'
-import type { Digests, ActivationHost } from '../activation-host.ts'
+import type { Digests, ActivationHost } from '../replay/activation-host.ts'
 import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../replay/operation.ts'
 import type { LivePart, PartAuthor, PostResult, RunEnd } from '../port.ts'
-import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
+import type { Batch, NewRow, StoreLog, ValueResult, ValueWrite } from '../store.ts'
 import type { ReadyList } from './delivery-turn.ts'
 import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
 import type { Placement } from './placement.ts'
@@ -54,7 +54,7 @@ export interface Commands extends ActivationHost {
 export interface EngineState {
   readonly options: DriverOptions
   readonly clock: Clock
-  readonly store: Store
+  readonly store: StoreLog
   readonly effects: Effects
   readonly commands: Commands
   readonly cache: {

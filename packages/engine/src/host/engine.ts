@@ -61,12 +61,12 @@ import {
   type StreamValues,
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
-import type { Digests } from '../activation-host.ts'
 import type { Mover } from '../mover.ts'
 import { isLost, isMistake, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
+import { digestsOf } from './digests.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { SchedulingDelay } from './scheduling-delay.ts'
@@ -178,6 +178,12 @@ const tidyEveryMs = 60_000
 const tidyAgainMs = 100
 const forgetAtOnce = 100
 
+/**
+ * An engine over a store, which it closes when it is closed: for `createRuntime({ engine })`. Nothing of the store is
+ * called before the engine is.
+ */
+export const createEngine = (store: Store, options: HostOptions = {}): Engine => new HostEngine(store, options)
+
 export class HostEngine<S extends Store = Store> implements Engine {
   readonly driver: Driver
   readonly deadlines?: Deadlines
@@ -216,11 +222,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lost: ReeveError | undefined
 
   /**
-   * Owns the store and the mover from here on: closes them when it is closed. `digests`: as the platform makes them.
-   * `mover`: who sees to it that some process takes a run up; without one every process that drives takes up what it
-   * finds.
+   * Owns the store and the mover from here on: closes them when it is closed. `mover`: who sees to it that some process
+   * takes a run up; without one every process that drives takes up what it finds.
    */
-  constructor(store: S, options: HostOptions, digests: Digests, mover?: Mover) {
+  constructor(store: S, options: HostOptions, mover?: Mover) {
     this.#options = options
     this.#mover = mover
     if (options.deadlines !== undefined) this.deadlines = options.deadlines
@@ -233,7 +238,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
         clock: this.#clock,
         strict: options.strict ?? false,
         ...textRedactors(options.redact),
-        digests,
+        digests: digestsOf(options.redact),
         parkAfterMs: options.parkAfterMs ?? 1_000,
         undoWithinMs: options.undoWithinMs,
         lossLimit: options.lossLimit ?? defaultLossLimit,
@@ -421,7 +426,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const { to, target, key, kinds } = addressOfPost(post)
     // Questions about a divergence have addresses that callers do not know.
     const questions =
-      post.type === 'settle-divergence' ? await this.#inStore(() => this.#reader.questions({ run: runOf(to) })) : []
+      post.type === 'settle-divergence'
+        ? await this.#inStore(() => this.store.queries.questions({ run: runOf(to) }))
+        : []
     const asked = questions.find((q) => q.activation === to && q.kind === 'diverged')
     return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
   }
@@ -439,19 +446,19 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   summary(run: RunId): Promise<RunSummary | undefined> {
-    return this.#read(() => this.#reader.summary(run))
+    return this.#read(() => this.store.queries.summary(run))
   }
   runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
-    return this.#read(() => this.#reader.summaries(filter))
+    return this.#read(() => this.store.queries.summaries(filter))
   }
   countRuns(filter: RunFilter, most: number): Promise<number> {
-    return this.#read(() => this.#reader.count(filter, most))
+    return this.#read(() => this.store.queries.count(filter, most))
   }
   async status(most: number): Promise<EngineStatus> {
     const { name, kind } = this.store
-    const processes = await this.#read(() => this.#reader.processes(this.store.time(), most))
-    const backlog = await this.#read(() => this.#reader.backlog(most))
-    const bytes = await this.#read(() => this.#reader.size())
+    const processes = await this.#read(() => this.store.queries.processes(this.store.time(), most))
+    const backlog = await this.#read(() => this.store.queries.backlog(most))
+    const bytes = await this.#read(() => this.store.queries.size())
     const now = this.store.time()
     const unmoved = await this.#read(() => this.#reader.unmoved?.(now - stalledAfter(0), most) ?? [])
     // what this process says of itself now is newer than what it has written
@@ -459,7 +466,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     const told = processes.map((each) => (each.id === this.#lease.id ? { ...each, ...own } : each))
     const stalled = stallsIn(told, unmoved, now)
     return {
-      kind: this.#mover?.name ?? (kind === 'postgres' ? kind : 'embedded'),
+      kind: this.#mover?.name ?? (kind === 'sqlite' || kind === 'memory' ? 'embedded' : kind),
       store: { kind, name, ...present({ bytes }) },
       process: this.#lease.id,
       processes: told,
@@ -468,7 +475,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     }
   }
   questions(filter: QuestionFilter = {}): Promise<readonly Question[]> {
-    return this.#read(() => this.#reader.questions(filter))
+    return this.#read(() => this.store.queries.questions(filter))
   }
   read(run: RunId, from = 0, limit?: number, length?: number): Promise<readonly Recorded[]> {
     return this.#read(() => this.#reader.feed(run, from, limit, length))

@@ -6,7 +6,7 @@
  */
 import { parentOf, type ActivationId } from '@reeve/core'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type InboxMail } from '../mail.ts'
-import { happenedAs } from '../fork/origin.ts'
+import { happenedAs } from '../replay/origin.ts'
 import { divergedKey } from '../question-record.ts'
 import type { InboxRow } from '../store.ts'
 import type { EngineState } from './engine-state.ts'

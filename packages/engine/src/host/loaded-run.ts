@@ -13,8 +13,8 @@ import {
   ChurnSet,
 } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
-import type { ActivationHost } from '../activation-host.ts'
-import type { OriginDeeds } from '../fork/origin.ts'
+import type { ActivationHost } from '../replay/activation-host.ts'
+import type { OriginDeeds } from '../replay/origin.ts'
 import type { Account } from '../replay/account.ts'
 import { Activation } from '../replay/activation.ts'
 import type { Birth, Operation } from '../replay/operation.ts'

@@ -5,7 +5,7 @@
 import { present, type ActivationId, type Json, type MessageId } from '@reeve/core'
 import { questionShape, type AskOpened } from '@reeve/journal'
 import type { Operation, Owner } from '../replay/operation.ts'
-import { doneIn } from '../fork/origin.ts'
+import { doneIn } from '../replay/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedActivation } from './loaded-run.ts'

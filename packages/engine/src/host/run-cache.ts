@@ -23,7 +23,7 @@ import { pathOf, type Caller } from '@reeve/journal'
 import { Account } from '../replay/account.ts'
 import type { Operation } from '../replay/operation.ts'
 import type { Registry } from '../context.ts'
-import { OriginDeeds } from '../fork/origin.ts'
+import { OriginDeeds } from '../replay/origin.ts'
 import type { Moved } from '../mover.ts'
 import {
   asideFor,

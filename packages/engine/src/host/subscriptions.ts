@@ -15,7 +15,7 @@ import {
   type PartListenerOptions,
   type RunEnd,
 } from '../port.ts'
-import { isMistake, type Store, type StoredRun, type StoreParts, type StoreReader } from '../store.ts'
+import { isMistake, type StoredRun, type StoreLog, type StoreParts, type StoreReader } from '../store.ts'
 import { PartFilter } from './part-filter.ts'
 
 /** How long after the store could not answer it is asked again. Milliseconds. */
@@ -59,7 +59,7 @@ interface Listening {
 }
 
 export class Subscriptions {
-  readonly #store: Pick<Store, 'errorOf'>
+  readonly #store: Pick<StoreLog, 'errorOf'>
   readonly #reader: StoreReader
   readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, EndWaiter[]>()
@@ -84,7 +84,7 @@ export class Subscriptions {
     },
   )
 
-  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: SubscriptionOptions) {
+  constructor(store: Pick<StoreLog, 'reader' | 'parts' | 'errorOf'>, options: SubscriptionOptions) {
     this.#store = store
     this.#reader = store.reader
     this.#parts = store.parts

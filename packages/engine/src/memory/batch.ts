@@ -206,8 +206,8 @@ function park(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): Run
       awake.push(id)
       continue
     }
-    Object.assign(run, { isParked: true, owner: null, losses: 0, asks: run.asked.length > 0 })
-    if (usage !== undefined) Object.assign(run, { usage: JSON.stringify(usage), usd: usage.usd ?? run.usd })
+    Object.assign(run, { isParked: true, owner: null, losses: 0 })
+    if (usage !== undefined) run.usage = JSON.stringify(usage)
     tables.place(run)
   }
   return awake
@@ -231,7 +231,7 @@ const end = (tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): RunR
 function endRun(tables: MemoryTables, { run: id, status, at, usage, why }: Batch['ended'][number]): RunRecord {
   const run = tables.runs.get(id)!
   Object.assign(run, { status, ended: at, owner: null, control: null, why: why ?? null })
-  Object.assign(run, { usd: usage?.usd ?? null, usage: usage === undefined ? null : JSON.stringify(usage) })
+  run.usage = usage === undefined ? null : JSON.stringify(usage)
   // the run will not be driven and asked again
   run.done.clear()
   for (const question of run.questions) tables.close(question)

@@ -1,50 +1,33 @@
 /**
- * Questions to a store in memory: feeds, runs, questions, values. Never writes.
+ * Reading a store in memory: feeds, runs, questions, values. Never writes.
  *
- * Owns: finding and decoding. Runs of a filter are looked for from the newest on, each by itself: in memory that is
- * faster than keeping indexes. Does not own: who may see what (server), folding (journal/views).
+ * Owns: finding and decoding. Does not own: what operators ask (../queries-over.ts, over `scan`), who may see what
+ * (server), folding (journal/views).
  */
 import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '@reeve/core'
 import { decode, type Caller, type JournalEvent, type Recorded } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
 import { missingCodeEnding } from '../code-version.ts'
 import { valuesHeard } from '../fork/fork-values.ts'
-import {
-  isWithin,
-  unreadableEvent,
-  type Backlog,
-  type FeedEvent,
-  type FeedPage,
-  type Question,
-  type QuestionFilter,
-  type RunEnd,
-  type RunFilter,
-  type RunStatus,
-  type RunSummary,
-  type StoredProcess,
-  type UnmovedRun,
-} from '../port.ts'
-import { callerIn, summaryOf, tagsOf, tenantKey, type OpenQuestions } from '../run-row.ts'
-import { isOfFilter, mostListed } from '../run-search.ts'
-import {
-  questionOf,
-  type AgentVersion,
-  type DueQuestion,
-  type InboxRow,
-  type Past,
-  type StoredEntry,
-  type StoredOrigin,
-  type StoredRun,
-  type StoreReader,
+import { unreadableEvent, type FeedEvent, type FeedPage, type RunEnd, type UnmovedRun } from '../port.ts'
+import { callerIn } from '../run-row.ts'
+import type { ScannedRun } from '../queries-over.ts'
+import type {
+  AgentVersion,
+  DueQuestion,
+  InboxRow,
+  Past,
+  StoredEntry,
+  StoredOrigin,
+  StoredRun,
+  StoreReader,
 } from '../store.ts'
 import {
-  byAge,
   placeOf,
-  tagKey,
   type EntryRecord,
+  type HeldQuestion,
   type MailRecord,
   type MemoryTables,
-  type HeldQuestion,
   type RunRecord,
 } from './tables.ts'
 
@@ -53,14 +36,12 @@ const dueAtOnce = 1_000
 
 export class MemoryReader implements StoreReader, Past {
   readonly #open: () => MemoryTables
-  readonly #processes: (most: number) => StoredProcess[]
   /** Runs that have ended since `ends` was last asked. */
   #ended: RunId[] = []
 
   /** `open`: throws where the store was closed. */
-  constructor(open: () => MemoryTables, processes: (most: number) => StoredProcess[]) {
+  constructor(open: () => MemoryTables) {
     this.#open = open
-    this.#processes = processes
   }
 
   get #tables(): MemoryTables {
@@ -170,79 +151,11 @@ export class MemoryReader implements StoreReader, Past {
   run(run: RunId): StoredRun | undefined {
     return this.#tables.runs.get(run)?.row()
   }
-  summary(run: RunId): RunSummary | undefined {
-    const found = this.#tables.runs.get(run)
-    return found === undefined ? undefined : this.#summary(found)
+  /** What `queriesOver` reads. */
+  scan(of?: RunId): Iterable<ScannedRun> {
+    const runs = of === undefined ? this.#tables.runs.values() : this.#tables.family(of)
+    return [...runs].map((run) => scanned(run))
   }
-  summaries(filter: RunFilter = {}): RunSummary[] {
-    const { limit = mostListed, childrenOf } = filter
-    if (childrenOf !== undefined)
-      return this.#tables
-        .below(childrenOf)
-        .toSorted((a, b) => byAge(b, a))
-        .map((run) => this.#summary(run))
-        .filter((summary) => isOfFilter(summary, filter))
-        .slice(0, limit)
-    const found: RunSummary[] = []
-    for (const run of this.#matching(filter)) {
-      if (found.length >= limit) break
-      found.push(this.#summary(run))
-    }
-    return found
-  }
-  count(filter: RunFilter, most: number): number {
-    if (filter.childrenOf !== undefined) return this.summaries({ ...filter, limit: most }).length
-    let count = 0
-    for (const _ of this.#matching(filter)) if (++count >= most) break
-    return Math.min(count, most)
-  }
-
-  /** Runs of a filter, newest first. */
-  *#matching({ status, agent, tenant, since, before, usdFrom, after, ...caller }: RunFilter): Generator<RunRecord> {
-    const { listed } = this.#tables
-    const tags = tagsOf(caller).map(tagKey)
-    const key = tenant === undefined ? undefined : tenantKey(tenant)
-    const last = after === undefined ? undefined : { created: after.createdAt, id: after.run }
-    const from = last === undefined ? listed.length : placeOf(listed, (run) => byAge(run, last) < 0)
-    // what is removed meanwhile moves the others: the list is read as it is now
-    const runs = listed.slice(0, from)
-    for (let i = runs.length - 1; i >= 0; i--) {
-      const run = runs[i]!
-      if (
-        (agent === undefined || run.agent === agent) &&
-        (key === undefined || run.tenant === key) &&
-        (since === undefined || run.created >= since) &&
-        (before === undefined || run.created < before) &&
-        (usdFrom === undefined || (run.usd !== null && run.usd >= usdFrom)) &&
-        tags.every((tag) => run.tags.has(tag)) &&
-        (status === undefined || status.includes(this.#status(run)))
-      )
-        yield run
-    }
-  }
-
-  #status(run: RunRecord): RunStatus {
-    const { state } = run
-    if (state === 'work') return 'running'
-    if (state !== 'asks' && state !== 'rests') return state
-    const asks = [run, ...this.#tables.below(run.id)].some(({ asked }) => asked.length > 0)
-    // part of it waits for people, and a child run is at work
-    if (!asks || this.#tables.hasChildAtWork(run.id)) return 'running'
-    const root = rootActivation(run.id)
-    return [...run.unread].some(({ act, key }) => act.id === root && key.startsWith('!pause')) ? 'pausing' : 'waiting'
-  }
-
-  #summary(run: RunRecord): RunSummary {
-    return summaryOf(run.summaryRow(), this.#status(run), run.ended === null ? this.#waitsFor(run) : undefined)
-  }
-
-  #waitsFor(run: RunRecord): OpenQuestions {
-    const open = [run, ...this.#tables.below(run.id)].flatMap(({ asked }) => asked.filter((each) => !isAnswered(each)))
-    const [first] = open.toSorted(byAsking)
-    const { id = null, kind = null, at: askedAt = null, until = null } = first ?? {}
-    return { questions: open.length, id, kind, askedAt, until }
-  }
-
   children(run: RunId): RunId[] {
     return this.#tables.below(run).flatMap(({ id, ended }) => (ended === null ? [id] : []))
   }
@@ -318,25 +231,6 @@ export class MemoryReader implements StoreReader, Past {
   questionCount(run: RunId): number {
     return this.#tables.runs.get(run)?.asked.length ?? 0
   }
-  questions({ run, id, kind, tenant, unanswered, limit = Infinity, after }: QuestionFilter = {}): Question[] {
-    const key = tenant === undefined ? undefined : tenantKey(tenant)
-    // of one that is gone the first place of its moment, so that none is left out
-    const last = after && { at: after.askedAt, num: this.#tables.questions.get(after.id)?.num ?? -1 }
-    const found = [...this.#tables.questions.values()].filter(
-      (each) =>
-        each.kind !== 'timer' &&
-        (id === undefined || each.id === id) &&
-        (run === undefined || isWithin(runOf(each.act), run)) &&
-        (kind === undefined || each.kind === kind) &&
-        (key === undefined || each.tenant === key) &&
-        (unanswered !== true || !isAnswered(each)) &&
-        (last === undefined || byAsking(each, last) > 0),
-    )
-    return found
-      .toSorted(byAsking)
-      .slice(0, limit)
-      .map((each) => questionOf({ ...each, answered: isAnswered(each) }))
-  }
   nextDeadline(): number | undefined {
     const first = this.#tables.deadlines.first()
     return first === undefined ? undefined : first.until! + (first.kind === 'timer' ? 0 : 1)
@@ -372,29 +266,11 @@ export class MemoryReader implements StoreReader, Past {
     return event?.type === 'value.updated' ? event.value : null
   }
 
-  // ---- how it is
-
-  processes(_now: number, most: number): StoredProcess[] {
-    return this.#processes(most)
-  }
   unmoved(before: number, most: number): UnmovedRun[] {
     return [...this.#tables.working].slice(0, most).flatMap((run) => {
       const since = lastAt(run)
       return run.stuck === null && since < before ? [{ run: run.id, owner: run.owner, since }] : []
     })
-  }
-  backlog(most: number): Backlog {
-    const { free } = this.#tables
-    const [first] = [...free].toSorted((a, b) => a.created - b.created)
-    return {
-      ready: Math.min(free.size, most),
-      ...(first === undefined ? {} : { first: { run: first.id, since: lastAt(first) } }),
-      unheard: Math.min(this.withMail().length, most),
-    }
-  }
-  /** Not known: what it takes is part of the process's memory. */
-  size(): undefined {
-    return undefined
   }
 }
 
@@ -421,8 +297,18 @@ export const inboxRow = ({ position, act, key, body }: MailRecord): InboxRow => 
   body: body ?? 'null',
 })
 const isAnswered = ({ of, key }: HeldQuestion): boolean => of.hasMail(key)
-const byAsking = (a: Pick<HeldQuestion, 'at' | 'num'>, b: Pick<HeldQuestion, 'at' | 'num'>): number =>
-  a.at - b.at || a.num - b.num
+const scanned = (run: RunRecord): ScannedRun => ({
+  ...run.summaryRow(),
+  get asks() {
+    return run.asked.map((each) => ({ ...each, answered: isAnswered(each) }))
+  },
+  get mail() {
+    return [...run.unread].map(inboxRow)
+  },
+  get lastAt() {
+    return lastAt(run)
+  },
+})
 const lastAt = ({ feed, created }: RunRecord): number => Math.max(created, ...feed.slice(-100).map(({ at }) => at))
 /** Whether an operator's cancel was read. */
 function wasCancelled(tables: MemoryTables, run: RunRecord): boolean {

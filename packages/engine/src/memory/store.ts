@@ -1,13 +1,24 @@
 /**
  * The store of `:memory:`: plain objects in the process. It is lost with it.
  *
- * Owns: putting its parts together, how many ended runs are kept. Does not own: what a batch means (batch.ts), questions
- * (reader.ts).
+ * Owns: putting its parts together, how many ended runs are kept. Does not own: what a batch means (batch.ts), reading
+ * (reader.ts), queries (../queries-over.ts).
  */
 import { messageOf, newId, ReeveError, runOf, systemClock, type Clock, type RunId } from '@reeve/core'
 import type { HostOptions } from '../host/index.ts'
 import { admittedRuns } from '../admission.ts'
-import type { Batch, BatchResult, ClaimCandidate, Claimed, ClaimFilter, InboxRow, Store, Unread } from '../store.ts'
+import type {
+  Batch,
+  BatchResult,
+  ClaimCandidate,
+  Claimed,
+  ClaimFilter,
+  InboxRow,
+  Store,
+  StoreQueries,
+  Unread,
+} from '../store.ts'
+import { queriesOver } from '../queries-over.ts'
 import { refusedBy } from '../refusal.ts'
 import { apply, Refused } from './batch.ts'
 import { MemoryLease } from './lease.ts'
@@ -30,6 +41,7 @@ export class MemoryStore implements Store {
   readonly isPrivate = true
   readonly commitsFree = true
   readonly reader: MemoryReader
+  readonly queries: StoreQueries
   readonly lease: MemoryLease
   readonly #id = newId('sto')
   #held: MemoryTables | undefined
@@ -47,7 +59,11 @@ export class MemoryStore implements Store {
     const open = (): MemoryTables => this.#tables
     this.lease = new MemoryLease(open, clock, leaseMs)
     this.#held = new MemoryTables(this.lease.id)
-    this.reader = new MemoryReader(open, (most) => this.lease.process(most))
+    this.reader = new MemoryReader(open)
+    this.queries = queriesOver({
+      runs: (of) => this.reader.scan(of),
+      processes: (_now, most) => this.lease.process(most),
+    })
   }
 
   get #tables(): MemoryTables {

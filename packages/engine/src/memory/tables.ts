@@ -8,9 +8,7 @@
 import { runOf, type ActivationId, type RunId, ChurnMap, ChurnSet } from '@reeve/core'
 import { isLastWord } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
-import type { DerivedState } from '../run-search.ts'
-import type { RunStatus } from '../port.ts'
-import { callerIn, tagsOf, tenantOf, type SummaryRow } from '../run-row.ts'
+import type { SummaryRow } from '../run-row.ts'
 import type { NewQuestion, NewRun, StoredRun } from '../store.ts'
 import { runStream } from '../streams.ts'
 
@@ -32,10 +30,9 @@ export interface MailRecord {
 }
 
 /** An open question. */
-export interface HeldQuestion extends Omit<NewQuestion, 'tenant' | 'until'> {
+export interface HeldQuestion extends Omit<NewQuestion, 'until'> {
   /** Of one moment, the order in which they were asked. */
   readonly num: number
-  readonly tenant: string | null
   readonly of: ActivationRecord
   until: number | null
   isClosed: boolean
@@ -93,9 +90,7 @@ export class RunRecord {
   readonly version: string
   readonly caller: string | null
   readonly created: number
-  readonly tenant: string | null
-  /** `name value`, each. */
-  readonly tags: ReadonlySet<string>
+  /** Started from outside. */
   readonly isListed: boolean
   status = 'running'
   control: string | null = null
@@ -105,11 +100,8 @@ export class RunRecord {
   owner: string | null
   ended: number | null = null
   losses = 0
-  usd: number | null = null
   usage: string | null = null
   why: string | null = null
-  /** It has asked people, as of when it began to rest. */
-  asks = false
   readonly activations: ActivationRecord[] = []
   readonly feed: EntryRecord[] = []
   readonly unread = new ChurnSet<MailRecord>()
@@ -118,7 +110,6 @@ export class RunRecord {
   readonly done = new ChurnMap<string, number>()
 
   constructor({ id, agent, version, caller, at, epoch = 1, owner }: NewRun) {
-    const from = callerIn({ caller })
     this.id = id
     this.agent = agent
     this.version = version
@@ -126,23 +117,12 @@ export class RunRecord {
     this.created = at
     this.epoch = epoch
     this.owner = owner
-    this.tenant = tenantOf(from)
     this.isListed = !id.includes('>')
-    const tags = this.isListed ? tagsOf(from) : []
-    this.tags = tags.length === 0 ? none : new Set(tags.map(tagKey))
   }
 
   /** Questions to people. */
   get asked(): HeldQuestion[] {
     return [...this.questions].filter(({ kind }) => kind !== 'timer')
-  }
-
-  /** What its own row says of it (run-search.ts). */
-  get state(): RunStatus | DerivedState {
-    if (this.ended !== null) return this.status as RunStatus
-    if (this.stuck !== null) return 'stuck'
-    if (this.control === 'pausing' || this.control === 'paused' || this.control === 'human_control') return this.control
-    return this.isParked ? (this.asks ? 'asks' : 'rests') : 'work'
   }
 
   /** As it is now: a copy, which stays as it is. */
@@ -156,9 +136,6 @@ export class RunRecord {
   }
 }
 
-const none: ReadonlySet<string> = new Set()
-export const tagKey = ({ name, value }: { readonly name: string; readonly value: string }): string => `${name} ${value}`
-
 /** The values of a stream, and the log of what became of them. */
 export interface Stream {
   readonly log: ActivationRecord
@@ -167,8 +144,6 @@ export interface Stream {
 
 export class MemoryTables {
   readonly runs = new Map<RunId, RunRecord>()
-  /** Started from outside, oldest first; of one moment by their ids. */
-  readonly listed: RunRecord[] = []
   /** Child runs, by the run that was started from outside. */
   readonly children = new Map<string, Set<RunRecord>>()
   /** Neither ended nor parked. */
@@ -204,8 +179,7 @@ export class MemoryTables {
   addRun(given: NewRun): RunRecord {
     const run = new RunRecord(given)
     this.runs.set(run.id, run)
-    if (run.isListed) insert(this.listed, run, byAge)
-    else {
+    if (!run.isListed) {
       const first = run.id.slice(0, run.id.indexOf('>'))
       const family = this.children.get(first)
       if (family === undefined) this.children.set(first, new Set([run]))
@@ -214,11 +188,6 @@ export class MemoryTables {
     if (run.owner !== null && run.owner !== this.#process) this.strays.add(run)
     this.place(run)
     return run
-  }
-
-  /** Whether one of its child runs, at any depth, is neither parked nor ended. */
-  hasChildAtWork(run: RunId): boolean {
-    return this.below(run).some((each) => this.working.has(each))
   }
 
   /** Puts a run where it belongs after it has changed. */
@@ -294,13 +263,12 @@ export class MemoryTables {
     if (run?.unread.size === 0) this.unheard.delete(run)
   }
 
-  ask({ tenant, ...given }: NewQuestion): void {
+  ask(given: NewQuestion): void {
     if (this.questions.has(given.id)) return
     const of = this.activation(given.act)
     const question: HeldQuestion = {
       ...given,
       num: ++this.#questions,
-      tenant: tenantOf(tenant === undefined ? {} : { tenant }),
       of,
       isClosed: false,
     }
@@ -342,7 +310,6 @@ export class MemoryTables {
       this.streams.delete(runStream(each.id))
       this.children.delete(each.id)
     }
-    keep(this.listed, (run) => !gone.has(run))
     keep(this.feed, ({ act }) => !gone.has(act.run!))
   }
 }
@@ -353,10 +320,6 @@ function keep<T>(list: T[], stays: (item: T) => boolean): void {
   for (const item of list) if (stays(item)) list[size++] = item
   list.length = size
 }
-
-/** Oldest first. */
-export const byAge = (a: Pick<RunRecord, 'created' | 'id'>, b: Pick<RunRecord, 'created' | 'id'>): number =>
-  a.created - b.created || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 /** The first place in an ordered list where something is not before. */
 export function placeOf<T>(list: readonly T[], isBefore: (each: T) => boolean): number {

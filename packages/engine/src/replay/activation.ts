@@ -61,7 +61,7 @@ import {
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork, type Met } from './earlier-attempts.ts'
 import { awaitedWorkers, cutSegment, endEvent, openAtEnd, segmentEvent, settleOpen } from './settlement.ts'
-import { addressed, admitted, type Command, type ActivationHost } from '../activation-host.ts'
+import { addressed, admitted, type Command, type ActivationHost } from './activation-host.ts'
 import { InboxQueue, type QueuedArrival } from './inbox-queue.ts'
 import { Locals } from './locals.ts'
 import {
@@ -73,7 +73,7 @@ import {
   type Operation,
   type Owner,
 } from './operation.ts'
-import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
+import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from './origin.ts'
 import { FailedWorkers } from './failed-workers.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded-log.ts'
 import {
@@ -87,7 +87,7 @@ import {
 } from './scope.ts'
 import { Traffic } from './traffic.ts'
 import { arrivalOf, unreadEvent, PendingWaits } from './waits.ts'
-import type { StopCause } from '../mail.ts'
+import type { StopCause } from './activation-host.ts'
 
 /** How long cancelled code may still await something foreign. Milliseconds. */
 const abandonAfterMs = 2_000
@@ -162,9 +162,9 @@ export class Activation implements Owner, Verbs {
     if (event.type === 'agent.moved') this.version = event.to
     if (event.type === 'step.attempt-failed') this.noteAttempt(event)
     if (event.type !== 'activation.restarted') return
-    this.version = event.before?.version ?? this.version
+    this.version = event.before.version ?? this.version
     this.usage = this.#log.spent
-    this.#failed = FailedWorkers.of(event.before ?? {})
+    this.#failed = FailedWorkers.of(event.before)
     if (at > this.clock) this.clock = at
   }
 
@@ -643,7 +643,7 @@ export class Activation implements Owner, Verbs {
     if (this.seeds === undefined) this.host.standsFor?.(this, 1)
     this.#traffic = undefined
     this.usage = addUsage(this.usage, recorded.lost ?? [])
-    this.#failed = FailedWorkers.of(recorded.before ?? {})
+    this.#failed = FailedWorkers.of(recorded.before)
     for (const operation of steps) {
       operation.stopped = 'its activation restarts'
       operation.ended = true

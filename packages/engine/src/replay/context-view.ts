@@ -25,7 +25,7 @@ import type {
   Ordinals,
   SummedTraffic,
 } from '../context.ts'
-import type { Pause } from './pauses.ts'
+import type { Pause } from '../context.ts'
 
 export abstract class ContextView implements Context {
   protected readonly ctx: Context

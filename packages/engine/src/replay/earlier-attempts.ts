@@ -4,7 +4,7 @@
  *
  * Owns: reading from the logs of an attempt what the next one must know, finding the counterparts of an effect and of a
  * worker. Pure. Does not own: what counts as an attempt (the code that starts it says so), asking about a doubt
- * (../fork/origin.ts).
+ * (origin.ts).
  * Holds: K6: a `once` effect of an earlier attempt is not made again without an operator's word; `idempotent` effects
  * have the key that they had in the first attempt that had them.
  *

@@ -7,7 +7,7 @@
  * (what never left used nothing).
  */
 import type { StepSettled } from '@reeve/journal'
-import type { ActivationHost } from '../activation-host.ts'
+import type { ActivationHost } from './activation-host.ts'
 import { lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
 
 /**

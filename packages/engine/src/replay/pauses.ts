@@ -6,12 +6,7 @@
  * measured (supervisor/worker/watch.ts).
  */
 import type { JournalEvent } from '@reeve/journal'
-
-/** A time in which nothing new began. Milliseconds since 1970. */
-export interface Pause {
-  readonly from: number
-  readonly to: number
-}
+import type { Pause } from '../context.ts'
 
 /** The pauses of a run by the log of its root; one that goes on lasts until now. Oldest first. */
 export function pausesIn(

@@ -18,9 +18,9 @@ import {
   type RunPausing,
   type StepOpened,
 } from '@reeve/journal'
-import type { Command } from '../activation-host.ts'
+import type { Command } from './activation-host.ts'
 import { claimable, type RecordedCommand } from './operation.ts'
-import type { Seeds } from '../fork/origin.ts'
+import type { Seeds } from './origin.ts'
 import { isTraffic } from './traffic.ts'
 
 /** Something that was open when a segment of the log was closed. */
@@ -47,11 +47,7 @@ type Past = { event: ArrivalEvent | ActivationSummed; at: number; seq: number }
 
 /** The first entry that this one stands for, if it stands for any. */
 const standsFor = (event: JournalEvent): number | undefined =>
-  event.type === 'activation.summed'
-    ? event.from
-    : event.type === 'activation.restarted' && event.before !== undefined
-      ? 1
-      : undefined
+  event.type === 'activation.summed' ? event.from : event.type === 'activation.restarted' ? 1 : undefined
 
 /** Why an activation is stuck at an address. */
 export const divergence = (address: string, obstacles: readonly string[]): string =>
@@ -160,8 +156,7 @@ export class RecordedLog {
         this.usage = event.usage ?? []
         break
       case 'activation.restarted':
-        if (event.before === undefined) this.#spend(event.lost ?? [])
-        else this.#goOn(event.before, event.unread)
+        this.#goOn(event.before, event.unread)
         this.beginSegment(event.segment, event.state, event.open, event.unread, at, seq)
         break
       case 'step.attempt-failed':
@@ -203,15 +198,6 @@ export class RecordedLog {
         break
       default:
     }
-  }
-
-  /** What the segment has used that ends here. */
-  #spend(lost: Usage): void {
-    for (const past of this.#past ?? none)
-      if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
-        this.spent = addUsage(this.spent, past.event.usage)
-    this.spent = addUsage(addUsage(this.spent, this.attempted), lost)
-    this.attempted = none
   }
 
   /** What an entry says of everything before it, whether that was read or not. */

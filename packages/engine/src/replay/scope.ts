@@ -60,14 +60,14 @@ import type {
   Ordinals,
   SummedTraffic,
 } from '../context.ts'
-import type { Command, ActivationHost } from '../activation-host.ts'
-import type { Seeds } from '../fork/origin.ts'
+import type { Command, ActivationHost } from './activation-host.ts'
+import type { Seeds } from './origin.ts'
 import type { Locals } from './locals.ts'
-import type { Pause } from './pauses.ts'
+import type { Pause } from '../context.ts'
+import type { StopCause } from './activation-host.ts'
 import { lastingStream } from '../streams.ts'
 import { addressName, againPath, type Operation, type Owner } from './operation.ts'
 import { lookSteps, valueStep } from './value-steps.ts'
-import type { StopCause } from '../mail.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
 export class RestartRequested extends Error {

@@ -2,8 +2,7 @@
  * Value steps: the names of the steps by which a context reads and writes values of sessions and streams. Persistent.
  *
  * Owns: how these names begin, and the only reading of them. Does not own: the steps (scope.ts). Pure.
- * Released journals have no field that says so, and an event without one cannot be told from a step of users' code in a
- * newer journal. So the name decides, in older and newer journals alike.
+ * No field of an event says what the step was for: the name decides.
  */
 
 /** What the names of the steps on the session's values begin with, or of those on a stream. */

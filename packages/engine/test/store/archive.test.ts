@@ -21,7 +21,6 @@ import {
 import { Archiver } from '../../../sqlite/src/archive.ts'
 import { backupStore } from '@reeve/sqlite'
 import { SqliteStore } from '@reeve/sqlite/store'
-import { withoutArchive } from './older.ts'
 
 const forEver = Number.MAX_SAFE_INTEGER
 
@@ -128,7 +127,7 @@ async function play(store: SqliteStore, plan: readonly Move[]): Promise<readonly
 }
 
 /** What the store says, question by question. */
-function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknown {
+function answers({ reader, queries }: SqliteStore, acts: readonly ActivationId[]): unknown {
   const ids = [...new Set(acts.map(runOf)), run('none')]
   const top = reader.lastPosition()
   const paged = (from: number, size: number): unknown[] => {
@@ -144,8 +143,8 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
     top,
     pages: [1, 3, 7, 1_000].map((size) => paged(0, size)),
     later: paged(Math.floor(top / 2), 4),
-    summaries: reader.summaries({}),
-    found: [reader.summaries({ user: 'ann' }), reader.count({ status: ['completed'] }, 99), reader.questions()],
+    summaries: queries.summaries({}),
+    found: [queries.summaries({ user: 'ann' }), queries.count({ status: ['completed'] }, 99), queries.questions()],
     ended: reader.endedBefore(forEver, 99),
     runs: ids.map((id) => {
       const feed = reader.feed(id, 0)
@@ -155,7 +154,7 @@ function answers({ reader }: SqliteStore, acts: readonly ActivationId[]): unknow
         parts: feed.map(({ position }) => [reader.feed(id, position, 2), reader.hasNews(id, position)]),
         none: [0, 1].map((from) => reader.feed(id, from, 0)),
         tail: reader.feed(id, Math.floor(top / 2)),
-        ends: [reader.birth(id), reader.end(id), reader.summary(id)],
+        ends: [reader.birth(id), reader.end(id), queries.summary(id)],
         accounts: reader.accounts(id),
         mail: reader.unreadOf(id),
         origin: reader.origin(id, top, () => 'ses_s'),
@@ -366,18 +365,4 @@ test('K1: what comes before a damaged chunk is read; after it a reader can go on
   const { hint } = thrownBy(() => again.page(page.upTo, 99))
   const from = Number(/read on from (\d+)/.exec(hint ?? '')?.[1])
   expect(again.page(from, 99).events).toEqual(whole.filter(({ run: id }) => id === 'late' || id === 'newest'))
-})
-
-test('K1: a file of before there was an archive is archived by the process that opens it', async () => {
-  const first = open(inFolder())
-  await long(first, 1_500)
-  const acts = ['one', 'two', 'last'].map((id) => root(run(id)))
-  const before = answers(first, acts)
-  first.db.exec(`${withoutArchive}; PRAGMA user_version = 5`)
-  first.close()
-  const second = open(first.name)
-  expect(answers(second, acts)).toEqual(before)
-  while (second.archive(Date.now()));
-  expect(count(second, 'log')).toBe(1)
-  expect(answers(second, acts)).toEqual(before)
 })

@@ -15,7 +15,6 @@ import { root, run, settled, started, stepped, type StoreProcess } from '../../.
 import { freePort, stoppablePostgres } from '../../../restate/test/harness.ts'
 import { removeFolder, temporaryFolder } from '../../../../test/servers/place.ts'
 import { onServer } from './postgres-place.ts'
-import { withoutSearch } from './older.ts'
 import { batch, World } from './postgres-world.ts'
 import { Wire } from './proxy.ts'
 
@@ -43,30 +42,6 @@ describe('the schema', () => {
     expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '5' }])
   })
 
-  test('K1: of version 1 gets its entries numbered, each run in its order, and goes on', async () => {
-    await using world = await World.fresh()
-    const old = await world.process()
-    await old.commit((draft) => draft.begin(one, { at: 50 }).log(root(one), 1, stepped('back in time'), 10))
-    await old.commit((draft) => draft.begin(two, { at: 20 }).end(two, 1, { at: 60 }))
-    await world.sql(
-      `${withoutSearch('$s.')}; alter table $s.entry drop column num; update $s.meta set value = '1' where key = 'version'`,
-    )
-    const { store, commit } = await world.process().then((next) => ({
-      store: next.store,
-      commit: (fill: Parameters<typeof next.commit>[0]) => next.commit(fill),
-    }))
-    const told = async (from: number): Promise<unknown> =>
-      (await store.reader.page(from, 10)).events.map(({ id, run: whose, seq }) => [id, whose, seq])
-    expect(await told(0)).toEqual([
-      [1, two, 0],
-      [2, one, 0],
-      [3, one, 1],
-      [4, two, 1],
-    ])
-    await commit((draft) => draft.begin(run('r3')))
-    expect(await told(4)).toEqual([[5, 'r3', 0]])
-  })
-
   test('of another program is left as it is', async () => {
     await using world = await World.fresh()
     await world.sql('create table $s.entry(mine text); insert into $s.entry values ($$kept$$)')
@@ -84,18 +59,18 @@ describe('the schema', () => {
     await using world = await World.fresh()
     await world.sql('create table $s.meta(key text, value text)')
     const store = world.store()
-    expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.foreign')
+    expect((await errorOf(store, () => store.queries.summaries())).code).toBe('store.foreign')
   })
 
-  test('of the Restate engine’s events is recognised, and the error says what to do', async () => {
+  test('K12: of a version that no upgrade leads from is left as it is, and the error says what to do', async () => {
     await using world = await World.fresh()
-    await world.sql(
-      `create table $s.meta(program text primary key, version integer not null); insert into $s.meta values('reeve', 1)`,
-    )
+    await world.store().lease.beat()
+    await world.sql(`update $s.meta set value = '4' where key = 'version'`)
     const store = world.store()
-    const error = await errorOf(store, () => store.reader.summaries())
-    expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('reeve migrate')])
-    expect(error.message).toContain('Restate')
+    const error = await errorOf(store, () => store.queries.summaries())
+    expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('Nothing was changed')])
+    expect(error.message).toContain('schema 4')
+    expect(await world.sql(`select value from $s.meta where key = 'version'`)).toEqual([{ value: '4' }])
   })
 
   test('of a newer version is left as it is', async () => {
@@ -103,7 +78,7 @@ describe('the schema', () => {
     await world.store().lease.beat()
     await world.sql(`update $s.meta set value = '99' where key = 'version'`)
     const store = world.store()
-    expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.newer')
+    expect((await errorOf(store, () => store.queries.summaries())).code).toBe('store.newer')
   })
 
   test('is not made by a reader: without tables the store is empty, until another process makes them', async () => {
@@ -111,20 +86,20 @@ describe('the schema', () => {
     await world.sql('drop schema $s')
     const looker = world.store()
     looker.listen(() => {})
-    const { reader } = looker
+    const { reader, queries } = looker
     const asked = [
       await Promise.all([
         reader.run(one),
-        reader.summary(one),
+        queries.summary(one),
         reader.birth(one),
         reader.end(one),
         reader.nextDeadline(),
       ]),
       await Promise.all([
-        reader.summaries(),
+        queries.summaries(),
         reader.feed(one, 0),
-        reader.questions(),
-        reader.questions({ run: one }),
+        queries.questions(),
+        queries.questions({ run: one }),
         reader.left(),
       ]),
       await Promise.all([
@@ -155,11 +130,11 @@ describe('the schema', () => {
     expect(await world.sql(nothing, [world.schema])).toEqual([])
     const writer = await world.process()
     await writer.begin(one)
-    expect((await reader.summaries()).map(({ run: id }) => id)).toEqual([one])
+    expect((await queries.summaries()).map(({ run: id }) => id)).toEqual([one])
     // it is in the list of processes, so that others tell it what they write
     await until(async () => (await world.sql('select 1 from $s.process where id = $1', [looker.lease.id])).length === 1)
     const other = world.store({ schema: `${world.schema}_b` })
-    await other.reader.summaries()
+    await other.queries.summaries()
     await other.stop()
     await other.release()
     await other.close()
@@ -174,7 +149,7 @@ describe('the schema', () => {
     await world.sql(`create role ${role} login; grant usage on schema $s to ${role}`)
     try {
       const before = world.store({ postgres: address.href })
-      expect(await before.reader.summaries()).toEqual([])
+      expect(await before.queries.summaries()).toEqual([])
       const error = await errorOf(before, () => before.commit(batch(before.lease.id, (draft) => draft.begin(one))))
       expect([error.code, error.retryable, error.hint]).toEqual([
         'store.unavailable',
@@ -209,7 +184,7 @@ describe('a server', () => {
     const address = new URL(world.place.server)
     address.searchParams.set('options', '-c default_transaction_read_only=on')
     const store = world.store({ postgres: address.href })
-    const error = await errorOf(store, () => store.reader.summaries())
+    const error = await errorOf(store, () => store.queries.summaries())
     expect([error.code, error.retryable]).toEqual(['store.read-only', false])
     expect(await world.sql('select 1 from pg_tables where schemaname = $1', [world.schema])).toEqual([])
   })
@@ -223,7 +198,7 @@ describe('a server', () => {
     await until(async () => (await onServer(standby.url, 'select 1 from reeve.run')).length === 1)
     const store = new PostgresStore({ postgres: standby.url, onWarning: () => {} })
     for (const work of [
-      () => store.reader.summaries(),
+      () => store.queries.summaries(),
       () => store.lease.beat(),
       () => store.claim([one], () => true),
     ]) {
@@ -239,7 +214,7 @@ describe('a server', () => {
     await primary.kill()
     await standby.promote()
     await store.commit(batch(store.lease.id, (draft) => draft.begin(two)))
-    expect((await store.reader.summaries()).map(({ run: id }) => id).sort()).toEqual([one, two])
+    expect((await store.queries.summaries()).map(({ run: id }) => id).sort()).toEqual([one, two])
     await store.stop()
     await store.release()
     await store.close()
@@ -321,7 +296,7 @@ pool_mode = ${mode}
     await pooled(world.place.server, 'transaction', async (postgres) => {
       for (let i = 0; i < 3; i++) {
         const store = new PostgresStore({ postgres, schema: world.schema })
-        const error = await errorOf(store, () => store.reader.summaries())
+        const error = await errorOf(store, () => store.queries.summaries())
         await store.close()
         expect([error.code, error.hint]).toEqual(['config.invalid', expect.stringContaining('session')])
       }
@@ -353,7 +328,7 @@ describe('a password', () => {
     const addresses = [`postgres://ann:${secret}@127.0.0.1:1/db`, `postgres://ann:${secret}@nowhere.invalid/db`]
     for (const postgres of addresses) {
       const store = new PostgresStore({ postgres })
-      const error = await errorOf(store, () => store.reader.summaries())
+      const error = await errorOf(store, () => store.queries.summaries())
       await store.close()
       expect(error.code).toBe('store.unavailable')
       const shown = inspect([store.name, error], { depth: 20, showHidden: true })
@@ -367,7 +342,7 @@ describe('a password', () => {
       let thrown: unknown
       try {
         const store = new PostgresStore({ postgres })
-        thrown = await errorOf(store, () => store.reader.summaries())
+        thrown = await errorOf(store, () => store.queries.summaries())
         await store.close()
       } catch (error) {
         thrown = error

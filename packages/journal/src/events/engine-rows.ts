@@ -25,7 +25,7 @@ import {
   kept,
   outcomeOf,
   texts,
-} from '../value-shapes.ts'
+} from './value-shapes.ts'
 import { eventPlace, type EventRows } from './event-row.ts'
 import type { ActivationStarted, JournalEvent, StepOpened } from './events.ts'
 import type { FactEvent } from './facts.ts'
@@ -112,7 +112,7 @@ export const engineRows: EventRows<Exclude<JournalEvent, FactEvent>> = {
   },
   'model.requested': {
     shape: {
-      ...kept('model prompt purpose effect reserve contentKey'),
+      ...kept('model purpose effect reserve contentKey'),
       ...texts('instead changeable'),
       refused: failure,
     },

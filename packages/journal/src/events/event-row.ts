@@ -6,7 +6,7 @@
  * of events.
  */
 import type { Shape } from '@reeve/core'
-import { kept } from '../value-shapes.ts'
+import { kept } from './value-shapes.ts'
 import type { ArrivalEvent, CommandEvent, JournalEvent, LifecycleEvent } from './events.ts'
 
 /** What an event is to replay. */

@@ -36,15 +36,15 @@ export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
 /** The caller of a run, and what workers are to know of it. It goes down the tree, copied and read-only. */
 export interface Caller {
   readonly user?: string
-  /** Who started it for that user. Absent: the user did; or the journal is older than this field. */
+  /** Who started it for that user. Absent: the user did. */
   readonly by?: string
   readonly metadata?: JsonObject
   readonly session?: SessionId
   /** The customer, department or environment that the run belongs to: sessions and their memories are its own. */
   readonly tenant?: string
   /**
-   * The place in the caller's trace that it was started from: a W3C `traceparent` of version 00. Absent in journals
-   * older than this field, and where the caller gave none.
+   * The place in the caller's trace that it was started from: a W3C `traceparent` of version 00. Absent: the caller
+   * gave none.
    */
   readonly traceparent?: string
 }
@@ -78,11 +78,8 @@ export interface ActivationRestarted {
   readonly unread: readonly ArrivalEvent[]
   /** Usage of model calls that were cancelled here: calls of unknown usage, whose ends are not recorded. */
   readonly lost?: Usage
-  /**
-   * What goes on of everything before, so that nobody has to read it. Absent in older journals: they are read from
-   * their beginning.
-   */
-  readonly before?: Before
+  /** What goes on of everything before, so that nobody has to read it. */
+  readonly before: Before
 }
 /** What goes on of the former segments of a log. */
 export interface Before extends WithWorkerFailures {
@@ -125,9 +122,7 @@ export interface ActivationSettled {
 
 /** What a recorded operation is known by. */
 interface Keyed {
-  /**
-   * Its content key: the same content has the same key, whenever it is done. Not in older journals; see `contentKeys`.
-   */
+  /** Its content key: the same content has the same key, whenever it is done; see `contentKeys`. */
   readonly contentKey?: string
 }
 interface StepCommand {
@@ -150,9 +145,6 @@ export interface StepBegun extends StepCommand {
 export interface ModelRequested extends StepCommand, Keyed {
   readonly type: 'model.requested'
   readonly model: string
-  /** Only in older journals, which have no content keys: a 64-bit hash of the messages, and how it was made. */
-  readonly prompt?: string
-  readonly renderer?: number
   readonly messages: number
   /** Its purpose, if it is not the next turn of its agent: then the answer is no message of the agent. */
   readonly purpose?: 'summary' | 'choice'
@@ -246,7 +238,7 @@ interface AskCommand {
 /** A timer. Only the clock answers it. */
 export interface TimerSet extends AskCommand {
   readonly type: 'timer.set'
-  /** Of the pause before another attempt: the attempt that has failed. Absent in journals older than this field. */
+  /** Of the pause before another attempt: the attempt that has failed. */
   readonly retryOf?: ActivationId
 }
 /** A question to a human for a value. */
@@ -255,7 +247,7 @@ export interface InterruptRaised extends AskCommand, Keyed {
   readonly id: string
   readonly question: Json
   readonly path: readonly string[]
-  /** The JSON Schema of the answer. Absent: any JSON; and in journals older than this field. */
+  /** The JSON Schema of the answer. Absent: any JSON. */
   readonly schema?: JsonObject
 }
 /** A question to a human whether one exact action may be done. */
@@ -360,7 +352,7 @@ export interface MessageReceived {
   readonly id: MessageId
   /** The activation that sent it. Absent: it came from outside. */
   readonly from?: ActivationId
-  /** Who sent it, from outside, as the runtime was told. Absent: nobody was named; or the journal is older than this. */
+  /** Who sent it, from outside, as the runtime was told. Absent: no sender was named. */
   readonly by?: string
   readonly body: Json
 }

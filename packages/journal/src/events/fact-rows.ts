@@ -2,7 +2,7 @@
  * Rows of the facts of single agents, of leaders and of oversight. Every fact is a command (K4).
  */
 import { preview } from '@reeve/core'
-import { failure, kept, texts } from '../value-shapes.ts'
+import { failure, kept, texts } from './value-shapes.ts'
 import type { EventRows } from './event-row.ts'
 import type { AgentTransferred, FactEvent } from './facts.ts'
 import { brief, shown, why } from './line-text.ts'

@@ -5,7 +5,7 @@
  * Owns: these events. Does not own: who emits them (../../oversight, ../../agent), approvals themselves (facts.ts,
  * events.ts). Spec team 1.14 to 1.18.
  */
-import type { Failure, Json } from '@reeve/core'
+import type { Failure, Json, OversightMode } from '@reeve/core'
 import type { FactCommand } from './fact-command.ts'
 
 /** One reason why a human must decide (spec team R-14). */
@@ -25,7 +25,7 @@ export interface EscalationRaised extends FactCommand {
   readonly subject: 'action' | 'task' | 'result' | 'work'
   /** The tool, the task, or the agent whose result or work it is. */
   readonly name: string
-  readonly mode: 'in-command' | 'in-the-loop' | 'on-the-loop'
+  readonly mode: OversightMode
   readonly hits: readonly EscalationHit[]
   readonly asks: boolean
   readonly callId?: string

@@ -5,7 +5,7 @@
  * Owns: these events. Does not own: who emits them (../../team), their view (team-fold.ts). Spec team R-21, in
  * our words; docs/how-to/coming-from-shannon.md has the table of names.
  */
-import type { ActivationId, Failure, Json, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, OversightMode, Usage } from '@reeve/core'
 import type { MailFactEvent } from './mail-facts.ts'
 import type { FactCommand } from './fact-command.ts'
 
@@ -34,12 +34,12 @@ export interface PlannedTask {
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
   /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
-  /** An approver is asked before it begins, in every mode. Absent in journals older than this field. */
+  /** An approver is asked before it begins, in every mode. */
   readonly requiresApproval?: true
   /** A human reviews its result before it counts. */
   readonly review?: true
   /** Its own oversight mode. Absent: that of the team. */
-  readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
+  readonly mode?: OversightMode
 }
 /** A plan was admitted. No task has begun. */
 export interface PlanCreated extends FactCommand {

@@ -1,7 +1,7 @@
 /**
  * Rows of the facts of a team that is led by a plan: plan, tasks, members, mail, topics, budget.
  */
-import { failure, kept, planned, texts } from '../value-shapes.ts'
+import { failure, kept, planned, texts } from './value-shapes.ts'
 import type { EventRows } from './event-row.ts'
 import { amounts, brief, by, list, mailNumbers, plural, shown, why } from './line-text.ts'
 import type { PlanEdited, TaskSettled, TeamFactEvent, TeammateJoined } from './team-facts.ts'

@@ -12,7 +12,6 @@
 import { isObject, present, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '@reeve/core'
 import type { Recorded } from '../events/events.ts'
 import { foldChange, newRunFold, type RunFold } from './fold.ts'
-import { withTimeout } from '../older-journals.ts'
 import { viewOf } from './projection.ts'
 import { RunIndex, type IndexedActivation } from './run-index.ts'
 import type { RunView } from './views.ts'
@@ -243,7 +242,7 @@ export function delegationsIn(fold: DelegationsFold, view?: RunView): readonly D
     fold.rows.map((row): DelegationView => {
       const { leader, worker, startedAt, attempts, hookFailures } = row
       const at = row.activation === undefined ? undefined : activations.get(row.activation)
-      const outcome = at?.outcome && withTimeout(at.outcome)
+      const outcome = at?.outcome
       const isOver = activations.get(leader)?.outcome !== undefined
       const notBegun = row.failure !== undefined ? 'refused' : isOver ? 'cancelled' : 'pending'
       return {

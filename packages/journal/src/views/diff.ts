@@ -223,8 +223,6 @@ const passing: ReadonlySet<string> = new Set([
   'reserve',
   'lost',
   'attempts',
-  'prompt',
-  'renderer',
   'contentKey',
   'copied',
   'caller',

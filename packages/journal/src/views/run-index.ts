@@ -26,7 +26,6 @@ import {
   type TimerSet,
   type WorkerStarted,
 } from '../events/events.ts'
-import { standsBeside } from '../older-journals.ts'
 
 /** An operation that has begun and not ended: an effect, a worker, a question or a timer. */
 export interface IndexedOperation {
@@ -243,8 +242,7 @@ function settle(activation: IndexedActivation, { status }: Outcome, at: number):
 }
 
 /** Whether a timer is the pause after this attempt, before the next one. */
-export const isPauseAfter = (timer: TimerSet, attempt: ActivationId): boolean =>
-  timer.retryOf === undefined ? standsBeside(timer.address, attempt) : timer.retryOf === attempt
+export const isPauseAfter = ({ retryOf }: TimerSet, attempt: ActivationId): boolean => retryOf === attempt
 
 /** A leader writes its label for a delegation into what crosses to the worker. */
 function labelIn(input: Json): string | undefined {

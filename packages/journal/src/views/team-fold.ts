@@ -24,7 +24,7 @@ import {
   type MailboxView,
   type MemberStatus,
   type MemberView,
-  type RecruitWishView,
+  type RecruitRequestView,
   type TaskView,
   type TeamView,
 } from './team-views.ts'
@@ -52,7 +52,7 @@ export interface TeamFold {
   /** Tasks that another member had before. */
   readonly reassigned: Set<string>
   readonly members: Map<string, MemberFold>
-  readonly wishes: Map<string, Draft<RecruitWishView>>
+  readonly recruitRequests: Map<string, Draft<RecruitRequestView>>
   readonly mail: Map<number, MailFold>
   /** The unread messages of each member, in the order of their numbers. */
   readonly unread: Map<string, Set<number>>
@@ -102,7 +102,7 @@ const newTeam = (): TeamFold => ({
   tasks: new Map(),
   reassigned: new Set(),
   members: new Map(),
-  wishes: new Map(),
+  recruitRequests: new Map(),
   mail: new Map(),
   unread: new Map(),
   counts: { accepted: 0, dropped: 0, refused: {} },
@@ -178,13 +178,13 @@ const takes: Takes = {
   'teammate.joined': join,
   'teammate.retired': retire,
   'recruit.requested'(team, event, at) {
-    team.wishes.set(event.request, notedAt(event, at))
-    if (team.wishes.size > shownAtMost) forgetARefusal(team)
+    team.recruitRequests.set(event.request, notedAt(event, at))
+    if (team.recruitRequests.size > shownAtMost) forgetARefusal(team)
   },
   'recruit.decided'(team, event) {
-    const wish = team.wishes.get(event.request)
-    if (wish === undefined) return
-    Object.assign(wish, noted(event))
+    const request = team.recruitRequests.get(event.request)
+    if (request === undefined) return
+    Object.assign(request, noted(event))
     describe(team, event.member)
   },
   'retire.refused': () => {},
@@ -350,8 +350,8 @@ function join(team: TeamFold, event: TeammateJoined, at: number): void {
 function describe(team: TeamFold, member: string | undefined): void {
   const task = member === undefined ? undefined : team.tasks.get(team.members.get(member)?.task ?? '')
   if (task?.recruit === undefined || task.description !== '') return
-  for (const wish of team.wishes.values())
-    if (wish.member === member && wish.duplicate !== true) task.description = wish.description
+  for (const request of team.recruitRequests.values())
+    if (request.member === member && request.duplicate !== true) task.description = request.description
 }
 
 function retire(team: TeamFold, event: TeammateRetired, at: number): void {
@@ -364,7 +364,7 @@ function retire(team: TeamFold, event: TeammateRetired, at: number): void {
 }
 
 /** Forgets the oldest refused request; one that was admitted is never forgotten. */
-function forgetARefusal({ wishes }: TeamFold): void {
+function forgetARefusal({ recruitRequests: wishes }: TeamFold): void {
   for (const [request, { admitted }] of wishes)
     if (admitted === false) {
       wishes.delete(request)

@@ -67,7 +67,7 @@ function teamView(
     },
     coverage: { succeeded: count('succeeded'), planned: planned.length },
     members: [...team.members.values()].map((member) => memberView(member, leader, around.paused)),
-    recruiting: [...team.wishes.values()],
+    recruiting: [...team.recruitRequests.values()],
     mailbox: mailboxView(team, around.bodyOf),
     topics,
     budget: {

@@ -6,7 +6,7 @@
  * All times are milliseconds since 1970.
  */
 import type { MailRefused } from '../events/mail-facts.ts'
-import type { ActivationId, Failure, Json, Outcome, TaskStatus, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, Outcome, OversightMode, TaskStatus, Usage } from '@reeve/core'
 import type {
   BudgetCrossed,
   BudgetMoved,
@@ -57,12 +57,12 @@ export interface TaskView {
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
   /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
-  /** An approver is asked before it begins, in every mode. Absent in journals older than this field. */
+  /** An approver is asked before it begins, in every mode. */
   readonly requiresApproval?: true
   /** A human reviews its result before it counts. */
   readonly review?: true
   /** Its own oversight mode. Absent: that of the team. */
-  readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
+  readonly mode?: OversightMode
   /** The tasks and topics it waits for. */
   readonly waitsFor: readonly string[]
   /** The inputs that were missing when it began. */
@@ -180,7 +180,7 @@ export interface TopicView {
 }
 
 /** A request for a new member. It is undecided while `admitted` is absent. */
-export interface RecruitWishView {
+export interface RecruitRequestView {
   readonly request: string
   readonly role: string
   readonly description: string
@@ -227,7 +227,7 @@ export interface TeamView {
   /** In the order in which they joined. */
   readonly members: readonly MemberView[]
   /** Requests for members: at most `shownAtMost`; the oldest refused ones are left out first. */
-  readonly recruiting: readonly RecruitWishView[]
+  readonly recruiting: readonly RecruitRequestView[]
   readonly mailbox: MailboxView
   readonly topics: readonly TopicView[]
   readonly budget: BudgetView

@@ -2,7 +2,7 @@
  * Every way a model can stop, in the words of each provider, played against the strict providers.
  *
  * Owns: that list, what must follow each end, and what was seen. Does not own: the page (scripts/ends.ts), the rules
- * themselves (packages/model/src/finish.ts, packages/model/src/faults.ts, packages/agent/src/loop/answer-end.ts).
+ * themselves (packages/model/src/finish.ts, packages/model/src/faults.ts, packages/agent/src/model-call/answer-end.ts).
  */
 import { z } from 'zod'
 import { agent, tool } from '@reeve/agent'

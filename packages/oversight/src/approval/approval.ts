@@ -316,9 +316,9 @@ function needsFourEyes({ rules, risk = 'medium' }: Pick<ApprovalRequest, 'rules'
   return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
 
-/** Whether two approvers were required when it was decided. In older journals, empty rules required one. */
+/** Whether two approvers were required when it was decided. */
 const neededFourEyes = (request: ApprovalRequest, on: DecidedOn | undefined): boolean =>
-  on?.fourEyes ?? (needsFourEyes(request) && Object.keys(request.rules ?? {}).length > 0)
+  on?.fourEyes ?? needsFourEyes(request)
 
 type Grantable = Pick<ApprovalRequest, 'grantable' | 'risk' | 'sensitive' | 'rules'>
 

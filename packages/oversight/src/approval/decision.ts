@@ -25,7 +25,7 @@ export type Verdict =
       readonly grant?: SessionGrant
       /** The permission for one use. */
       readonly capability?: Capability
-      /** The document shown to the approver. Absent in journals older than this field. */
+      /** The document shown to the approver. Absent: the decision named none. */
       readonly on?: DecidedOn
     }
   | {
@@ -50,8 +50,8 @@ export interface DecidedOn {
   readonly tool: string
   readonly toolVersion: string
   readonly inputHash: string
-  /** Whether two approvers were asked for. Absent in journals older than this field. */
-  readonly fourEyes?: boolean
+  /** Whether two approvers were asked for. */
+  readonly fourEyes: boolean
 }
 
 /** A decision as it arrives. */
@@ -87,7 +87,7 @@ function readOn(given: Json | undefined): DecidedOn | undefined {
   if (!isObject(given)) return undefined
   const { tool, toolVersion, inputHash, fourEyes } = given
   if (typeof tool !== 'string' || typeof toolVersion !== 'string' || typeof inputHash !== 'string') return undefined
-  return { tool, toolVersion, inputHash, ...(typeof fourEyes === 'boolean' ? { fourEyes } : undefined) }
+  return typeof fourEyes === 'boolean' ? { tool, toolVersion, inputHash, fourEyes } : undefined
 }
 
 /** The verdict for the outcome of a request. Pure. */
@@ -111,9 +111,9 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
   }
 }
 
-/** The expiry of an approval of work that has not begun. In journals older than `fourEyes` it never expires. Pure. */
+/** The expiry of an approval of work that has not begun. One that an approver saw no document of never expires. Pure. */
 export const goodUntil = ({ capability, on }: ApprovedVerdict): { readonly until?: number } =>
-  capability === undefined || on?.fourEyes === undefined ? {} : { until: capability.expiresAt }
+  capability === undefined || on === undefined ? {} : { until: capability.expiresAt }
 
 /** The approver's decision; undefined if a deadline or a cancel ended the request. Pure. */
 export function decisionIn(verdict: Verdict): DecisionOption | undefined {

@@ -43,16 +43,10 @@ export interface ApprovalGrant {
   readonly id: string
   readonly tool: string
   readonly toolVersion: string
-  /**
-   * The name of the agent: a tool of the same name of another agent is another tool. Absent in grants older than this
-   * field, which cover every agent.
-   */
-  readonly agent?: string
-  /**
-   * The user of the run that it was given in, null without one: it covers the calls of their runs. Absent in grants
-   * older than this field, which cover every run of the session.
-   */
-  readonly user?: string | null
+  /** The name of the agent: a tool of the same name of another agent is another tool. */
+  readonly agent: string
+  /** The user of the run that it was given in, null without one: it covers the calls of their runs. */
+  readonly user: string | null
   readonly input?: JsonObject
   /** When it ends. */
   readonly until?: number
@@ -107,8 +101,8 @@ export function grantFor(
     (grant) =>
       grant.tool === tool &&
       grant.toolVersion === toolVersion &&
-      (grant.agent === undefined || grant.agent === agent) &&
-      (grant.user === undefined || grant.user === (user ?? null)) &&
+      grant.agent === agent &&
+      grant.user === (user ?? null) &&
       (grant.until === undefined || now < grant.until) &&
       (grant.input === undefined || hasMembers(input, grant.input)),
   )

@@ -8,7 +8,7 @@
  * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that
  * does not fit is asked again, three times in all, and then counts as a no.
  */
-import { present, type Json } from '@reeve/core'
+import { present, ruleOfMode, type Json } from '@reeve/core'
 import type { Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { DoneEffect, EscalationHit } from '@reeve/journal'
@@ -67,7 +67,7 @@ export async function review<V extends Verdict | undefined>({
     const verdict = await ask(shown)
     if (verdict?.approved !== true) return verdict
     const fit = verdict.edited ? fits?.(verdict.input, verdict.on) : undefined
-    if (fit !== undefined && (typeof fit === 'string' || !isOlder(verdict))) {
+    if (fit !== undefined && (typeof fit === 'string' || verdict.on !== undefined)) {
       const again = typeof fit === 'string' ? `${misfit ?? defaultMisfit}: ${fit}` : runsAs
       if (++misfits >= mostMisfits) return { approved: false, how: 'rejected', comment: again, misfit: true }
       shown = { input: typeof fit === 'string' ? shown.input : fit.runs, again }
@@ -84,9 +84,6 @@ export async function review<V extends Verdict | undefined>({
 
 const defaultMisfit = 'the edited arguments do not fit'
 const runsAs = 'with the defaults and changes of the schema, the edited arguments are these'
-
-/** Decisions of journals older than `fourEyes` hold as they did: what they approved has run. */
-const isOlder = ({ on }: ApprovedVerdict): boolean => on?.fourEyes === undefined
 
 /** How one request is reviewed. */
 interface RequestReview extends Pick<ReviewOptions<Verdict>, 'fits' | 'misfit'> {
@@ -216,9 +213,6 @@ export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { h
 /** Why an approver is asked, in one sentence. */
 export function reasonOf({ hits, mode }: Pick<GateDecision, 'hits' | 'mode'>, always?: string): string {
   const said = [...hits.map(({ detail }: EscalationHit) => detail), ...(always === undefined ? [] : [always])]
-  return said.length > 0
-    ? said.join('; ')
-    : mode === 'in-command'
-      ? 'a human is in command: every action is approved'
-      : 'it needs an approval'
+  if (said.length > 0) return said.join('; ')
+  return ruleOfMode(mode)?.reason ?? 'it needs an approval'
 }

@@ -5,7 +5,7 @@
  * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
  * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
-import { canonical, isObject, isOwnWord, jsonProblem, own, Slices, type Json, type JsonObject } from '@reeve/core'
+import { canonical, isObject, isReeveMessage, jsonProblem, own, Slices, type Json, type JsonObject } from '@reeve/core'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 
@@ -259,7 +259,7 @@ async function earlierProblems(
  */
 function authorProblems({ what, evidence }: JsonObject, n: number): readonly AuditProblem[] {
   if (!isObject(evidence)) return []
-  const claimed = what === 'operator.said' && isOwnWord(evidence) ? own(evidence, 'by') : undefined
+  const claimed = what === 'operator.said' && isReeveMessage(evidence) ? own(evidence, 'by') : undefined
   if (typeof claimed === 'string')
     return [problem('unvouched', `entry ${n}: the message itself names "${claimed}" as its author: not recorded`, n)]
   return what === 'run.forked' && own(evidence, 'answerEdited') === true

@@ -10,7 +10,7 @@ import {
   asText,
   digestJson,
   isObject,
-  isOwnWord,
+  isReeveMessage,
   present,
   rootActivation,
   type ActivationId,
@@ -378,7 +378,6 @@ class AuditFold {
   #ended(at: string, address: string, outcome: Outcome): readonly EntryContent[] {
     const said: EntryContent[] = []
     const given = outcome.status === 'completed' ? outcome.by : undefined
-    // journals older than the name of who settled it have none
     if (this.#doubts.delete(at))
       said.push({
         by: 'human',
@@ -473,7 +472,7 @@ function saidFromOutside({
   body,
   by: who,
 }: Extract<JournalEvent, { type: 'message.received' }>): readonly EntryContent[] {
-  if (!isOwnWord(body))
+  if (!isReeveMessage(body))
     return who === undefined
       ? []
       : [{ by: 'human', who, what: 'operator.said', subject: 'message', evidence: { message: body } }]

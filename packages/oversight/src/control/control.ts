@@ -3,7 +3,7 @@
  *
  * Owns: the list, derived from the journal. Does not own: carrying commands out (engine), posting them (runtime). Pure.
  */
-import { isObject, isOwnWord, present, type ActivationId, type Json } from '@reeve/core'
+import { isObject, isReeveMessage, present, type ActivationId, type Json } from '@reeve/core'
 import {
   foldRun,
   newRunFold,
@@ -92,7 +92,7 @@ export function controlState({ run, ops }: ControlFold): ControlState {
 
 /** The id of an edit that only gives results. */
 function givenIn(body: Json): readonly string[] {
-  if (!isOwnWord(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
+  if (!isReeveMessage(body) || body['do'] !== 'edit' || typeof body['request'] !== 'string' || !isObject(body['edit']))
     return []
   const names = Object.keys(body['edit'])
   return names.length === 1 && names[0] === 'results' ? [body['request']] : []

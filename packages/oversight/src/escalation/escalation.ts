@@ -4,15 +4,8 @@
  * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: the review (review.ts), the current
  * mode (trust.ts and the edge), the source of confidence and cost (agent).
  */
-import { present, redactedMark } from '@reeve/core'
-import {
-  defaultMode,
-  escalateDefaults,
-  type Escalate,
-  type Oversight,
-  type OversightMode,
-  type RiskLevel,
-} from '@reeve/edge'
+import { defaultMode, present, redactedMark, ruleOfMode, type OversightMode } from '@reeve/core'
+import { escalateDefaults, type Escalate, type Oversight, type RiskLevel } from '@reeve/edge'
 import type { EscalationHit } from '@reeve/journal'
 import { sensitiveWord, worse } from './sensitive-words.ts'
 
@@ -103,8 +96,8 @@ export interface GateDecision {
 }
 
 /**
- * The gate (spec team R-15). Asks in command for everything, in the loop for hits, on the loop and without oversight
- * only for subjects that always need approval. An unknown mode counts as in command.
+ * The gate (spec team R-15). Asks as the rule of the mode says; without oversight only for subjects that always need
+ * approval. An unknown mode asks about all.
  */
 export function gateOf(
   oversight: Oversight | undefined,
@@ -113,10 +106,9 @@ export function gateOf(
 ): GateDecision {
   const { all: hits } = oversight === undefined ? { all: [] } : evaluateEscalation(subject, oversight.escalate)
   const sensitive = subject.sensitive === true || hits.some(({ code }) => code === 'sensitive_action')
+  const asks = ruleOfMode(mode)?.asks ?? 'all'
   const asked =
-    oversight !== undefined &&
-    mode !== 'on-the-loop' &&
-    (mode !== 'in-the-loop' || hits.length > 0 || subject.unusable !== undefined)
+    oversight !== undefined && asks !== 'none' && (asks === 'all' || hits.length > 0 || subject.unusable !== undefined)
   return {
     asks: asked || subject.always === true,
     mode,

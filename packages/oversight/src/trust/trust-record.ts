@@ -9,6 +9,7 @@ import {
   choiceOr,
   described,
   isObject,
+  levelModes,
   number,
   object,
   present,
@@ -17,13 +18,13 @@ import {
   wholeNumber,
   type Check,
   type Json,
+  type OversightMode,
 } from '@reeve/core'
-import type { OversightMode } from '@reeve/edge'
 
 /** From the lowest to the highest. */
-export const trustLevels = ['novice', 'proficient', 'expert'] as const
+export const trustLevels = Object.keys(levelModes) as readonly TrustLevel[]
 /** A trust level. */
-export type TrustLevel = (typeof trustLevels)[number]
+export type TrustLevel = keyof typeof levelModes
 
 /** `serious`: back to novice, and all counts restart. `minor`: the level stays, without a promotion for a while. */
 export type IncidentSeverity = 'serious' | 'minor'
@@ -160,7 +161,7 @@ function mustBeLevel(level: unknown): asserts level is TrustLevel {
  */
 export function modeOfLevel(level: TrustLevel): OversightMode {
   mustBeLevel(level)
-  return ({ novice: 'in-command', proficient: 'in-the-loop', expert: 'on-the-loop' } as const)[level]
+  return levelModes[level]
 }
 
 /** Why there is no promotion: the actual and the required value. */
@@ -234,7 +235,7 @@ const withEntry = (trust: TrustRecord, entry: TrustEntry): readonly TrustEntry[]
   [...trust.history, entry].slice(-mostEntries)
 
 /** The author and the reason. */
-export interface TrustWord {
+export interface TrustReason {
   readonly by?: string
   readonly note?: string
   readonly run?: string
@@ -244,7 +245,7 @@ export interface TrustWord {
 
 const isKnown = (trust: TrustRecord, id: string | undefined): boolean =>
   id !== undefined && trust.history.some((entry) => entry.id === id)
-const wordOf = ({ by, note, run, id }: TrustWord): TrustWord => present({ by, note, run, id })
+const reasonOf = ({ by, note, run, id }: TrustReason): TrustReason => present({ by, note, run, id })
 
 /**
  * The record after an incident: a novice with all counts reset, or the same level without a promotion for a while.
@@ -254,14 +255,14 @@ export function recordIncident(
   trust: TrustRecord,
   severity: IncidentSeverity,
   now: number,
-  word: TrustWord = {},
+  reason: TrustReason = {},
 ): TrustRecord {
   if (severity !== 'serious' && severity !== 'minor')
     throw new ReeveError('trust.invalid', `severity is ${described(severity)}, expected "serious" or "minor"`, {
       hint: 'Nothing was changed.',
     })
   mustBeLevel(trust.level)
-  if (isKnown(trust, word.id)) return trust
+  if (isKnown(trust, reason.id)) return trust
   const { level, completed, succeeded } = trust
   const to = severity === 'serious' ? 'novice' : level
   const history = withEntry(trust, {
@@ -270,7 +271,7 @@ export function recordIncident(
     from: level,
     to,
     severity,
-    ...wordOf(word),
+    ...reasonOf(reason),
     completed,
     succeeded,
   })
@@ -279,14 +280,14 @@ export function recordIncident(
 }
 
 /** The record with a level set by an operator. The counts stay. Throws `trust.invalid` for an unknown level. */
-export function setLevel(trust: TrustRecord, level: TrustLevel, now: number, word: TrustWord = {}): TrustRecord {
+export function setLevel(trust: TrustRecord, level: TrustLevel, now: number, reason: TrustReason = {}): TrustRecord {
   mustBeLevel(level)
-  if (isKnown(trust, word.id)) return trust
+  if (isKnown(trust, reason.id)) return trust
   const { level: from, completed, succeeded } = trust
   return {
     ...trust,
     level,
-    history: withEntry(trust, { at: now, what: 'set', from, to: level, ...wordOf(word), completed, succeeded }),
+    history: withEntry(trust, { at: now, what: 'set', from, to: level, ...reasonOf(reason), completed, succeeded }),
   }
 }
 
@@ -313,18 +314,18 @@ export function recordRun(
     rules,
     runs: [...(before.runs ?? []), run].slice(-mostRuns),
   }
-  const word = canUpgrade(counted, now, rules)
-  if (!word.ok) return counted
+  const reason = canUpgrade(counted, now, rules)
+  if (!reason.ok) return counted
   const entry: TrustEntry = {
     at: now,
     what: 'risen',
     from: before.level,
-    to: word.target,
+    to: reason.target,
     run,
     completed: counted.completed,
     succeeded: counted.succeeded,
   }
-  return { ...counted, level: word.target, history: withEntry(counted, entry) }
+  return { ...counted, level: reason.target, history: withEntry(counted, entry) }
 }
 
 /** A record with its first change, by a run or an operator. */

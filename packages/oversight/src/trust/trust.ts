@@ -8,18 +8,18 @@
  * so oversight never gets looser while it runs; every gate reads again, so an incident takes effect at the next gate.
  * K1, K4: `record`, `names` and the steps `trust` are persistent format. K10: every read is recorded.
  */
-import { isObject, ReeveError, type ErrorCode, type Json, type Outcome } from '@reeve/core'
 import {
   defaultMode,
+  isObject,
   oversightModes,
+  ReeveError,
   stricterMode,
-  trustsOf,
-  type Edge,
-  type Layer,
-  type Oversight,
+  type ErrorCode,
+  type Json,
+  type Outcome,
   type OversightMode,
-  type ActivationWork,
-} from '@reeve/edge'
+} from '@reeve/core'
+import { trustsOf, type Edge, type Layer, type Oversight, type ActivationWork } from '@reeve/edge'
 import { Cancelled, type Context } from '@reeve/engine'
 import {
   modeOfLevel,

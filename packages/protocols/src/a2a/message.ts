@@ -5,7 +5,7 @@
  * not own: what is asked, and what a reply means (../protocol-run).
  * Holds: no decision by the words of a text, but for a text that is exactly one of the decisions offered.
  */
-import { givenFile, isObject, own, present, type FilePart, type Json, type JsonObject } from '@reeve/core'
+import { fileInput, isObject, own, present, type FilePart, type Json, type JsonObject } from '@reeve/core'
 import type { AskedQuestion, Reply } from '../protocol-run/index.ts'
 import { A2aRefusal } from './protocol-error.ts'
 import type { A2aPart } from './wire.ts'
@@ -96,7 +96,7 @@ function partIn(
   if (kind === 'text') return { text: value }
   const said = present({ mediaType: textIn(part, 'mediaType'), filename: textIn(part, 'filename') })
   const content = kind === 'raw' ? { data: value } : { url: value }
-  const file = givenFile({ ...content, ...said }, 'application/octet-stream')
+  const file = fileInput({ ...content, ...said }, 'application/octet-stream')
   if ('problem' in file) throw invalid(`${where}: ${file.problem}`)
   return { file }
 }

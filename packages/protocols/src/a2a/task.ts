@@ -16,7 +16,7 @@ import {
   type Outcome,
 } from '@reeve/core'
 import { briefValue, readEdge } from '@reeve/edge'
-import { foldPage, isEdge, newTranscriptFold, transcribe, type Recorded, type Spoken } from '@reeve/journal'
+import { foldPage, isEdge, Story, type Recorded, type SaidItem } from '@reeve/journal'
 import { hasEnded, pagesOf, type Run, type RunSummary, type Runtime } from '@reeve/runtime'
 import { askedQuestions, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
 import { questionParts } from './message.ts'
@@ -28,7 +28,7 @@ export const messageIdKey = 'a2a.messageId'
 /** A run as far as its events were taken in. */
 export class TaskProjection {
   readonly #place: { readonly taskId: string; readonly contextId: string }
-  readonly #transcript = newTranscriptFold()
+  readonly #story = new Story()
   readonly #history: A2aMessage[] = []
   readonly #artifacts: A2aArtifact[] = []
   #at = 0
@@ -39,7 +39,7 @@ export class TaskProjection {
 
   /** The last position taken in. */
   get position(): number {
-    return this.#transcript.index.position
+    return this.#story.index.position
   }
 
   /** When the last event was recorded, in milliseconds since 1970. */
@@ -51,13 +51,13 @@ export class TaskProjection {
   take(recorded: Recorded): readonly StreamResponse[] {
     if (recorded.position <= this.position) return []
     this.#at = recorded.at
-    const spoken = transcribe(this.#transcript, recorded)
+    const items = this.#story.take(recorded)
     const { activation, event, run } = recorded
     if (event.type === 'activation.started' && activation === rootActivation(run)) {
       const id = isObject(event.caller?.metadata) ? event.caller.metadata[messageIdKey] : undefined
       this.#say('ROLE_USER', typeof id === 'string' ? id : `${run}@${recorded.position}`, [inputPart(event.input)])
     }
-    const added = spoken.flatMap((each) => this.#spoken(each))
+    const added = items.flatMap((item) => (item.type === 'said' ? this.#said(item) : []))
     if (event.type === 'ask.settled' && event.outcome.status === 'completed')
       this.#say('ROLE_USER', `${activation}@${recorded.position}`, [{ data: answerIn(event.outcome.output) }])
     if (event.type === 'activation.settled' && activation === rootActivation(run))
@@ -65,8 +65,8 @@ export class TaskProjection {
     return added
   }
 
-  #spoken(spoken: Spoken): readonly StreamResponse[] {
-    // what workers say is their leader's affair
+  #said({ spoken }: SaidItem): readonly StreamResponse[] {
+    // what workers say is their leader's affair; the text of a hook is the output
     if (spoken.type !== 'assistant' || spoken.inner === true) return []
     const { activation, position, at, text, files = [] } = spoken
     const id = `${activation}@${position}`

@@ -9,8 +9,6 @@
 import {
   asText,
   describeOutcome,
-  isObject,
-  isToolAgent,
   present,
   totalUsage,
   addUsage,
@@ -25,14 +23,17 @@ import {
 import {
   foldChange,
   foldState,
+  heardText,
   newRunFold,
-  newTranscriptFold,
+  Story,
   teamViewsOf,
-  transcribeChange,
-  type IndexChange,
+  thoughtsIn,
   type IndexedActivation,
+  type LiveAnswer,
   type Recorded,
+  type SaidItem,
   type Spoken,
+  type StoryItem,
 } from '@reeve/journal'
 import type { RunPart } from '@reeve/runtime'
 import { askedBy, type AskedQuestion, type StreamEnd } from '../protocol-run/index.ts'
@@ -49,18 +50,14 @@ export interface StreamPlace {
   readonly from: number
 }
 
-/** Whose work an activation is. Undefined: it says nothing, such as a scorer. */
+/** Whose an event is. Undefined: what is said is shown to no one, as that of a scorer. */
 type Owner = { readonly subagentRunId?: string } | undefined
 
-/** An answer of a model in the making. */
+/** The messages of an answer. */
 interface Answering {
   readonly id: string
-  readonly attempt: string
-  /** What was sent of its text and its thoughts so far. */
-  text: string
-  reasoning: string
-  /** A piece was missed: the rest comes with the record. */
-  isCut: boolean
+  /** What was heard of it live. */
+  readonly heard: LiveAnswer | undefined
   isTextOpen: boolean
   /** The id of the reasoning message that is open. */
   reasoningOpen: string | undefined
@@ -70,12 +67,10 @@ interface Answering {
 export class EventTranslator {
   readonly #place: StreamPlace
   readonly #fold = newRunFold()
-  readonly #transcript = newTranscriptFold(this.#fold.index)
+  readonly #story = new Story(this.#fold.index)
   readonly #answering = new Map<ActivationId, Answering>()
   /** Attempts at an answer that were seen, by the answer. */
   readonly #attempts = new Map<string, number>()
-  /** The model call whose answer is recorded and not said yet: a middleware may still change it. */
-  readonly #recorded = new Map<ActivationId, string>()
   /** Ids of calls in this stream, by the activation and the model's own id. */
   readonly #calls = new Map<ActivationId, Map<string, string>>()
   /** Calls without a result. */
@@ -103,8 +98,8 @@ export class EventTranslator {
     const change = this.#fold.index.take(recorded)
     if (change === undefined) return []
     foldChange(this.#fold, recorded, change)
-    const spoken = transcribeChange(this.#transcript, recorded, change)
-    events.push(...this.#recordedEvents(recorded, change, spoken))
+    for (const item of this.#story.takeChange(recorded, change)) events.push(...this.#happens(item))
+    if (change.here !== undefined) events.push(...this.#plan(change.here))
     if (!isNew) return []
     this.#count(recorded)
     return events.map((event) => ({ ...event, timestamp: recorded.at }))
@@ -122,44 +117,42 @@ export class EventTranslator {
       this.#usage = addUsage(this.#usage, event.usage ?? [])
   }
 
-  #recordedEvents(recorded: Recorded, change: IndexChange, spoken: readonly Spoken[]): readonly AgUiEvent[] {
-    const { event, activation } = recorded
-    const { here } = change
-    const events: AgUiEvent[] = []
-    if (here === undefined) return events
-    if (event.type === 'activation.started') events.push(...this.#begun(here))
-    if (event.type === 'worker.started' && event.apart === true) {
-      const outline = [...this.#fold.index.activations.values()].at(-1)
-      if (outline?.isOutline === true) events.push(...this.#begun(outline))
-    }
-    if (event.type === 'step.settled') {
-      const opened = change.closed[0]?.event
-      if (opened?.type === 'model.requested' && opened.purpose === undefined) {
-        if (event.outcome.status === 'completed')
-          events.push(...this.#answered(activation, event.address, event.outcome.output))
-        else events.push(...this.#givenUp(activation))
+  #happens(item: StoryItem): readonly AgUiEvent[] {
+    switch (item.type) {
+      case 'began':
+        return this.#begun(item.agent)
+      case 'piece':
+        return this.#piece(item)
+      case 'withdrawn':
+        return this.#answering.get(item.answer.activation)?.heard === item.answer
+          ? this.#givenUp(item.answer.activation)
+          : []
+      case 'answered':
+        return this.#answered(item.agent.id, item.address, item.output)
+      case 'said':
+        return this.#said(item)
+      case 'result': {
+        const { activation, callId, content, isError } = item.spoken
+        const toolCallId = callId === undefined ? undefined : this.#calls.get(activation)?.get(callId)
+        const owner = this.#ownerOf(activation)
+        return toolCallId === undefined || owner === undefined
+          ? []
+          : [this.#result(toolCallId, owner, asText(content), isError)]
       }
+      case 'ended':
+        return this.#settled(item.agent, item.outcome)
+      default:
+        // questions end the stream; a call is a part of its answer
+        return []
     }
-    for (const each of spoken) events.push(...this.#said(each))
-    if (event.type === 'activation.settled') events.push(...this.#settled(here, event.outcome))
-    if (event.type === 'worker.settled' && event.apart === true) {
-      for (const each of this.#subagents.values())
-        if (each.isOutline && each.status !== undefined) events.push(...this.#settled(each, event.outcome))
-    }
-    events.push(...this.#plan(here))
-    return events
   }
 
   // ---- whose work it is
 
-  #ownerOf(id: ActivationId | undefined): Owner {
-    const here = id === undefined ? undefined : this.#fold.index.activations.get(id)
-    if (here === undefined) return {}
-    if (here.isNotice || here.begunBy?.purpose !== undefined) return undefined
-    if (here.parent === undefined) return {}
-    const above = this.#ownerOf(here.parent)
-    if (above === undefined) return undefined
-    return here.isHandedControl || isToolAgent(here.agent) ? above : { subagentRunId: here.id }
+  #ownerOf(id: ActivationId): Owner {
+    const owner = this.#story.ownerOf(id)
+    if (owner.type === 'none') return undefined
+    return owner.type === 'run' ? {} : { subagentRunId: owner.id }
   }
 
   #isSubagent = ({ id }: IndexedActivation): boolean => this.#ownerOf(id)?.subagentRunId === id
@@ -171,7 +164,7 @@ export class EventTranslator {
   }
 
   #started({ id, agent, parent, begunBy }: IndexedActivation): AgUiEvent {
-    const above = this.#ownerOf(parent)?.subagentRunId
+    const above = parent === undefined ? undefined : this.#ownerOf(parent)?.subagentRunId
     const callId = begunBy?.callId
     return {
       type: 'SUBAGENT_STARTED',
@@ -187,7 +180,6 @@ export class EventTranslator {
 
   #settled({ id }: IndexedActivation, outcome: Outcome): readonly AgUiEvent[] {
     const events = this.#givenUp(id)
-    this.#answering.delete(id)
     if (!this.#subagents.delete(id)) return events
     return [...events, subagentEnd(id, outcome)]
   }
@@ -195,42 +187,35 @@ export class EventTranslator {
   // ---- what is said
 
   /** A live piece of work. */
-  part({ activation, address, epoch, attempt: nth, offset, part }: RunPart): readonly AgUiEvent[] {
-    if (part.type !== 'text.delta' && part.type !== 'reasoning.delta') return []
-    const isText = part.type === 'text.delta'
-    const owner = this.#ownerOf(activation)
-    if (owner === undefined) return []
-    if (!this.#fold.index.activations.has(activation)) return []
-    const attempt = `${address} ${epoch} ${nth}`
+  part(part: RunPart): readonly AgUiEvent[] {
     // what was sent in an earlier stream is still read: the text comes with the record
     const isEarly = this.#fold.index.position < this.#place.from
-    const events: AgUiEvent[] = isEarly ? [] : [...this.#announce()]
-    let answer = this.#answering.get(activation)
-    if (answer?.attempt !== attempt) {
-      const ended = this.#givenUp(activation)
-      if (!isEarly) events.push(...ended)
-      answer = this.#newAnswer(activation, address, attempt)
+    const items = this.#story.hear(part, !isEarly)
+    if (items.length === 0 || this.#ownerOf(part.activation) === undefined) return []
+    const events = isEarly ? [] : [...this.#announce()]
+    for (const item of items) {
+      const said = this.#happens(item)
+      if (!isEarly) events.push(...said)
     }
-    const seen = isText ? answer.text : answer.reasoning
-    if (isEarly || answer.isCut || (offset !== undefined && offset !== seen.length)) answer.isCut = true
-    else events.push(...(isText ? this.#text(activation, answer, part.text) : this.#thought(answer, owner, part.text)))
     return events
   }
 
-  #newAnswer(activation: ActivationId, address: string, attempt: string): Answering {
+  #piece({ answer: heard, block: { kind }, text }: Extract<StoryItem, { type: 'piece' }>): readonly AgUiEvent[] {
+    const { activation, address } = heard
+    const known = this.#answering.get(activation)
+    const ended = known === undefined || known.heard === heard ? [] : this.#givenUp(activation)
+    const answer = known?.heard === heard ? known : this.#newAnswer(activation, address, heard)
+    return [
+      ...ended,
+      ...(kind === 'text' ? this.#text(activation, answer, text) : this.#thought(activation, answer, text)),
+    ]
+  }
+
+  #newAnswer(activation: ActivationId, address: string, heard?: LiveAnswer): Answering {
     const base = `${activation}:${address}`
     const nth = (this.#attempts.get(base) ?? 0) + 1
     this.#attempts.set(base, nth)
-    const answer: Answering = {
-      id: nth === 1 ? base : `${base}~${nth}`,
-      attempt,
-      text: '',
-      reasoning: '',
-      isCut: false,
-      isTextOpen: false,
-      reasoningOpen: undefined,
-      reasonings: 0,
-    }
+    const answer = newAnswering(nth === 1 ? base : `${base}~${nth}`, heard)
     this.#answering.set(activation, answer)
     return answer
   }
@@ -243,12 +228,12 @@ export class EventTranslator {
     if (!answer.isTextOpen)
       events.push({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...present({ name }), ...owner })
     answer.isTextOpen = true
-    answer.text += delta
     if (delta !== '') events.push({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta, ...owner })
     return events
   }
 
-  #thought(answer: Answering, owner: Owner, delta: string): readonly AgUiEvent[] {
+  #thought(activation: ActivationId, answer: Answering, delta: string): readonly AgUiEvent[] {
+    const owner = this.#ownerOf(activation)
     const events: AgUiEvent[] = []
     let messageId = answer.reasoningOpen
     if (messageId === undefined) {
@@ -258,7 +243,6 @@ export class EventTranslator {
       events.push({ type: 'REASONING_START', messageId, ...owner })
       events.push({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning', ...owner })
     }
-    answer.reasoning += delta
     events.push({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta, ...owner })
     return events
   }
@@ -276,44 +260,26 @@ export class EventTranslator {
 
   /** The answer of a model is recorded: its thoughts are complete. Its text is said by what follows. */
   #answered(activation: ActivationId, address: string, output: Json): readonly AgUiEvent[] {
-    this.#recorded.set(activation, address)
     const owner = this.#ownerOf(activation)
     if (owner === undefined) return []
-    const reasoning = reasoningIn(output)
+    const reasoning = thoughtsIn(output).join('')
     if (reasoning === '') return []
-    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address, address)
-    if (answer.reasoning === reasoning || !reasoning.startsWith(answer.reasoning)) return thoughtEnd(answer, owner)
-    return [...this.#thought(answer, owner, reasoning.slice(answer.reasoning.length)), ...thoughtEnd(answer, owner)]
+    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address)
+    const heard = heardIn(answer, 'reasoning')
+    if (heard === reasoning || !reasoning.startsWith(heard)) return thoughtEnd(answer, owner)
+    return [...this.#thought(activation, answer, reasoning.slice(heard.length)), ...thoughtEnd(answer, owner)]
   }
 
-  #said(spoken: Spoken): readonly AgUiEvent[] {
-    const owner = this.#ownerOf(spoken.activation)
+  #said({ spoken, text, address }: SaidItem): readonly AgUiEvent[] {
+    const { activation } = spoken
+    const owner = this.#ownerOf(activation)
     if (owner === undefined) return []
-    switch (spoken.type) {
-      case 'assistant':
-        return this.#assistant(spoken, owner)
-      case 'tool': {
-        const toolCallId =
-          spoken.callId === undefined ? undefined : this.#calls.get(spoken.activation)?.get(spoken.callId)
-        return toolCallId === undefined ? [] : [this.#result(toolCallId, owner, asText(spoken.content), spoken.isError)]
-      }
-      case 'ended':
-        return spoken.outcome.status === 'bailed' ? this.#whole(spoken, spoken.outcome.text) : []
-      default:
-        // questions end the stream; failures are the end of their agent; an action is seen by what follows
-        return []
-    }
-  }
-
-  #assistant(spoken: Extract<Spoken, { type: 'assistant' }>, owner: Owner): readonly AgUiEvent[] {
-    const { activation, text, calls = [] } = spoken
-    const address = this.#recorded.get(activation)
-    this.#recorded.delete(activation)
     if (address === undefined) return this.#whole(spoken, text)
-    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address, address)
+    const answer = this.#answering.get(activation) ?? this.#newAnswer(activation, address)
     const events: AgUiEvent[] = [...thoughtEnd(answer, owner)]
-    if (text.startsWith(answer.text)) {
-      const rest = text.slice(answer.text.length)
+    const heard = heardIn(answer, 'text')
+    if (text.startsWith(heard)) {
+      const rest = text.slice(heard.length)
       if (rest !== '') events.push(...this.#text(activation, answer, rest))
       events.push(...textEnd(answer, owner))
     } else events.push(...textEnd(answer, owner), ...this.#whole(spoken, text))
@@ -322,7 +288,7 @@ export class EventTranslator {
     const open = [...(this.#calls.get(activation) ?? [])].filter(([, id]) => this.#unanswered.has(id))
     const known = new Map(open)
     this.#calls.set(activation, known)
-    for (const call of calls) {
+    for (const call of (spoken.type === 'assistant' ? spoken.calls : undefined) ?? []) {
       const toolCallId = `${answer.id}/${call.id}`
       known.set(call.id, toolCallId)
       this.#unanswered.set(toolCallId, owner)
@@ -338,17 +304,7 @@ export class EventTranslator {
   /** A text that no model call is known for: of code, of a hook, or the output of an agent. */
   #whole({ activation, position }: Spoken, text: string): readonly AgUiEvent[] {
     if (text === '') return []
-    const at = `@${position}`
-    const answer: Answering = {
-      id: `${activation}:${at}`,
-      attempt: at,
-      text: '',
-      reasoning: '',
-      isCut: false,
-      isTextOpen: false,
-      reasoningOpen: undefined,
-      reasonings: 0,
-    }
+    const answer = newAnswering(`${activation}:@${position}`)
     return [...this.#text(activation, answer, text), ...textEnd(answer, this.#ownerOf(activation))]
   }
 
@@ -457,6 +413,17 @@ export class EventTranslator {
   }
 }
 
+const newAnswering = (id: string, heard?: LiveAnswer): Answering => ({
+  id,
+  heard,
+  isTextOpen: false,
+  reasoningOpen: undefined,
+  reasonings: 0,
+})
+
+const heardIn = ({ heard }: Answering, kind: 'text' | 'reasoning'): string =>
+  heard === undefined ? '' : heardText(heard, kind)
+
 function thoughtEnd(answer: Answering, owner: Owner): readonly AgUiEvent[] {
   const { reasoningOpen: messageId } = answer
   if (messageId === undefined) return []
@@ -493,18 +460,6 @@ function codeOf(outcome: Outcome): string {
     : outcome.status === 'timed-out'
       ? 'effect.timed-out'
       : outcome.status
-}
-
-/** The thoughts in an answer of a model, as it was recorded. */
-function reasoningIn(output: Json): string {
-  const reasoning = isObject(output) ? output['reasoning'] : undefined
-  const parts = isObject(reasoning) ? reasoning['parts'] : undefined
-  if (!Array.isArray(parts)) return ''
-  return (parts as readonly Json[])
-    .flatMap((part) =>
-      isObject(part) && part['type'] === 'reasoning' && typeof part['text'] === 'string' ? [part['text']] : [],
-    )
-    .join('')
 }
 
 /** One entry for each model. A model is `provider/model`. */

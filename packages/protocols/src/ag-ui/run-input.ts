@@ -6,7 +6,7 @@
  * the session has the conversation.
  */
 import {
-  givenFile,
+  fileInput,
   isObject,
   own,
   present,
@@ -101,7 +101,7 @@ function partIn(part: Json, i: number): ContentPart {
   if (typeof value !== 'string') throw invalid(`${where} has no source.value`)
   if (kind !== 'data' && kind !== 'url') throw invalid(`${where}: source.type is neither "data" nor "url"`)
   const content = kind === 'data' ? { data: value } : { url: value }
-  const file = givenFile({ ...content, ...(typeof given === 'string' && { mediaType: given }) }, anyOf[type]!)
+  const file = fileInput({ ...content, ...(typeof given === 'string' && { mediaType: given }) }, anyOf[type]!)
   if ('problem' in file) throw invalid(`${where}: ${file.problem}`)
   return file
 }

@@ -7,7 +7,7 @@
  */
 import {
   described,
-  givenFile,
+  fileInput,
   hasNames,
   isObject,
   own,
@@ -100,7 +100,7 @@ function fileIn(part: JsonObject): FilePart {
   const name = member(part, 'filename')
   if (typeof mediaType !== 'string' || mediaType === '') throw invalid('a file has no media type')
   if (typeof url !== 'string') throw invalid('a file has no url')
-  const file = givenFile({ url, mediaType, ...(typeof name === 'string' && { filename: name }) }, mediaType)
+  const file = fileInput({ url, mediaType, ...(typeof name === 'string' && { filename: name }) }, mediaType)
   if ('problem' in file) throw invalid(file.problem)
   return file
 }

@@ -6,19 +6,12 @@
  * Holds: K9: readers change nothing; one that leaves leaves the run alone. A reader that comes late gets what was shown
  * before, also text that is not recorded yet. What waits for a slow reader is joined.
  */
-import { childActivation, detached, ReeveError, runOf, systemClock, type RunId } from '@reeve/core'
+import { detached, ReeveError, systemClock, type RunId } from '@reeve/core'
+import { childRunsIn, WovenReading } from '@reeve/journal'
 import { pagesOf, type Question, type Run, type StreamItem } from '@reeve/runtime'
 import { followRun, type StreamEnd } from '../protocol-run/index.ts'
 import { ChatFold } from './chat-fold.ts'
 import { applyChange, joinedChange, type ChatChange } from './chat-item.ts'
-
-/** A child run that is read. */
-interface ReadChild {
-  readonly run: Run
-  /** Of its last event. */
-  position: number
-  readonly left: AbortController
-}
 
 interface ChatReader {
   readonly queue: ChatChange[]
@@ -51,7 +44,9 @@ export class ChatFeed {
   readonly #shown: ChatChange[] = []
   readonly #readers = new Set<ChatReader>()
   readonly #handle: FindRun | undefined
-  readonly #children = new Map<RunId, ReadChild>()
+  readonly #woven: WovenReading
+  /** Child runs that are followed. */
+  readonly #followed = new Map<RunId, AbortController>()
   /** Resolves when everything up to the end is shown. Rejects if the run cannot be read. */
   readonly #end: Promise<StreamEnd | undefined>
 
@@ -59,8 +54,9 @@ export class ChatFeed {
   constructor(run: Run, handle?: FindRun, onEnd: () => void = () => {}) {
     this.run = run
     this.#handle = handle
+    this.#woven = new WovenReading(run.id)
     this.#end = this.#read().finally(() => {
-      for (const { left } of this.#children.values()) left.abort()
+      for (const left of this.#followed.values()) left.abort()
       onEnd()
     })
     this.#end.catch(() => {})
@@ -69,7 +65,7 @@ export class ChatFeed {
   async #read(): Promise<StreamEnd | undefined> {
     for await (const item of followRun(this.run)) {
       if (item.type !== 'end') {
-        await this.#next(item, (each) => this.#fold.take(each))
+        await this.#next(item)
         continue
       }
       const { end } = item
@@ -83,27 +79,33 @@ export class ChatFeed {
   }
 
   /** Takes the next item in. Child runs are read beside it; what one has recorded stands before its end. */
-  async #next(item: StreamItem, take: (item: StreamItem) => readonly ChatChange[]): Promise<void> {
-    const child = this.#handle === undefined ? undefined : childIn(item)
-    if (child?.isOver === true) await this.#endChild(child.run)
-    this.#take(take(item))
-    if (child?.isOver !== false || this.#children.has(child.run)) return
-    const read: ReadChild = { run: this.#handle!(child.run), position: 0, left: new AbortController() }
-    this.#children.set(child.run, read)
-    detached(
-      () => this.#readChild(read),
-      () => undefined,
-    )
+  async #next(item: StreamItem): Promise<void> {
+    if (item.type === 'part') return this.#take(this.#fold.take(item))
+    const { event } = item
+    const ended = this.#woven.endedBy(event)
+    if (ended !== undefined) await this.#endChild(ended)
+    const placed = this.#woven.take(event)
+    if (placed === undefined) return
+    this.#take(this.#fold.take({ type: 'event', event: placed }))
+    if (this.#handle === undefined) return
+    for (const run of childRunsIn([event])) {
+      if (this.#followed.has(run)) continue
+      const left = new AbortController()
+      this.#followed.set(run, left)
+      detached(
+        () => this.#readChild(this.#handle!(run), left.signal),
+        () => undefined,
+      )
+    }
   }
 
   /** What is missed of a child run is only not shown. */
-  async #readChild(child: ReadChild): Promise<void> {
-    const { signal } = child.left
+  async #readChild(run: Run, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        for await (const item of child.run.feed({ signal })) {
+        for await (const item of run.feed({ signal })) {
           if (signal.aborted) return
-          await this.#nextOfChild(child, item)
+          await this.#next(item)
         }
         return
       } catch (thrown) {
@@ -116,20 +118,15 @@ export class ChatFeed {
 
   /** Its leader knows its end. It may go on for a while, as one that was stopped does: that is not waited for. */
   async #endChild(id: RunId): Promise<void> {
-    const child = this.#children.get(id)
-    if (child === undefined || child.left.signal.aborted) return
-    child.left.abort()
+    const left = this.#followed.get(id)
+    if (left === undefined || left.signal.aborted) return
+    left.abort()
     try {
-      for await (const page of pagesOf(child.run, child.position))
-        for (const event of page) await this.#nextOfChild(child, { type: 'event', event })
+      for await (const page of pagesOf(this.#handle!(id), this.#woven.positionOf(id)))
+        for (const event of page) await this.#next({ type: 'event', event })
     } catch {
       // what is missed of a child run is only not shown
     }
-  }
-
-  async #nextOfChild(child: ReadChild, item: StreamItem): Promise<void> {
-    if (item.type === 'event') child.position = item.event.position
-    await this.#next(item, (each) => this.#fold.takeChild(each))
   }
 
   #take(changes: readonly ChatChange[]): void {
@@ -199,15 +196,6 @@ async function* readChanges(
   } finally {
     leave()
   }
-}
-
-/** The child run that an event begins or ends. */
-function childIn(item: StreamItem): { readonly run: RunId; readonly isOver: boolean } | undefined {
-  if (item.type !== 'event') return undefined
-  const { activation, event } = item.event
-  if (event.type !== 'worker.started' && event.type !== 'worker.settled') return undefined
-  if (event.apart !== true || (event.type === 'worker.started' && event.refused !== undefined)) return undefined
-  return { run: runOf(childActivation(activation, event.address, true)), isOver: event.type === 'worker.settled' }
 }
 
 /** Adds what a reader has still to be given: joined with what waits for it, where that is of the same text or worker. */

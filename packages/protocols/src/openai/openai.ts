@@ -203,9 +203,7 @@ class OpenAiApi {
     { asked, previous, isBackground, metadata }: ResponseAsked,
   ): Promise<Run> {
     const key = keyOf(context, request, 'responses')
-    const before = key.former === undefined ? undefined : await context.keyed(key)
-    const id = before?.id ?? key.id
-    const session = previous === undefined ? id : await sessionAfter(context, previous, id)
+    const session = previous === undefined ? key.id : await sessionAfter(context, previous, key.id)
     const record: ResponseRecord = { background: isBackground, previous: previous ?? null, metadata }
     return this.#start(context, asked!, key, { session, metadata: { openai: record as unknown as Json } })
   }

@@ -8,7 +8,7 @@
  */
 import {
   described,
-  givenFile,
+  fileInput,
   isObject,
   own,
   ReeveError,
@@ -262,7 +262,7 @@ function contentIn(content: Json | undefined, where: string): readonly Content[]
 }
 
 function imageIn(url: string, where: string): FilePart {
-  const file = givenFile({ url }, 'image/*')
+  const file = fileInput({ url }, 'image/*')
   if ('problem' in file) throw invalidParameter(where, file.problem)
   if (file.mediaType.startsWith('image/')) return file
   throw invalidParameter(where, `the url of an image has data of the type ${file.mediaType}`)

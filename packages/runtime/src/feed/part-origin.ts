@@ -9,7 +9,7 @@
  */
 import { isToolOf, streamPartOf, type ActivationId, type RunId, type StreamPart } from '@reeve/core'
 import type { Engine, LivePart, PartAuthor } from '@reeve/engine'
-import { RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '@reeve/journal'
+import { holdsControl, RunIndex, type IndexChange, type IndexedActivation, type Recorded } from '@reeve/journal'
 import { stepKey } from './live-parts.ts'
 import { foldsOf, viewFold } from './run-folds.ts'
 
@@ -83,20 +83,13 @@ export class PartOrigins {
     if (path !== undefined && (indexed === undefined || !this.#isWithin(indexed, path))) return false
     const name = indexed?.agent
     if (agent !== undefined && name !== agent && !isToolOf(name ?? '', agent)) return false
-    return !control || (indexed !== undefined && this.#holdsControl(indexed))
+    return !control || (indexed !== undefined && holdsControl((id) => this.#indexed(id), indexed))
   }
 
   /** At this path, or below it. */
   #isWithin(indexed: IndexedActivation, path: readonly string[]): boolean {
     const above = indexed.parent === undefined ? undefined : this.#indexed(indexed.parent)
     return isSame(indexed.path, path) || (above !== undefined && this.#isWithin(above, path))
-  }
-
-  /** The root, and agents that received control from it; not workers of calls or of code, nor those below them. */
-  #holdsControl(indexed: IndexedActivation): boolean {
-    const above = indexed.parent === undefined ? undefined : this.#indexed(indexed.parent)
-    // in a child run, its root holds control
-    return above === undefined || (indexed.isHandedControl && this.#holdsControl(above))
   }
 
   /** Reads what the journal says by now, together with all who look at the run. */

@@ -2,7 +2,7 @@
  * The text of a run: deltas while it is written, if this process receives them, and the rest once it is recorded.
  *
  * Owns: returning each recorded answer once and complete, after the deltas already seen. Does not own: what was seen of
- * an answer (core/seen-text.ts), the filter (part-origin.ts), which events are text (journal/views/transcript.ts).
+ * an answer (core/seen-text.ts), the filter (part-origin.ts), which events are text (the story of the journal).
  * Holds: K9: late, slow and remote readers receive the same text as any other, only at another time.
  */
 import {
@@ -17,7 +17,7 @@ import {
   type SaidChange,
 } from '@reeve/core'
 import type { Engine, LivePart } from '@reeve/engine'
-import { newTranscriptFold, transcribeChange, type Recorded, type Spoken, type TranscriptFold } from '@reeve/journal'
+import { Story, type Recorded, type SaidItem } from '@reeve/journal'
 import type { PartsOptions } from './run-feed.ts'
 import { LiveQueue } from './live-parts.ts'
 import { PartOrigins } from './part-origin.ts'
@@ -108,14 +108,12 @@ function read<T>(
 
 class TextBuilder {
   readonly #origins: PartOrigins
-  readonly #spoken: TranscriptFold
+  readonly #story: Story
   readonly #seen = new Map<ActivationId, SeenText>()
-  /** The last text of each activation. */
-  readonly #last = new Map<ActivationId, string>()
 
   constructor(origins: PartOrigins) {
     this.#origins = origins
-    this.#spoken = newTranscriptFold(origins.index)
+    this.#story = new Story(origins.index)
   }
 
   /** `hasRoom`: the reader keeps up, so it receives deltas. */
@@ -149,23 +147,15 @@ class TextBuilder {
         ? this.#seen.get(activation)?.ended(event.address, event.outcome.status === 'completed')
         : undefined
     const change = this.#origins.note(recorded)
-    const words = change === undefined ? [] : transcribeChange(this.#spoken, recorded, change)
-    const texts = words.flatMap((each) => (this.#origins.isWanted(each.activation) ? this.#said(each) : []))
+    const items = change === undefined ? [] : this.#story.takeChange(recorded, change)
+    const texts = items.flatMap((item) => (item.type === 'said' ? this.#said(item) : []))
     if (event.type === 'activation.settled') this.#seen.delete(activation)
     return over === undefined || !isChange(over) ? texts : [{ activation, ...over, isRecorded: false }, ...texts]
   }
 
-  #said(said: Spoken): readonly SaidChange[] {
-    const text = wordsIn(said)
-    if (text === undefined || (said.type === 'ended' && text === this.#last.get(said.activation))) return []
-    this.#last.set(said.activation, text)
-    const change = this.#seen.get(said.activation)?.restOf(text) ?? { withdrawn: 0, text }
-    return [{ activation: said.activation, ...change, isRecorded: true }]
+  #said({ spoken: { activation }, text }: SaidItem): readonly SaidChange[] {
+    if (!this.#origins.isWanted(activation)) return []
+    const change = this.#seen.get(activation)?.restOf(text) ?? { withdrawn: 0, text }
+    return [{ activation, ...change, isRecorded: true }]
   }
-}
-
-/** The text of a message, if any: an answer, or the text with which a hook ended the work. */
-function wordsIn(said: Spoken): string | undefined {
-  if (said.type === 'assistant') return said.text
-  return said.type === 'ended' && said.outcome.status === 'bailed' ? said.outcome.text : undefined
 }

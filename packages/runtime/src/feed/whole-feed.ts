@@ -1,12 +1,12 @@
 /**
  * The whole feed: the events of a run and its child runs.
  *
- * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages, the order of a
- * whole that is read at once (journal), folds that are kept (run-folds.ts).
+ * Owns: reading them: all at once, or on from where the last reading stopped. Does not own: pages and the order
+ * (journal), folds that are kept (run-folds.ts).
  */
-import { childActivation, rootActivation, runOf, type RunId } from '@reeve/core'
+import type { RunId } from '@reeve/core'
 import type { Engine } from '@reeve/engine'
-import { childRunsIn, journalPages, woven, type PageSize, type Recorded } from '@reeve/journal'
+import { childRunsIn, journalPages, woven, WovenReading, type PageSize, type Recorded } from '@reeve/journal'
 
 /** The events of one run after a position, page by page. */
 export const runPages = (
@@ -40,56 +40,35 @@ export async function wholeFeed(engine: Pick<Engine, 'read'>, run: RunId): Promi
   return woven(feed, children)
 }
 
-/**
- * A run and its child runs, read on from where the last reading stopped. What a child run has recorded comes before its
- * end in its leader's journal; its positions are between those of the run itself.
- */
+/** A run and its child runs, read on from where the last reading stopped, in one order. */
 export class WholeReading {
   readonly #engine: Pick<Engine, 'read'>
-  readonly #run: RunId
-  /** The last position read of each, in the order in which they began. */
-  readonly #read = new Map<RunId, number>()
-  readonly #ended = new Set<RunId>()
-  #last = 0
+  readonly #woven: WovenReading
 
   constructor(engine: Pick<Engine, 'read'>, run: RunId) {
     this.#engine = engine
-    this.#run = run
-    this.#read.set(run, 0)
+    this.#woven = new WovenReading(run)
   }
 
   /** The last position of the run itself that was read; 0: none. */
   get position(): number {
-    return this.#read.get(this.#run)!
+    return this.#woven.positionOf(this.#woven.root)
   }
 
   /** Gives what is new. Not to be called again before it has resolved. */
   async readOn(take: (recorded: Recorded) => void): Promise<void> {
-    // reading one may find further ones
-    for (const run of this.#read.keys()) await this.#readOn(run, take)
+    for (const run of this.#woven.runs()) await this.#readOn(run, take)
   }
 
   async #readOn(run: RunId, take: (recorded: Recorded) => void): Promise<void> {
-    if (this.#ended.has(run)) return
-    for await (const page of runPages(this.#engine, run, this.#read.get(run)))
+    const woven = this.#woven
+    if (run !== woven.root && woven.isOver(run)) return
+    for await (const page of runPages(this.#engine, run, woven.positionOf(run)))
       for (const recorded of page) {
-        const { activation, event } = recorded
-        const child =
-          event.type === 'worker.settled' && event.apart === true
-            ? runOf(childActivation(activation, event.address, true))
-            : undefined
-        if (child !== undefined && this.#read.has(child)) await this.#readOn(child, take)
-        this.#read.set(run, recorded.position)
-        for (const begun of childRunsIn([recorded])) if (!this.#read.has(begun)) this.#read.set(begun, 0)
-        if (run !== this.#run && event.type === 'activation.settled' && activation === rootActivation(run))
-          this.#ended.add(run)
-        take(this.#placed(run, recorded))
+        const child = woven.endedBy(recorded)
+        if (child !== undefined) await this.#readOn(child, take)
+        const placed = woven.take(recorded)
+        if (placed !== undefined) take(placed)
       }
-  }
-
-  #placed(run: RunId, recorded: Recorded): Recorded {
-    const isNext = run === this.#run && recorded.position > this.#last
-    this.#last = isNext ? recorded.position : this.#last + 2 ** -20
-    return isNext ? recorded : { ...recorded, position: this.#last }
   }
 }

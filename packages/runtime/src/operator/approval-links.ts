@@ -161,8 +161,7 @@ interface KeptLink {
   readonly decisions: readonly LinkDecision[]
   readonly audience?: string
   readonly by?: string
-  /** Absent in links of before they could be listed. */
-  readonly issuedAt?: number
+  readonly issuedAt: number
   readonly expiresAt: number
   readonly revoked?: LinkRevoked
 }
@@ -194,7 +193,7 @@ async function listLinks({ engine }: DecisionAccess, approvalId: string): Promis
   for (const id of hashesIn(await stream.get(linksOf(approvalId)))) {
     const link = readLink(await stream.get(id))
     if (link === undefined || link.approval !== approvalId) continue
-    const { approver, decisions, audience, by, issuedAt = 0, expiresAt, revoked } = link
+    const { approver, decisions, audience, by, issuedAt, expiresAt, revoked } = link
     found.push({ id, approvalId, approver, decisions, issuedAt, expiresAt, ...present({ audience, by, revoked }) })
   }
   return found

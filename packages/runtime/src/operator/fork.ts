@@ -10,7 +10,7 @@ import {
   expects,
   isObject,
   jsonCheck,
-  mustNotBeOwnWord,
+  mustNotBeReeveMessage,
   nearest,
   newId,
   object,
@@ -117,7 +117,7 @@ export async function forkRun(
   find: (name: string) => Agent | undefined,
 ): Promise<{ readonly run: RunId; readonly created: boolean }> {
   const { at = 'last', reason, by } = options
-  if (options.edit?.type === 'message') mustNotBeOwnWord(options.edit.body, 'edit.body')
+  if (options.edit?.type === 'message') mustNotBeReeveMessage(options.edit.body, 'edit.body')
   const to = runId(options.runId ?? newId('run'))
   const run = options.run as RunId
   const [first] = await engine.read(run, 0, 1)

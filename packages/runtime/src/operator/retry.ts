@@ -29,7 +29,7 @@ import {
   type RunStatus,
   type RunSummary,
 } from '@reeve/engine'
-import { runPages, wholeFeed } from '../feed/whole-feed.ts'
+import { wholeFeed } from '../feed/whole-feed.ts'
 import { listRuns } from '../session-queue.ts'
 import { forkAt } from './fork.ts'
 
@@ -101,7 +101,7 @@ export async function retryRun(
 ): Promise<{ readonly run: RunId; readonly created: boolean } & RetryScope> {
   refuseProblems('input.invalid', optionProblems(checks, options, 'retry'), 'Nothing was retried.')
   const { again = false, reason, by } = options
-  const to = options.runId === undefined && !again ? await retryOf(engine, run) : runId(options.runId ?? newId('run'))
+  const to = options.runId === undefined && !again ? retryOf(run) : runId(options.runId ?? newId('run'))
   const feed = await wholeFeed(engine, run)
   const point = await retryPoint(feed)
   const summary = await engine.summary(run)
@@ -133,21 +133,8 @@ export async function retryRun(
   return { run: to, created, from, discarded }
 }
 
-/** The id of the one retry of a run; what it was before ids of keys were apart from those of callers, if it was retried then. */
-async function retryOf(engine: Engine, run: RunId): Promise<RunId> {
-  const { id, former } = runKey(run, 'retry')
-  const before = former === undefined ? undefined : await engine.summary(former)
-  const isRetry = before !== undefined && (await originOf(engine, before.run)) === run
-  return isRetry ? before.run : id
-}
-
-/** The run that a run was forked from; undefined if it is no fork. */
-async function originOf(engine: Engine, run: RunId): Promise<RunId | undefined> {
-  let origin: RunId | undefined
-  for await (const page of runPages(engine, run))
-    for (const { event } of page) if (event.type === 'run.forked') origin = event.run
-  return origin
-}
+/** The id of the one retry of a run. */
+const retryOf = (run: RunId): RunId => runKey(run, 'retry').id
 
 /** Retries the runs that match, one after the other. One that is refused stops none of the others. */
 export async function retryAll(engine: Engine, filter: RunFilter, options: RetryAllOptions): Promise<RetriedRuns> {

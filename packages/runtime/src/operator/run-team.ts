@@ -15,12 +15,12 @@ export interface RunTeam {
    * or why not. The same `requestId` again is the same wish, with the same answer. A team that is paused decides when
    * it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which team is meant.
    */
-  recruit(wish: RecruitFromOutside): Promise<Recruited>
+  recruit(request: RecruitFromOutside): Promise<Recruited>
   /**
    * Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was
    * decided, as `recruit` does.
    */
-  retire(wish: RetireFromOutside): Promise<Retired>
+  retire(request: RetireFromOutside): Promise<Retired>
   /**
    * Writes to members: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the run is paused;
    * `closed` where the team has ended. The journal says whose inbox it is in, or why it was refused (`mail.accepted`,
@@ -32,8 +32,8 @@ export interface RunTeam {
 /** The team of one run. Nothing is read until a command is called. */
 export function runTeam(access: StaffAccess): RunTeam {
   return {
-    recruit: (wish) => recruit(access, underName(wish)),
-    retire: (wish) => retire(access, underName(wish)),
+    recruit: (request) => recruit(access, underName(request)),
+    retire: (request) => retire(access, underName(request)),
     post: (mail) => postToTeam(access, underName(mail)),
   }
 }

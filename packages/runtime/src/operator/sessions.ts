@@ -18,7 +18,6 @@ import {
   ReeveError,
   refuseProblems,
   required,
-  Slices,
   string,
   underName,
   type Checks,
@@ -27,9 +26,7 @@ import {
   type RunId,
   type SessionId,
 } from '@reeve/core'
-import { streamOf, type Engine, type ForkRun, type RunSummary, type StartRun, type StreamValues } from '@reeve/engine'
-import { runsAtOnce } from '../session-queue.ts'
-import { sessionQueue } from '../session.ts'
+import { streamOf, type Engine, type ForkRun, type StartRun, type StreamValues } from '@reeve/engine'
 import { mustBeSession } from '../start.ts'
 import { tenantCheck } from '../tenants.ts'
 
@@ -158,10 +155,9 @@ export async function enterSession(
   const values = valuesOf(engine, of)
   let owner = storedOwner(await values.get(ownerKey))
   if (owner === undefined) {
-    const known = await firstOwner(engine, of)
     // a conversation that is named as its first run is: nobody else can have that id
-    if (known === undefined && String(session) !== String(run) && isKeyed(session)) throw ofRetry(session)
-    const first = known ?? { user, sharedWith: [] }
+    if (String(session) !== String(run) && isKeyed(session)) throw ofRetry(session)
+    const first: StoredOwner = { user, sharedWith: [] }
     owner = storedOwner(await values.update(ownerKey, (value) => value ?? (first as unknown as Json)))!
   }
   if (!mayContinue(accessOf(of, owner), caller.user)) throw forbidden(session)
@@ -208,23 +204,7 @@ const valuesOf = (engine: Engine, { session, tenant }: SessionName): StreamValue
   engine.stream(streamOf({ session: session as SessionId, ...present({ tenant }) }, '' as RunId))
 
 const ownerOf = async (engine: Engine, of: SessionName): Promise<StoredOwner | undefined> =>
-  storedOwner(await valuesOf(engine, of).get(ownerKey)) ?? (await firstOwner(engine, of))
-
-/** Whose a session is that began before owners were recorded: of the user of its earliest run that is known. */
-async function firstOwner(engine: Engine, of: SessionName): Promise<StoredOwner | undefined> {
-  // every run of a session has stood in its queue
-  if ((await valuesOf(engine, of).get(sessionQueue.key)) === null) return undefined
-  let first: RunSummary | undefined
-  const slices = new Slices()
-  for (let after: RunSummary | undefined; ;) {
-    await slices.giveWay()
-    const page = await engine.runs({ ...of, limit: runsAtOnce, ...present({ after }) })
-    first = page.findLast(({ caller }) => caller.tenant === of.tenant) ?? first
-    after = page.at(-1)
-    if (page.length < runsAtOnce) break
-  }
-  return first && { user: first.caller.user ?? null, sharedWith: [] }
-}
+  storedOwner(await valuesOf(engine, of).get(ownerKey))
 
 const id = expects((given) => typeof given === 'string' && given !== '', 'an id')
 const named: Checks<SessionName> = { session: required(id), tenant: tenantCheck }

@@ -9,7 +9,7 @@
 import {
   expects,
   jsonCheck,
-  mustNotBeOwnWord,
+  mustNotBeReeveMessage,
   newId,
   optionProblems,
   present,
@@ -62,7 +62,7 @@ export async function postToTeam(
   const team = await teamOf(engine, run, named, signal)
   signal?.throwIfAborted()
   if (team === undefined) return 'closed'
-  mustNotBeOwnWord(mail.content, 'content')
+  mustNotBeReeveMessage(mail.content, 'content')
   const body = teamMessage({ do: 'send', mail, receipt: false })
   const result = await engine.post({
     type: 'message',

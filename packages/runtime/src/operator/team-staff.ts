@@ -20,9 +20,9 @@ import {
 import {
   teamMessage,
   type Recruited,
-  type RecruitWish,
+  type RecruitRequest,
   type Retired,
-  type RetireWish,
+  type RetireRequest,
   type TeamCommand,
 } from '@reeve/agent'
 import type { Engine } from '@reeve/engine'
@@ -41,10 +41,10 @@ interface FromOutside {
 }
 
 /** A request for a new member. `parentTask` default: none, so the answer of the whole team waits for the recruit. */
-export interface RecruitFromOutside extends RecruitWish, FromOutside {}
+export interface RecruitFromOutside extends RecruitRequest, FromOutside {}
 
 /** A request to retire a member. */
-export interface RetireFromOutside extends RetireWish, FromOutside {}
+export interface RetireFromOutside extends RetireRequest, FromOutside {}
 
 /** What a request needs. */
 export interface StaffAccess {
@@ -76,10 +76,10 @@ const retireChecks: Checks<RetireFromOutside> = {
  * ended, or ends before, the reason is `closed`.
  */
 export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOutside): Promise<Recruited> {
-  mustBeWish(given, recruitChecks, 'recruit')
+  mustBeRequest(given, recruitChecks, 'recruit')
   const { by, team, signal, requestId = newId('req'), ...said } = given
-  const wish: RecruitWish = { ...said, requestId }
-  const say = { word: { do: 'recruit', wish }, by, id: `recruit:${requestId}` } as const
+  const wish: RecruitRequest = { ...said, requestId }
+  const request = { command: { do: 'recruit', wish }, by, id: `recruit:${requestId}` } as const
   const gone: Recruited = { admitted: false, reason: 'closed', message: 'the team has ended' }
   const decided = (event: JournalEvent): Recruited | undefined => {
     if (event.type !== 'recruit.decided' || event.request !== requestId) return undefined
@@ -87,12 +87,12 @@ export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOu
     if (admitted && member !== undefined) return { admitted, member, duplicate: duplicate === true }
     return { admitted: false, reason: reason ?? 'closed', message: message ?? '' }
   }
-  return (await asked(engine, run, team, say, decided, signal)) ?? gone
+  return (await decisionOf(engine, run, team, request, decided, signal)) ?? gone
 }
 
 /** Asks to retire a member. Resolves with the decision; a member that leaves gracefully may still finish its task. */
 export async function retire({ engine, run }: StaffAccess, given: RetireFromOutside): Promise<Retired> {
-  mustBeWish(given, retireChecks, 'retire')
+  mustBeRequest(given, retireChecks, 'retire')
   const { by, team, signal, ...wish } = given
   const id = newId('msg')
   const gone: Retired = { retired: false, reason: 'closed', message: 'the team has ended' }
@@ -101,22 +101,22 @@ export async function retire({ engine, run }: StaffAccess, given: RetireFromOuts
     if (event.type !== 'retire.refused' || event.request !== id) return undefined
     return { retired: false, reason: event.reason, message: event.message }
   }
-  return (await asked(engine, run, team, { word: { do: 'retire', wish }, by, id }, decided, signal)) ?? gone
+  return (await decisionOf(engine, run, team, { command: { do: 'retire', wish }, by, id }, decided, signal)) ?? gone
 }
 
 /** A request to a team, and its id. */
-interface Saying {
-  readonly word: TeamCommand
+interface TeamRequest {
+  readonly command: TeamCommand
   readonly by: string | undefined
   readonly id: string
 }
 
 /** Sends a request to the team and waits for the decision; undefined if the team ends without one. */
-async function asked<A>(
+async function decisionOf<A>(
   engine: Engine,
   run: RunId,
   named: string | undefined,
-  { word, by, id }: Saying,
+  { command, by, id }: TeamRequest,
   decided: (event: JournalEvent) => A | undefined,
   signal: AbortSignal | undefined,
 ): Promise<A | undefined> {
@@ -127,7 +127,7 @@ async function asked<A>(
     type: 'message',
     activation: team.id,
     id,
-    body: teamMessage(word),
+    body: teamMessage(command),
     command: true,
     ...present({ by }),
   })
@@ -153,5 +153,5 @@ async function answerOf<A>(
   return undefined
 }
 
-const mustBeWish = <T>(given: T, checks: Checks<T>, what: string): void =>
+const mustBeRequest = <T>(given: T, checks: Checks<T>, what: string): void =>
   refuseProblems('input.invalid', optionProblems(checks, given, `run.${what}()`), 'Nothing was changed.')

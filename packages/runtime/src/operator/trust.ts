@@ -23,8 +23,9 @@ import {
   underName,
   type Checks,
   type Json,
+  type OversightMode,
 } from '@reeve/core'
-import { isTrustName, type OversightMode } from '@reeve/edge'
+import { isTrustName } from '@reeve/edge'
 import type { Engine } from '@reeve/engine'
 import {
   canUpgrade,

@@ -42,7 +42,7 @@ import {
   type GuardRules,
 } from './guard.ts'
 import { Denials, type Denial } from './denials.ts'
-import { resources, type Door, type Resource } from './doors.ts'
+import { resources, type Door, type Resource } from './door.ts'
 import { Guesses } from './guesses.ts'
 import { networkOf } from './network.ts'
 import { administers, allows, mustAllow, mustReachAll } from './principal.ts'

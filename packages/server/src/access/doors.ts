@@ -2,46 +2,13 @@
  * Doors: every way into the server, what it opens, and who may.
  *
  * Owns: one row for each route and each verb of a protocol: the role that it asks for, the resource that it opens, by
- * which the server checks whose that is. Data. Does not own: the checks (access.ts, tenant-runtime.ts), what a role
- * includes (principal.ts).
+ * which the server checks whose that is. Data; the verbs of the server bring the doors of their own rows (../verbs). Does
+ * not own: the checks (access.ts, tenant-runtime.ts), what a role includes (principal.ts), what a door is (door.ts).
  * Holds: a route or a verb without a row does not compile. No check of a role stands anywhere else.
  */
+import { verbDoors } from '../verbs/index.ts'
 import type { Role } from '../wire.ts'
-
-/** What each kind of resource is to a principal of one tenant, or of some agents. */
-export const resources = {
-  /** Says nothing of any run or agent, or proves by itself who may: a link. */
-  public: 'all',
-  /** The caller's own: who they are, their cookie. */
-  caller: 'own',
-  /** Agents: those that the principal may use. */
-  agent: 'own',
-  /** The run that the path names: what is not theirs is not there. */
-  run: 'own',
-  /** Lists and streams over runs and questions: theirs alone. */
-  runs: 'own',
-  question: 'own',
-  /** A conversation: read by who may see its runs, continued by its owner and whom it is shared with. */
-  session: 'own',
-  /** What all tenants share: refused to a principal of one tenant, or of some agents. */
-  installation: 'refused',
-} as const
-
-/** A kind of resource that a door opens. */
-export type Resource = keyof typeof resources
-
-/** A way in. */
-export interface Door {
-  /** Who may; `open`: everyone, without a credential. */
-  readonly role: Role | 'open'
-  readonly resource: Resource
-}
-
-const open = <Of extends Resource>(resource: Of) => ({ role: 'open', resource }) as const
-const viewer = <Of extends Resource>(resource: Of) => ({ role: 'viewer', resource }) as const
-const operator = <Of extends Resource>(resource: Of) => ({ role: 'operator', resource }) as const
-const approver = <Of extends Resource>(resource: Of) => ({ role: 'approver', resource }) as const
-const admin = <Of extends Resource>(resource: Of) => ({ role: 'admin', resource }) as const
+import { admin, approver, open, operator, viewer, type Door } from './door.ts'
 
 /** The routes of the server, by method and path. */
 export const routeDoors = {
@@ -68,50 +35,26 @@ export const routeDoors = {
 
   'GET /runs/{run}/control': viewer('run'),
   'GET /runs/{run}/takeover-context': viewer('run'),
-  'POST /runs/{run}/pause': operator('run'),
-  'POST /runs/{run}/resume': operator('run'),
-  'POST /runs/{run}/cancel': operator('run'),
-  'POST /runs/{run}/take-over': operator('run'),
-  'POST /runs/{run}/hand-back': operator('run'),
-  'POST /runs/{run}/complete': operator('run'),
-  'POST /runs/{run}/finish': operator('run'),
-  'POST /runs/{run}/stop': operator('run'),
 
-  'POST /runs/{run}/team/recruit': operator('run'),
-  'POST /runs/{run}/team/retire': operator('run'),
-  'POST /runs/{run}/team/post': operator('run'),
-  'POST /runs/{run}/messages': operator('run'),
-
-  'POST /runs/{run}/fork': operator('run'),
   'GET /runs/{run}/diff/{other}': viewer('run'),
   'GET /runs/{run}/delegations': viewer('run'),
   'GET /runs/{run}/audit': viewer('run'),
-  'POST /runs/retry': operator('runs'),
-  'POST /runs/{run}/retry': operator('run'),
 
   'GET /questions': viewer('runs'),
   'GET /questions/{id}': viewer('question'),
-  'POST /approvals/{id}/decision': approver('question'),
-  'POST /interrupts/{id}/answer': approver('question'),
-  'POST /questions/{id}/settle': operator('question'),
 
   'GET /sessions': viewer('runs'),
   'GET /sessions/{session}': viewer('session'),
   'GET /sessions/{session}/access': viewer('session'),
-  'POST /sessions/{session}/share': operator('session'),
-  'POST /sessions/{session}/unshare': operator('session'),
 
   'GET /grants': viewer('session'),
   'DELETE /grants': approver('session'),
 
   'GET /trust': viewer('installation'),
   'GET /trust/{name}': viewer('installation'),
-  'POST /trust/{name}/level': admin('installation'),
-  'POST /trust/{name}/incidents': admin('installation'),
 
   'GET /versions': viewer('installation'),
   'GET /versions/uses': viewer('installation'),
-  'POST /versions/{agent}': admin('installation'),
 
   'GET /changes': viewer('runs'),
   'GET /runs/{run}/live': viewer('run'),
@@ -124,6 +67,8 @@ export const routeDoors = {
   'DELETE /approvals/{id}/links/{link}': approver('question'),
   'GET /links/{token}': open('public'),
   'POST /links/{token}': open('public'),
+
+  ...verbDoors,
 } as const satisfies Readonly<Record<`${'GET' | 'POST' | 'DELETE'} /${string}`, Door>>
 
 /**
@@ -136,28 +81,28 @@ export const protocolDoors = {
 
   'chat read': viewer('session'),
   'chat start': operator('agent'),
-  'chat answer': approver('question'),
+  'chat answer': verbDoors['POST /approvals/{id}/decision'],
   'chat stop': operator('session'),
 
   'openai models': viewer('agent'),
   'openai start': operator('agent'),
   'openai read': viewer('run'),
-  'openai answer': approver('question'),
-  'openai cancel': operator('run'),
+  'openai answer': verbDoors['POST /approvals/{id}/decision'],
+  'openai cancel': verbDoors['POST /runs/{run}/cancel'],
 
   'a2a card': open('agent'),
   'a2a start': operator('agent'),
   'a2a read': viewer('run'),
   'a2a answer': viewer('question'),
-  'a2a cancel': operator('run'),
+  'a2a cancel': verbDoors['POST /runs/{run}/cancel'],
 
   'mcp start_run': operator('agent'),
   'mcp run_status': viewer('run'),
   'mcp run_result': viewer('run'),
   'mcp list_questions': viewer('runs'),
-  'mcp decide': approver('question'),
-  'mcp answer': approver('question'),
-  'mcp cancel': operator('run'),
+  'mcp decide': verbDoors['POST /approvals/{id}/decision'],
+  'mcp answer': verbDoors['POST /interrupts/{id}/answer'],
+  'mcp cancel': verbDoors['POST /runs/{run}/cancel'],
 } as const satisfies Readonly<Record<`${string} ${string}`, Door>>
 
 /** A route of the table. */

@@ -15,7 +15,7 @@ import {
   ReeveError,
   required,
   visible,
-  word,
+  choiceIn,
   type Check,
   type Checks,
 } from '@reeve/core'
@@ -63,7 +63,7 @@ const nameCheck: Check = (given, where) => {
 
 const principalChecks: Checks<Principal> = {
   name: required(nameCheck),
-  roles: required(listOf(word(included), 'roles')),
+  roles: required(listOf(choiceIn(included), 'roles')),
   tenant: expects(
     (given) => typeof given === 'string' && tenant.test(given),
     'a tenant: 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit',

@@ -5,8 +5,8 @@
  * reading the events (watched-run.ts).
  * K1: the same events give the same entries.
  */
-import { isObject, present, type ActivationId, type Json } from '@reeve/core'
-import { newTranscriptFold, transcribeChange, type Recorded, type Spoken } from '@reeve/journal'
+import { present, type ActivationId, type Json } from '@reeve/core'
+import { newTranscriptFold, thoughtsIn, transcribeChange, type Recorded, type Spoken } from '@reeve/journal'
 import type { ConversationEntry } from '../wire.ts'
 import { cut } from './cut.ts'
 
@@ -36,7 +36,8 @@ export class AgentConversation {
     }
     const { position, at, event } = recorded
     if (event.type === 'step.settled' && change.closed[0]?.event.type === 'model.requested') {
-      for (const text of reasoningIn(event.outcome)) this.#add({ position, at, type: 'reasoning', text })
+      const answer = event.outcome.status === 'completed' ? event.outcome.output : null
+      for (const text of thoughtsIn(answer)) if (text !== '') this.#add({ position, at, type: 'reasoning', text })
     }
     if (event.type === 'message.received') {
       this.#add({ position, at, type: 'message', ...present({ name: event.from ?? event.by }), value: event.body })
@@ -52,19 +53,6 @@ export class AgentConversation {
       ...(value === undefined ? {} : { value: cut(value, textOfEntry) }),
     })
   }
-}
-
-/** The thoughts in a model's answer, as its step has recorded it. */
-function reasoningIn(outcome: { readonly status: string; readonly output?: Json }): readonly string[] {
-  const answer = outcome.output ?? null
-  const reasoning = isObject(answer) ? answer['reasoning'] : undefined
-  const parts = isObject(reasoning) ? reasoning['parts'] : undefined
-  if (!Array.isArray(parts)) return []
-  return (parts as readonly Json[]).flatMap((part) =>
-    isObject(part) && part['type'] === 'reasoning' && typeof part['text'] === 'string' && part['text'] !== ''
-      ? [part['text']]
-      : [],
-  )
 }
 
 type Said = Omit<ConversationEntry, 'position' | 'at'>

@@ -9,8 +9,15 @@
  * of the process every few milliseconds. K9: readers change nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { childActivation, ReeveError, runOf, sentPart, systemClock, type ActivationId, type RunId } from '@reeve/core'
-import { spansAfter, type ActivationStarted, type Recorded, type SpanPage } from '@reeve/journal'
+import { ReeveError, runOf, sentPart, systemClock, type ActivationId, type RunId } from '@reeve/core'
+import {
+  childRunsIn,
+  spansAfter,
+  WovenReading,
+  type ActivationStarted,
+  type Recorded,
+  type SpanPage,
+} from '@reeve/journal'
 import { mergeParts, type Question, type Run, type RunPart, type Runtime } from '@reeve/runtime'
 import type { PartMessage } from '../wire.ts'
 import { AgentConversation } from './conversation.ts'
@@ -36,14 +43,6 @@ const partsBound = 512 * 1024
 /** Calls of which pieces wait for the event that began them. */
 const mostPending = 2_000
 
-/** One journal that is read: of the run itself, or of a child run. */
-interface JournalSource {
-  readonly run: Run
-  /** The last position read. */
-  position: number
-  isOver: boolean
-}
-
 /** What one reader has seen. */
 interface LiveReader {
   version: number | undefined
@@ -67,8 +66,11 @@ export class WatchedRun {
   readonly opened: Promise<void>
   readonly #runtime: Runtime
   readonly #left = new AbortController()
-  readonly #source: JournalSource
-  readonly #children = new Map<RunId, JournalSource>()
+  readonly #run: Run
+  /** Its journal with those of its child runs. */
+  readonly #woven: WovenReading
+  /** Child runs that are followed. */
+  readonly #followed = new Set<RunId>()
   readonly #readers = new Set<LiveReader>()
   #sliceBegan = 0
   #status: StoreStatus | undefined
@@ -90,33 +92,32 @@ export class WatchedRun {
   constructor(runtime: Runtime, id: RunId) {
     this.#runtime = runtime
     this.id = id
-    this.#source = { run: runtime.handle(id), position: 0, isOver: false }
+    this.#run = runtime.handle(id)
+    this.#woven = new WovenReading(id)
     this.opened = this.#open()
     this.opened.catch(() => this.close())
   }
 
   async #open(): Promise<void> {
-    this.#status = await this.#source.run.summary()
-    this.#listen(this.#source)
-    await this.#catchUp(this.#source)
-    await this.#catchUpChildren()
+    this.#status = await this.#run.summary()
+    this.#listen(this.id)
+    // reading one may find further ones
+    for (const run of this.#woven.runs()) await this.#catchUp(run)
     await this.#show()
     this.#isOpen = true
-    for (const source of [this.#source, ...this.#children.values()]) this.#goOn(source)
+    for (const run of this.#woven.runs()) this.#goOn(run)
     this.#lookLater()
   }
 
   // ---- reading
 
   /** Reads a journal to its end of now. */
-  async #catchUp(source: JournalSource): Promise<void> {
+  async #catchUp(run: RunId): Promise<void> {
     for (;;) {
-      const page = await source.run.journal({ from: source.position, limit: pageSize })
+      const page = await this.#runtime.handle(run).journal({ from: this.#woven.positionOf(run), limit: pageSize })
       this.#sliceBegan = performance.now()
       for (const recorded of page) {
-        const child = this.#endedBy(recorded)
-        if (child !== undefined) await this.#catchUp(child)
-        this.#take(source, recorded)
+        await this.#takeInOrder(recorded)
         if (performance.now() - this.#sliceBegan > sliceMs) await this.#giveWay()
       }
       if (page.length < pageSize || this.#left.signal.aborted) return
@@ -129,27 +130,21 @@ export class WatchedRun {
     this.#sliceBegan = performance.now()
   }
 
-  async #catchUpChildren(): Promise<void> {
-    // reading one may find further ones
-    for (const child of this.#children.values()) await this.#catchUp(child)
+  /** What a child run has recorded stands before its end. */
+  async #takeInOrder(recorded: Recorded): Promise<void> {
+    const child = this.#woven.endedBy(recorded)
+    if (child !== undefined) await this.#catchUp(child)
+    const placed = this.#woven.take(recorded)
+    if (placed !== undefined) this.#take(recorded, placed)
   }
 
-  /** The child run that this ends: what it has recorded stands before its end. */
-  #endedBy({ activation, event }: Recorded): JournalSource | undefined {
-    if (event.type !== 'worker.settled' || event.apart !== true) return undefined
-    return this.#children.get(runOf(childActivation(activation, event.address, true)))
-  }
-
-  #take(source: JournalSource, recorded: Recorded): void {
-    if (recorded.position <= source.position) return
-    const { activation, event } = recorded
-    source.position = recorded.position
+  #take(recorded: Recorded, placed: Recorded): void {
+    const { run, position, activation, event } = recorded
     this.#noteCall(activation, event)
     this.rows.add(recorded)
-    this.state.take(this.#placed(source, recorded), source === this.#source ? recorded.position : 0)
-    if (event.type === 'worker.started' && event.apart === true && event.refused === undefined)
-      this.#track(runOf(childActivation(activation, event.address, true)))
-    if (event.type === 'activation.settled' && activation === `act_${source.run.id}`) source.isOver = true
+    this.state.take(placed, run === this.id ? position : 0)
+    if (!this.#isOpen) return
+    for (const child of childRunsIn([recorded])) this.#goOn(child)
   }
 
   #noteCall(activation: ActivationId, event: Recorded['event']): void {
@@ -161,28 +156,15 @@ export class WatchedRun {
       this.#notShown.add(callKey(activation, event.address))
   }
 
-  /** Events of child runs have places between those of the run itself, in the order in which they were read. */
-  #placed(source: JournalSource, recorded: Recorded): Recorded {
-    const last = this.state.index.position
-    const isNext = source === this.#source && recorded.position > last
-    return isNext ? recorded : { ...recorded, position: last + 2 ** -20 }
+  #goOn(run: RunId): void {
+    if (this.#followed.has(run)) return
+    this.#followed.add(run)
+    this.#follow(run).catch(() => this.close())
+    if (run !== this.id) this.#listen(run)
   }
 
-  #track(id: RunId): void {
-    if (this.#children.has(id)) return
-    const child: JournalSource = { run: this.#runtime.handle(id), position: 0, isOver: false }
-    this.#children.set(id, child)
-    if (!this.#isOpen) return
-    this.#goOn(child)
-    this.#listen(child)
-  }
-
-  #goOn(source: JournalSource): void {
-    this.#follow(source).catch(() => this.close())
-  }
-
-  #listen(source: JournalSource): void {
-    this.#hear(source).catch(() => this.close())
+  #listen(run: RunId): void {
+    this.#hear(run).catch(() => this.close())
   }
 
   #showNow(): void {
@@ -190,21 +172,20 @@ export class WatchedRun {
   }
 
   /** Goes on reading until the run has ended, or nobody looks any more. */
-  async #follow(source: JournalSource): Promise<void> {
+  async #follow(run: RunId): Promise<void> {
     const { signal } = this.#left
-    while (!signal.aborted && !source.isOver) {
+    while (!signal.aborted && !this.#woven.isOver(run)) {
       try {
-        for await (const recorded of source.run.events({ from: source.position, signal })) {
-          const child = this.#endedBy(recorded)
-          if (child !== undefined) await this.#catchUp(child)
-          this.#take(source, recorded)
+        const from = this.#woven.positionOf(run)
+        for await (const recorded of this.#runtime.handle(run).events({ from, signal })) {
+          await this.#takeInOrder(recorded)
           this.#later()
         }
         return
       } catch (thrown) {
         if (signal.aborted || ReeveError.is(thrown, 'engine.closed')) return
         // a child run is there a moment after its leader has begun it; a store may be away for a while
-        if (ReeveError.is(thrown, 'run.unknown') && source === this.#source) return this.close()
+        if (ReeveError.is(thrown, 'run.unknown') && run === this.id) return this.close()
         await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + retryMs, resolve))
       }
     }
@@ -223,7 +204,7 @@ export class WatchedRun {
 
   /** A run may be parked, stuck or queued without an event that says so. */
   #lookLater(): void {
-    if (this.#source.isOver || this.#left.signal.aborted || this.#isStale) return
+    if (this.#woven.isOver(this.id) || this.#left.signal.aborted || this.#isStale) return
     this.#callOff()
     this.#callOff = systemClock.timer(systemClock.now() + lookEveryMs, () => this.#showNow())
   }
@@ -237,7 +218,7 @@ export class WatchedRun {
 
   async #showOnce(): Promise<void> {
     try {
-      this.#status = await this.#source.run.summary()
+      this.#status = await this.#run.summary()
       this.#questions = this.state.hasDoubts ? await this.#runtime.questions({ run: this.id }) : []
     } catch (thrown) {
       if (ReeveError.is(thrown, 'run.unknown')) return this.close()
@@ -257,10 +238,11 @@ export class WatchedRun {
 
   // ---- live parts
 
-  async #hear({ run, isOver }: JournalSource): Promise<void> {
-    if (isOver) return
+  async #hear(run: RunId): Promise<void> {
+    if (this.#woven.isOver(run)) return
     try {
-      for await (const part of run.parts({ origin: false, signal: this.#left.signal })) this.#hold(part)
+      for await (const part of this.#runtime.handle(run).parts({ origin: false, signal: this.#left.signal }))
+        this.#hold(part)
     } catch {
       // parts are never needed: what was said stands in the journal
     }

@@ -1,34 +1,17 @@
 /** Routes that look at a run as a whole: fork, difference, delegations, audit. */
-import type { RunId } from '@reeve/core'
-import type { AuditDocument, AuditReport, ForkOptions, Run, RunDiff } from '@reeve/runtime'
+import type { AuditDocument, AuditReport, Run, RunDiff } from '@reeve/runtime'
 import { jsonStream } from '../event-stream.ts'
 import { diffOfRuns, auditJson } from '../whole-journals.ts'
-import { answered, ownRun, route, type Route } from '../route.ts'
-import { anyOf, jsonObject, list, name, object, optional, text, view, whole } from '../wire-schema.ts'
-import type { AuditAnswer, StartedRun } from '../wire.ts'
+import { ownRun, route, type Route } from '../route.ts'
+import { forkVerbs } from '../verbs/further-runs.ts'
+import { jsonObject, list, name, object, optional, view, whole } from '../wire-schema.ts'
+import type { AuditAnswer } from '../wire.ts'
+import { verbRoutes } from './verb-routes.ts'
 
 type DelegationRow = Awaited<ReturnType<Run['delegations']>>[number]
-type ForkBody = Omit<ForkOptions, 'run' | 'by'>
 
 export const forkRoutes: readonly Route[] = [
-  route({
-    method: 'POST',
-    path: '/runs/{run}/fork',
-    summary: 'Start a new run from a position of this one. 201 if it begins now, 200 if before.',
-    body: object<ForkBody>('ForkBody', {
-      at: optional(anyOf<number | 'last'>(whole({ minimum: 1 }), { schema: { const: 'last' } })),
-      runId: optional(name({ description: 'Makes the fork idempotent.' })),
-      edit: optional(jsonObject<NonNullable<ForkBody['edit']>>({ description: 'What is different in it.' })),
-      reason: optional(text({ maxLength: 10_000 })),
-    }),
-    answer: object<StartedRun>('StartedRun', { run: name<RunId>() }),
-    statuses: [201],
-    async handle(context, { path, body }) {
-      const { id } = await ownRun(context, path.run)
-      const fork = await context.runtime.fork({ ...body, run: id, by: context.principal.name })
-      return fork.created === false ? { run: fork.id } : answered(201, { run: fork.id } satisfies StartedRun)
-    },
-  }),
+  ...verbRoutes(forkVerbs),
   route({
     method: 'GET',
     path: '/runs/{run}/diff/{other}',

@@ -1,5 +1,7 @@
 /** The table of routes. Owns: which lists of routes it is made of; each path stands in one of them. */
 import type { Route } from '../route.ts'
+import { retryVerbs } from '../verbs/further-runs.ts'
+import { teamVerbs } from '../verbs/team.ts'
 import { accessRoutes } from './access.ts'
 import { controlRoutes } from './control.ts'
 import { forkRoutes } from './forks.ts'
@@ -9,12 +11,11 @@ import { liveRoutes } from './live.ts'
 import { linkRoutes } from './links.ts'
 import { probeRoutes } from './probes.ts'
 import { questionRoutes } from './questions.ts'
-import { retryRoutes } from './retries.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { systemRoutes } from './system.ts'
-import { teamRoutes } from './team.ts'
 import { trustRoutes } from './trust.ts'
+import { verbRoutes } from './verb-routes.ts'
 import { versionRoutes } from './versions.ts'
 
 /** All routes of the server. */
@@ -25,9 +26,9 @@ export const routes: readonly Route[] = [
   ...accessRoutes,
   ...runRoutes,
   ...controlRoutes,
-  ...teamRoutes,
+  ...verbRoutes(teamVerbs),
   ...forkRoutes,
-  ...retryRoutes,
+  ...verbRoutes(retryVerbs),
   ...questionRoutes,
   ...sessionRoutes,
   ...grantRoutes,

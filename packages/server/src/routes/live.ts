@@ -35,7 +35,6 @@ export const liveRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/changes',
-    formerly: '/live',
     summary: 'What changed, over all runs: what to read again (Changes). At most every 200 milliseconds.',
     answer: 'stream',
     handle: (context) => eventStream(context, (signal) => changesFor(context, signal)),

@@ -1,25 +1,13 @@
-/** Routes of questions: what waits, over all runs, and its answers. The approver is the principal. */
+/** Routes of questions: what waits, over all runs, and the verbs that answer it. */
 import type { ActivationId, RunId } from '@reeve/core'
 import { present, ReeveError } from '@reeve/core'
-import type { Decision, Question, RunSummary } from '@reeve/runtime'
+import type { Question, RunSummary } from '@reeve/runtime'
 import { questionView } from '../question-view.ts'
-import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
-import {
-  anyOf,
-  choice,
-  flag,
-  json,
-  list,
-  name,
-  nothing,
-  object,
-  optional,
-  text,
-  view,
-  whole,
-  type WireSchema,
-} from '../wire-schema.ts'
-import type { AnswerBody, DecisionBody, Page, QuestionView, SettleBody } from '../wire.ts'
+import { ownRun, route, type RequestContext, type Route } from '../route.ts'
+import { questionVerbs } from '../verbs/questions.ts'
+import { anyOf, choice, list, name, object, optional, text, view, whole } from '../wire-schema.ts'
+import type { Page, QuestionView } from '../wire.ts'
+import { verbRoutes } from './verb-routes.ts'
 
 const kinds: readonly Question['kind'][] = ['approval', 'interrupt', 'in-doubt', 'diverged']
 
@@ -41,26 +29,6 @@ const question = view<QuestionView>('QuestionView', {
   agent: name(),
   mayAnswer: anyOf<true | string>({ schema: { const: true } }, text()),
   same: name(),
-})
-
-const settleBody: WireSchema<SettleBody> = anyOf<SettleBody>(
-  object<Extract<SettleBody, { readonly happened: boolean }>>('DoubtBody', {
-    happened: flag(),
-    value: optional(json()),
-  }),
-  object<Extract<SettleBody, { readonly action: string }>>('DivergenceBody', {
-    action: choice(['map', 'execute', 'drop']),
-    to: optional(name()),
-  }),
-)
-
-const decisionBody = object<DecisionBody>('DecisionBody', {
-  decision: choice(['approve', 'reject', 'edit', 'retry']),
-  input: optional(json({ description: 'Of edit: all the arguments.' })),
-  comment: optional(text({ maxLength: 10_000 })),
-  grant: optional(json({ description: 'The scope of an approval.' })),
-  repeat: optional(list(name(), { maxItems: 50, description: 'Of retry: the ids of the effects to make once more.' })),
-  inputHash: optional(name({ description: 'The hash of the arguments that the approver was shown.' })),
 })
 
 type OpenFilter = NonNullable<Parameters<RequestContext['runtime']['questions']>[0]>
@@ -174,49 +142,5 @@ export const questionRoutes: readonly Route[] = [
       return found
     },
   }),
-  route({
-    method: 'POST',
-    path: '/approvals/{id}/decision',
-    summary: 'Decide an approval; the first decision wins.',
-    body: decisionBody,
-    answer: nothing,
-    statuses: [204],
-    async handle(context, { path, body: { inputHash, ...said } }) {
-      const open = await openQuestion(context, path.id)
-      const shown = open?.approval?.inputHash
-      if (inputHash !== undefined && shown !== undefined && inputHash !== shown)
-        throw new ReeveError('approval.invalid', `approval "${path.id}": other arguments would run than were shown`, {
-          hint: 'Nothing was decided. Look at the approval again.',
-        })
-      const decision = { ...said, approvalId: path.id, approver: context.principal.name } as unknown as Decision
-      await context.runtime.decide(decision)
-      return answered(204)
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/interrupts/{id}/answer',
-    summary: 'Answer a question; the first answer wins.',
-    body: object<AnswerBody>('AnswerBody', { value: json() }),
-    answer: nothing,
-    statuses: [204],
-    async handle({ runtime, principal }, { path, body }) {
-      await runtime.answer({ interruptId: path.id, value: body.value, by: principal.name })
-      return answered(204)
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/questions/{id}/settle',
-    summary: 'Say what became of an effect in doubt, or how a diverged run goes on.',
-    body: settleBody,
-    answer: nothing,
-    statuses: [204],
-    async handle({ runtime, principal }, { path: { id }, body }) {
-      const by = principal.name
-      if ('happened' in body) await runtime.settleDoubt({ ...body, id, by })
-      else await runtime.settleDivergence({ ...body, id, by })
-      return answered(204)
-    },
-  }),
+  ...verbRoutes(questionVerbs),
 ]

@@ -1,24 +1,23 @@
 /** Routes of runs: start, list, view, outcome, journal, feed. */
-import type { JsonObject, RunId } from '@reeve/core'
+import type { RunId } from '@reeve/core'
 import { present, runKey, ReeveError, sentPart } from '@reeve/core'
 import type { Recorded } from '@reeve/journal'
 import {
   cursorIn,
   cursorOf,
   hasEnded,
-  metadataValue,
   runStatuses,
   type Run,
   type RunFilter,
   type RunPart,
-  type RunStatus,
   type RunSummary,
   type StartOptions,
   type StreamItem,
 } from '@reeve/runtime'
 import { eventStream, messageText, type StreamMessage } from '../event-stream.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
-import { amount, choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
+import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
 import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
 
 export const runRow = view<RunRow>('RunRow', {
@@ -45,34 +44,8 @@ const startBody = object<StartBody>('StartBody', {
 
 const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
 
-/** Which runs; all given conditions must hold. */
-export interface RunsFilter {
-  readonly status?: readonly RunStatus[]
-  readonly agent?: string
-  readonly user?: string
-  readonly session?: string
-  readonly metadata?: JsonObject
-  readonly since?: number
-  readonly before?: number
-  readonly usdFrom?: number
-  readonly limit?: number
-}
-
 interface RunsQuery extends RunsFilter {
   readonly after?: string
-}
-
-/** The schemas of `RunsFilter`. */
-export const runsFilter = {
-  status: optional(list(choice(runStatuses))),
-  agent: optional(name()),
-  user: optional(name()),
-  session: optional(name()),
-  metadata: optional(jsonObject({ description: 'metadata.<key>=<value>: equal to this value, read as JSON.' })),
-  since: optional(amount({ description: 'Begun at this time or later, in milliseconds since 1970.' })),
-  before: optional(amount({ description: 'Begun before this time.' })),
-  usdFrom: optional(amount({ minimum: 0, description: 'Has cost so many US dollars or more.' })),
-  limit: optional(whole({ minimum: 1, maximum: 1_000 })),
 }
 
 interface EventsQuery {
@@ -114,10 +87,6 @@ export async function runsPage(
   const items = found.slice(0, limit)
   return { items, ...(found.length > limit ? { next: cursorOf(items.at(-1)!) } : undefined) }
 }
-
-/** Metadata as a filter has it: values of a query are texts. */
-export const equalTo = (metadata: JsonObject | undefined): RunFilter['metadata'] =>
-  metadata && Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, metadataValue(value as string)]))
 
 export const runRoutes: readonly Route[] = [
   route({

@@ -5,11 +5,13 @@
  */
 import type { RunId } from '@reeve/core'
 import { present, ReeveError } from '@reeve/core'
-import { runStatuses, type RunSummary, type SessionAccess, type SharedSession } from '@reeve/runtime'
+import { runStatuses, type RunSummary } from '@reeve/runtime'
 import { route, type Route } from '../route.ts'
 import { choice, list, name, object, optional, whole } from '../wire-schema.ts'
-import type { Page, RunRow, SessionRow, ShareBody } from '../wire.ts'
+import { sessionAccess, sessionVerbs, tenantQuery } from '../verbs/sessions.ts'
+import type { Page, RunRow, SessionRow } from '../wire.ts'
 import { runRow, runsPage } from './runs.ts'
+import { verbRoutes } from './verb-routes.ts'
 
 interface SessionsQuery {
   readonly user?: string
@@ -34,22 +36,6 @@ const sessionRow = object<SessionRow>('SessionRow', {
   lastRun: name<RunId>(),
   lastAt: whole(),
   status: choice(runStatuses),
-})
-
-interface TenantQuery {
-  readonly tenant?: string
-}
-
-/** Of a principal of a tenant it is always theirs. */
-const tenantQuery = object<TenantQuery>('SessionTenantQuery', {
-  tenant: optional(name({ description: 'Whose session it is. Of a principal of a tenant always theirs.' })),
-})
-const shareBody = object<ShareBody>('ShareBody', { with: list(name(), { maxItems: 100 }) })
-const sessionAccess = object<SessionAccess>('SessionAccess', {
-  session: name(),
-  tenant: optional(name()),
-  owner: optional(name({ description: 'Absent: the application; runs without a user continue it.' })),
-  sharedWith: list(object<SharedSession>('SharedSession', { user: name(), by: optional(name()), at: whole() })),
 })
 
 function rowsOf(runs: readonly RunSummary[]): readonly SessionRow[] {
@@ -107,24 +93,5 @@ export const sessionRoutes: readonly Route[] = [
       })
     },
   }),
-  route({
-    method: 'POST',
-    path: '/sessions/{session}/share',
-    summary: 'Let other users continue a session. Its owner may, or an admin.',
-    query: tenantQuery,
-    body: shareBody,
-    answer: sessionAccess,
-    handle: ({ runtime, principal }, { path: { session }, query: { tenant }, body }) =>
-      runtime.sessions.share({ session, ...present({ tenant }), with: body.with, by: principal.name }),
-  }),
-  route({
-    method: 'POST',
-    path: '/sessions/{session}/unshare',
-    summary: 'Let them continue it no longer. Runs that have begun go on.',
-    query: tenantQuery,
-    body: shareBody,
-    answer: sessionAccess,
-    handle: ({ runtime }, { path: { session }, query: { tenant }, body }) =>
-      runtime.sessions.unshare({ session, ...present({ tenant }), with: body.with }),
-  }),
+  ...verbRoutes(sessionVerbs),
 ]

@@ -45,7 +45,7 @@ const worker = object<Worker>('WorkerView', {
 const installation = object<SystemInstallation>('SystemInstallation', {
   engine: text({ description: 'embedded, postgres, restate or temporal.' }),
   store: object<SystemInstallation['store']>('SystemStore', {
-    kind: choice(['sqlite', 'postgres', 'memory']),
+    kind: text({ description: 'sqlite, postgres, memory, or what a store of your own is called.' }),
     name: text({ description: 'A path, or where the database is. Never with a password.' }),
     bytes: optional(whole({ description: 'Absent: not known.' })),
   }),

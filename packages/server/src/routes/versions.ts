@@ -1,19 +1,12 @@
 /** Routes of versions: revisions of agents that are published over unchanged code. */
-import { present, ReeveError, type RunId } from '@reeve/core'
+import { present, type RunId } from '@reeve/core'
 import { cursorOf, runStatuses, type KeptRevision } from '@reeve/runtime'
-import { answered, route, type Route } from '../route.ts'
+import { route, type Route } from '../route.ts'
 import { placeOf } from './runs.ts'
 import type { VersionUse, VersionUses } from '../wire.ts'
-import { choice, flag, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
-
-type RevisionData = KeptRevision['revision']
-
-/** The body of `POST /versions/{agent}`: data, or the name of a version that is kept. */
-interface VersionBody {
-  readonly status: 'draft' | 'published'
-  readonly revision?: RevisionData
-  readonly version?: string
-}
+import { versionVerbs } from '../verbs/agents.ts'
+import { choice, flag, jsonObject, list, name, object, optional, view, whole } from '../wire-schema.ts'
+import { verbRoutes } from './verb-routes.ts'
 
 interface VersionsQuery {
   readonly agent?: string
@@ -72,31 +65,5 @@ export const versionRoutes: readonly Route[] = [
       return { chosen: runtime.versions.chosen, runs, ...present({ next: isMore ? cursorOf(last) : undefined }) }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/versions/{agent}',
-    summary: 'Publish a version or keep a draft: as data, or by the name of one that is kept.',
-    body: object<VersionBody>('VersionBody', {
-      status: choice(['draft', 'published']),
-      revision: optional(jsonObject<RevisionData>()),
-      version: optional(name()),
-    }),
-    answer: nothing,
-    statuses: [204],
-    async handle({ runtime, principal }, { path: { agent }, body: { status, revision, version } }) {
-      const given = revision ?? version
-      const by = { by: principal.name }
-      if (given === undefined || (revision !== undefined && version !== undefined))
-        throw new ReeveError('input.invalid', 'expected either a revision or the name of a version', {
-          hint: unchanged,
-        })
-      if (status === 'published') await runtime.versions.publish(agent, given, by)
-      else if (revision === undefined)
-        throw new ReeveError('input.invalid', 'a draft needs a revision', { hint: unchanged })
-      else await runtime.versions.draft(agent, revision, by)
-      return answered(204)
-    },
-  }),
+  ...verbRoutes(versionVerbs),
 ]
-
-const unchanged = 'Nothing was changed.'

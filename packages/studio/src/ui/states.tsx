@@ -1,4 +1,5 @@
 /** Empty, loading, failed: what there is to see when there is nothing to see, and what to do. */
+import { ClientError } from '@reeve/client'
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -52,7 +53,15 @@ export function Notice(props: { readonly tone?: 'bad' | 'wait' | 'ok'; readonly 
 
 /** The message and hint of whatever was thrown. */
 export function sentences(error: unknown): { readonly message: string; readonly hint?: string } {
+  if (error instanceof ClientError && Object.hasOwn(away, error.code)) return away[error.code]!(error)
   const message = error instanceof Error ? error.message : String(error)
   const hint = error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined
   return hint === undefined ? { message } : { message, hint }
+}
+
+const hint = 'It may have stopped. This page tries again by itself.'
+/** What a page says where the server gave no answer of its own: its address says nothing to those who look. */
+const away: Readonly<Record<string, (error: ClientError) => { readonly message: string; readonly hint: string }>> = {
+  'server.unreachable': () => ({ message: 'The server does not answer.', hint }),
+  'server.answer-invalid': ({ status }) => ({ message: `The server answered with ${status}.`, hint }),
 }

@@ -5,7 +5,7 @@
  * Owns: the public constructor, its options and their checks. Does not own: the rounds (rounds.ts), which member speaks
  * (speaker-choice.ts, ledger.ts).
  */
-import type { Context, StepIO } from '@reeve/engine'
+import type { StepIO } from '@reeve/engine'
 import {
   choice,
   choiceOr,
@@ -16,31 +16,31 @@ import {
   isFunction,
   mustBeOptions,
   optionProblems,
+  present,
   required,
   unchecked,
   wholeNumber,
   withoutHandoff,
   type Checks,
   type Json,
-  type Outcome,
   type Rule,
 } from '@reeve/core'
 import {
   agentsCheck,
   composedChecks,
   dataOf,
-  DefinedAgent,
+  defineAgent,
   factRule,
   isAgent,
   checkTree,
   renamable,
   schemaOf,
-  versionOf,
   type Agent,
+  type AgentKind,
+  type AgentParts,
   type Assess,
-  type UsdCap,
 } from '@reeve/agent'
-import { leavesHandoff, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '@reeve/edge'
+import { leavesHandoff, type Infer, type Limits, type Oversight, type SchemaLike } from '@reeve/edge'
 import { edgesCheck, memberCaps, memberEdgeChecks, MemberList, membersOf, type EdgeOptions } from '@reeve/flow'
 import type { ModelRef } from '@reeve/model'
 import { Rounds, type RoundRules } from './rounds.ts'
@@ -177,76 +177,56 @@ export function roundtable<
 >(options: RoundtableOptions<Name, Agents, Out>): Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>> {
   mustBeOptions(options, 'roundtable', 'team.invalid')
   type Made = Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>>
-  return renamable(new Roundtable(options), (name) => roundtable({ ...options, name })) as unknown as Made
+  const parts = roundtableParts(options)
+  const made = defineAgent(roundtableAgent, parts)
+  if (parts.members.known) checkTree(made)
+  return renamable(made, (name) => roundtable({ ...options, name })) as unknown as Made
 }
 
-class Roundtable extends DefinedAgent {
-  readonly #options: AnyRoundtableOptions
-  readonly #members: MemberList
-  readonly #rules: RoundRules
+interface RoundtableParts extends AgentParts<AnyRoundtableOptions> {
+  readonly members: MemberList
+  readonly rules: RoundRules
+}
 
-  constructor(options: AnyRoundtableOptions) {
-    const members = new MemberList(options.agents)
-    const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
-    const speaker = speakerOf(options)
-    const { name, description, limits, oversight, assess, outputKey } = options
-    super({
-      name,
-      description,
-      outputSchema,
-      limits,
-      oversight,
-      assess,
-      outputKey,
-      model: speaker.model,
-      team: () => members.names,
-      reaches: options.agents,
-    })
-    this.#options = options
-    this.#members = members
-    const { output: _output, ...rules } = options
-    this.#rules = { ...rules, speaker, ...(outputSchema === undefined ? undefined : { output: outputSchema }) }
-    if (members.known) checkTree(this)
+function roundtableParts(options: AnyRoundtableOptions): RoundtableParts {
+  const { output, ...rules } = options
+  const members = new MemberList(options.agents)
+  const outputSchema = schemaOf(output, `roundtable "${options.name}": output`)
+  const speaker = speakerOf(options)
+  return {
+    options,
+    members,
+    rules: { ...rules, speaker, ...present({ output: outputSchema }) },
+    outputSchema,
+    model: speaker.model,
+    team: () => members.names,
+    reaches: options.agents,
   }
+}
 
-  members(): readonly Agent[] {
-    return this.#members.agents
-  }
-
-  protected madeVersion(): string {
-    const { version, summary, maxRounds } = this.#options
-    const { name, data = null } = this.#rules.speaker
-    const { limits, oversight, outputKey, outputSchema: output } = this
-    return versionOf(version, {
-      ...(dataOf({ limits, oversight, outputKey, output, workers: this.#members.names }) as object),
-      order: 'roundtable',
-      speaker: [name, data],
-      bound: String(maxRounds ?? null),
-      ...(isAgent(summary) ? { summary: summary.name } : undefined),
-    })
-  }
-
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const members = membersOf(edge, this.members())
-    const ended = await new Rounds(this.#rules, members, ctx, edge).hold()
+const roundtableAgent: AgentKind<RoundtableParts> = {
+  data: ({ options: { summary, maxRounds }, members, rules: { speaker } }, agent) => ({
+    ...dataOf(agent, { workers: members.names }),
+    order: 'roundtable',
+    speaker: [speaker.name, speaker.data ?? null],
+    bound: String(maxRounds ?? null),
+    ...(isAgent(summary) ? { summary: summary.name } : undefined),
+  }),
+  async orchestrate({ members, rules }, ctx, edge) {
+    const ended = await new Rounds(rules, membersOf(edge, members.agents), ctx, edge).hold()
     return leavesHandoff(edge) ? ended : withoutHandoff(ended)
-  }
-
-  related(): readonly Agent[] {
-    const { summary, speaker } = this.#options
-    const more = isSpeaker(speaker) ? (speaker.agents ?? []) : []
-    return [...this.members(), ...(isAgent(summary) ? [summary] : []), ...more]
-  }
-
-  usdCaps(): readonly UsdCap[] {
-    return memberCaps(this.members(), this.#options.edge, 'edge')
-  }
-
-  problems(): readonly string[] {
-    const members = this.members()
-    const options = { ...this.#options, agents: this.#members.given }
-    return optionProblems(checks(members), options, `roundtable "${this.name}"`, tableRule(members))
-  }
+  },
+  related: ({ options: { summary, speaker }, members }) => [
+    ...members.agents,
+    ...(isAgent(summary) ? [summary] : []),
+    ...(isSpeaker(speaker) ? (speaker.agents ?? []) : []),
+  ],
+  problems: ({ options, members: { agents, given } }) =>
+    optionProblems(checks(agents), { ...options, agents: given }, `roundtable "${options.name}"`, tableRule(agents)),
+  more: ({ options, members }) => ({
+    members: () => members.agents,
+    usdCaps: () => memberCaps(members.agents, options.edge, 'edge'),
+  }),
 }
 
 /** The chair. For invalid options it returns one that is never used, because all problems are reported together. */

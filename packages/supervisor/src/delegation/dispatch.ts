@@ -21,7 +21,7 @@ import {
   objectOr,
   own,
   required,
-  stranger,
+  unknownWorker,
   wholeNumber,
   type Check,
   type Checks,
@@ -59,7 +59,7 @@ export type Disposition = 'deferred' | 'awaited'
 export interface BackgroundPlan<Workers extends string = string> {
   /** The workers that may. Default: those whose own options allow it. */
   readonly workers?: readonly Workers[] | 'all'
-  /** The disposition of a call without a wish of the model. Default `deferred`. */
+  /** The disposition of a call for which the model asks for none. Default `deferred`. */
   readonly default?: Disposition
   /**
    * How many of them may work at once; the others wait in order. The leader's own `concurrency` holds as well. Default:
@@ -93,7 +93,7 @@ export interface Dispatch {
 /** How delegations to one worker are carried out. */
 export interface WorkerDispatch extends Dispatch {
   /**
-   * Whether it may work in the background, and the disposition of a call without a wish of the model. `true`: that of
+   * Whether it may work in the background, and the disposition of a call for which the model asks for none. `true`: that of
    * the team. Default: what the team's `background` says; a worker with background tools of its own may.
    */
   readonly background?: boolean | Disposition
@@ -126,7 +126,7 @@ const dispatchChecks: Checks<Dispatch> = {
 const workerName =
   (known: ReadonlySet<string>): Check =>
   (given, where) =>
-    known.has(given as string) ? [] : [`${where} names ${stranger(given, known)}`]
+    known.has(given as string) ? [] : [`${where}: ${unknownWorker(given, known)}`]
 
 /** The checks of how delegations to one worker are carried out. `known`: everybody who may work here. */
 export const workerDispatchChecks = (known: ReadonlySet<string>): Checks<WorkerDispatch> => ({
@@ -160,7 +160,7 @@ export const planOf = ({ background }: TeamDispatch): BackgroundPlan | undefined
   Array.isArray(background) ? { workers: background as readonly string[] } : (background as BackgroundPlan | undefined)
 
 /**
- * The disposition of a call to this worker without a wish of the model; undefined if it may not work in the background.
+ * The disposition of a call to this worker for which the model asks for none; undefined if it may not work in the background.
  * `inherits`: it has background tools, and nothing else is said about it.
  */
 export function dispositionOf(given: Dispatching, worker: string, inherits = false): Disposition | undefined {

@@ -16,7 +16,7 @@ import {
   own,
   present,
   recordOf,
-  stranger,
+  unknownWorker,
   transferTool,
   unknownNames,
   type Check,
@@ -157,7 +157,7 @@ const delegationChecks = (known: ReadonlySet<string>): Checks<Delegation> => ({
   workers: recordOf(
     object<WorkerDelegation>({ ...crossingChecks, ...workerDispatchChecks(known) }),
     'exceptions by name',
-    (name, where) => (known.has(name) ? undefined : `${where} names ${stranger(name, known)}`),
+    (name, where) => (known.has(name) ? undefined : `${where}: ${unknownWorker(name, known)}`),
   ),
 })
 

@@ -3,17 +3,12 @@
  *
  * Owns: where both are kept, the check for cycles of waits. Does not own: how a FIFO lock works
  * (../../agent/fifo-lock.ts), when a delegation wants a thread (worker-memory.ts).
- * K4: `$thread.<thread>`, `$threads.waiting` and, in earlier journals, `$threads` are persistent format.
+ * K4: `$thread.<thread>` and `$threads.waiting` are persistent format.
  *
  * T1: no wait closes a cycle. Work below a thread is in the register from before its wait until the wait ends. It
  * enters only if that closes no cycle with the entries there. In any cycle the last to enter would have seen all
  * others, in whatever process. T2: work without a thread above it is in no cycle, and not in the register. Holders of a
  * thread need no entry: they only wait for work below them, and its entries name every thread above it.
- *
- * In runs of an earlier Reeve all threads shared one queue in one value. Such a run finishes its pending delegations
- * with that queue. New delegations of the same activation wait for them; other activations do not see them, and may
- * show a worker the memory of the thread meanwhile. So let runs with pending delegations end before you change the
- * version.
  */
 import { activationHasEnded, passedByIn, type FifoLock, type LockEntry, type StoredLock } from '@reeve/agent'
 import { isObject, rootRun, runOf, type Json } from '@reeve/core'
@@ -55,15 +50,6 @@ export const lockOfThread = (thread: string): FifoLock => ({
     },
   },
 })
-
-/** The one lock of all threads, as earlier journals have it: one value, in which joining detects a cycle. */
-export const earlierLock: FifoLock = {
-  ...threadLockRules,
-  key: '$threads',
-  read: readLock,
-  write: (line) => line as unknown as Json,
-  mayWait: (all, me) => !closesCircle(all, me),
-}
 
 /** The register of waits below a thread, across all locks. */
 const waitingKey = '$threads.waiting'

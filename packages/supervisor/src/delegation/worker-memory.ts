@@ -55,7 +55,7 @@ import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { Caller } from '@reeve/journal'
 import { askHook } from './delegation-hooks.ts'
 import { Slots, type SlotWaiter } from '../worker/slots.ts'
-import { earlierLock, lockOfThread } from './thread-lock.ts'
+import { lockOfThread } from './thread-lock.ts'
 
 /** A query to a memory. */
 export interface MemoryQuery {
@@ -222,11 +222,6 @@ class Thread {
   readonly #job: MemoryJob
   readonly #memory: ThreadMemory
   readonly #threads: Threads
-  /**
-   * The journal is of an earlier Reeve, in which all threads shared one queue, every delegation stood in it, and
-   * everything was read each time.
-   */
-  readonly #isEarlier: boolean
   readonly #ctx: Context
   readonly #lock: FifoLock
   readonly #entry: LockEntry
@@ -253,10 +248,8 @@ class Thread {
     this.#job = job
     this.#memory = memory
     this.#threads = threads
-    const before = ctx.scope('memory')
-    this.#isEarlier = before.wasAsked(`value.update:${earlierLock.key}`)
-    this.#ctx = this.#isEarlier ? before : ctx.scope('thread')
-    this.#lock = this.#isEarlier ? earlierLock : lockOfThread(key)
+    this.#ctx = ctx.scope('thread')
+    this.#lock = lockOfThread(key)
     this.#key = key
     this.#entry = {
       id: this.#ctx.id('turn'),
@@ -274,9 +267,7 @@ class Thread {
     const { above = [] } = this.#entry
     if (above.includes(this.#key)) return busy(worker.name, 'this work is part of it')
     const turn = this.#threads.turn(this.#key)
-    // an earlier delegation stands in its queue already: new ones wait for it
-    if (this.#isEarlier) turn.takeBack()
-    else if ((await turn.take(entry)) === false) return busy(worker.name, 'its leader no longer waits for it')
+    if ((await turn.take(entry)) === false) return busy(worker.name, 'its leader no longer waits for it')
     this.#turn = turn
     this.#ctx.onCancel(
       `memory:${entry.label}`,
@@ -341,7 +332,7 @@ class Thread {
     const { shown = defaultShown } = this.#memory
     try {
       this.#count = await countExchanges(values, this.#keys)
-      const known = this.#isEarlier ? undefined : this.#threads.known(this.#key)
+      const known = this.#threads.known(this.#key)
       this.#newest = await newestExchanges(values, this.#keys, this.#count, shown, known)
       this.#threads.know(this.#key, { count: this.#count, newest: this.#newest })
       return exchangeMessages(this.#newest)

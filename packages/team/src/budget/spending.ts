@@ -11,16 +11,15 @@
  */
 import { failure, FailureError, isWithin, type ActivationId, type Failure, type Json, type Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import { namesLeaderLimit } from '@reeve/journal'
 import { interrupt } from '@reeve/oversight'
 import type { WorkerEnd } from '@reeve/supervisor'
 import type { Estimate } from '../plan/plan.ts'
-import { hasEnded, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, type TaskGraph, type Entry } from '../state/task-graph.ts'
 import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage } from './budget.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 
 /** What a budget has a say in. */
-export type SpentOn = Pick<Scheduler, 'settle' | 'abort' | 'again' | 'requeue' | 'leave' | 'closed' | 'waitsForRoom'>
+export type SpentOn = Pick<Scheduler, 'settle' | 'abort' | 'again' | 'requeue' | 'leave' | 'closed'>
 
 export class Spending {
   readonly #ctx: Context
@@ -65,7 +64,7 @@ export class Spending {
     if (budget === undefined || this.#mode === 'soft') return undefined
     const wanted = budget.wanted(estimate)
     const short =
-      budget.exhausted() ?? (this.#work?.waitsForRoom === true ? budget.never(wanted, asker) : budget.shortage(wanted))
+      budget.exhausted() ?? (this.#work === undefined ? budget.shortage(wanted) : budget.never(wanted, asker))
     return short === undefined ? undefined : noRoom(short)
   }
 
@@ -103,7 +102,7 @@ export class Spending {
       this.#reserve(entry, budget)
       return undefined
     }
-    const never = used ?? (this.#work?.waitsForRoom === true ? budget.never(wanted) : short)
+    const never = used ?? (this.#work === undefined ? short : budget.never(wanted))
     if (never !== undefined) return this.#cannotFit(entry, used, never)
     if (!this.#short.has(entry)) this.#noteMove(entry, budget, 'waiting', wanted)
     this.#short.add(entry)
@@ -310,10 +309,8 @@ function isLimitAbove(team: ActivationId, outcome: Outcome, of: Counted, max: nu
   if (outcome.status !== 'limited' && outcome.status !== 'failed') return false
   const { activation, max: its } =
     outcome.status === 'limited' ? (outcome.account ?? {}) : (outcome.failure.details ?? {})
-  const { limit, message } =
-    outcome.status === 'limited' ? outcome : { limit: outcome.failure.details?.['limit'], ...outcome.failure }
-  if (typeof activation !== 'string' || typeof its !== 'number') return namesLeaderLimit(message, of, max)
-  return limit === of && its === max && isWithin(team, activation as ActivationId)
+  const limit = outcome.status === 'limited' ? outcome.limit : outcome.failure.details?.['limit']
+  return limit === of && its === max && typeof activation === 'string' && isWithin(team, activation as ActivationId)
 }
 
 const words = { tokens: 'tokens', usd: 'US dollars' } as const

@@ -2,12 +2,12 @@
  * Advice: what earlier runs of a session suggest for a question (spec team 1.12, R-12). Pure, and seeded: the same
  * memory, question and numbers give the same advice.
  *
- * Owns: the types, the rule. Does not own: what is remembered and where (memory.ts), how alike two questions are
+ * Owns: what is remembered of plans and strategies, the rule. Does not own: what is remembered and where (memory.ts), how alike two questions are
  * (similarity.ts), when advice is asked for and obeyed (learning.ts).
  */
 import type { TeamStrategy } from '@reeve/journal'
 import type { Similarity } from '@reeve/supervisor'
-import type { Subtask } from '../plan/plan.ts'
+import type { Advice, Subtask } from '../plan/plan.ts'
 
 /** The record of one kind of question. */
 export interface RememberedPlan {
@@ -32,18 +32,6 @@ export interface Recollection {
   /** The first similar one counts. */
   readonly plans: readonly RememberedPlan[]
   readonly strategies: Readonly<Record<string, StrategyRecord>>
-}
-
-/** Advice. */
-export interface Advice {
-  readonly strategy: TeamStrategy
-  /** 0 to 1. Above 0.8 the strategy is followed; else it is a hint to the planner. */
-  readonly confidence: number
-  /** Subtasks that have worked before. */
-  readonly subtasks?: readonly Subtask[]
-  /** The question of the earlier case behind it. */
-  readonly source?: string
-  readonly warnings: readonly string[]
 }
 
 /**

@@ -8,7 +8,7 @@
 import { messageOf, own, type ActivationId, type JsonObject, type MessageId } from '@reeve/core'
 import { replyToCommand, commandIn, type ReceivedCommand, type TeamCommand } from '@reeve/agent'
 import { isLeaving, type Arrival, type Context } from '@reeve/engine'
-import type { Entry } from '../schedule/task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 
 /** The sender of a command: a member, by its task, or an operator outside. */
 export interface CommandSender {

@@ -4,7 +4,7 @@
  * Owns: the types. Does not own: what any of them does (mailbox.ts), their check (../checks.ts).
  */
 import type { Json } from '@reeve/core'
-import type { TeamPolicy } from '../staff/policy.ts'
+import type { TeamPolicy } from '../policy.ts'
 
 /** The bounds of a mailbox. */
 export interface MailboxOptions {

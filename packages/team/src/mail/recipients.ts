@@ -1,9 +1,9 @@
 /**
  * Recipients of mail: a member, all members of a role, or all others. Pure.
  *
- * Owns: reading `to`. Does not own: who is on the team (../staff/directory.ts), mail without a recipient (mailbox.ts).
+ * Owns: reading `to`. Does not own: who is on the team (../state/directory.ts), mail without a recipient (mailbox.ts).
  */
-import type { Directory } from '../staff/directory.ts'
+import type { Directory } from '../state/directory.ts'
 import { waitsAsRole, type Addressees } from './mailbox.ts'
 
 /**

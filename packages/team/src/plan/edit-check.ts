@@ -2,7 +2,7 @@
  * Edits of a plan that is being carried out, by a human who has the run (spec team R-13).
  *
  * Owns: what an edit may say, and whether the plan as a whole still makes sense with it (R-2): everything that is wrong
- * at once. Does not own: carrying it out (plan-edit.ts), the rules of plans (validate.ts). Pure.
+ * at once. Does not own: carrying it out (../plan-edit.ts), the rules of plans (validate.ts). Pure.
  */
 import {
   described,

@@ -8,7 +8,7 @@ import type { Json } from '@reeve/core'
 import { isAgent, type Agent } from '@reeve/agent'
 import type { StepIO } from '@reeve/engine'
 import { resolveModel, type ModelRef } from '@reeve/model'
-import type { Advice } from '../learn/advisor.ts'
+import type { Advice } from './plan.ts'
 import { recordable, type Plan } from './plan.ts'
 import type { ListedRole } from './roles.ts'
 

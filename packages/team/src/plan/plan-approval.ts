@@ -2,7 +2,7 @@
  * Plan approval: whether the team's policy and an approver let a plan be carried out, before any task begins (spec team
  * R-16 for plans, C06, C89b).
  *
- * Owns: who is asked, what follows from the decision. Does not own: policies (../staff/policy.ts), approvals
+ * Owns: who is asked, what follows from the decision. Does not own: policies (../policy.ts), approvals
  * (../../oversight), what makes a plan impossible (validate.ts).
  * Holds: no route and no shape of a plan goes round it. K6: each question is put once, and has the same id and deadline
  * over a crash.
@@ -11,7 +11,7 @@ import { asText, failure, type Failure, type Json } from '@reeve/core'
 import { defaultApprovalTimeoutMs, type Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { escalateToBegin, refusalFailure, refusalOf, review } from '@reeve/oversight'
-import { decide, type TeamPolicy } from '../staff/policy.ts'
+import { decide, type TeamPolicy } from '../policy.ts'
 import type { Validated } from './validate.ts'
 
 /** What a team says of consent. */

@@ -4,8 +4,8 @@
  * Owns: the types and their defaults, a plan as it is recorded. Does not own: whether a plan makes sense (validate.ts), who makes one
  * (planner.ts), how it is carried out (../schedule). Spec team 1.2.
  */
-import type { Json, JsonObject } from '@reeve/core'
-import type { OversightMode, RiskLevel } from '@reeve/edge'
+import type { Json, JsonObject, OversightMode } from '@reeve/core'
+import type { RiskLevel } from '@reeve/edge'
 import type { DependencyPolicy, TeamStrategy } from '@reeve/journal'
 
 /** What work may use, as an estimate. */
@@ -96,3 +96,15 @@ export const recordable = (plan: unknown): Json =>
       typeof each === 'number' && !Number.isFinite(each) ? String(each) : each,
     ) ?? 'null',
   ) as Json
+
+/** Advice on the plan of a question, from earlier cases. */
+export interface Advice {
+  readonly strategy: TeamStrategy
+  /** 0 to 1. Above 0.8 the strategy is followed; else it is a hint to the planner. */
+  readonly confidence: number
+  /** Subtasks that have worked before. */
+  readonly subtasks?: readonly Subtask[]
+  /** The question of the earlier case behind it. */
+  readonly source?: string
+  readonly warnings: readonly string[]
+}

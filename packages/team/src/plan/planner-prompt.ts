@@ -7,7 +7,7 @@
  */
 import { asText, jsonOf, type Json } from '@reeve/core'
 import type { JsonSchema, Schema } from '@reeve/edge'
-import type { Advice } from '../learn/advisor.ts'
+import type { Advice } from './plan.ts'
 import type { PlanQuestion } from './options.ts'
 import type { ListedRole } from './roles.ts'
 

@@ -21,7 +21,7 @@ import { askSideQuery, delegate, isAgent, modelSetup, step, type Agent } from '@
 import { briefText, entriesOf, type Edge } from '@reeve/edge'
 import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { ModelRef } from '@reeve/model'
-import { endOfAttempt } from '../schedule/outcome-mapping.ts'
+import { endOfAttempt } from '../attempt-end.ts'
 import { defaultRepairs, type PlannerLike, type PlanQuestion } from './options.ts'
 import { recordable } from './plan.ts'
 import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './planner-prompt.ts'

@@ -5,8 +5,18 @@
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not
  * own: gates (../schedule/task-reviews.ts), triggers (../../oversight). Pure.
  */
-import { choice, described, isObject, object, present, redactedMark, type JsonObject } from '@reeve/core'
-import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '@reeve/edge'
+import {
+  choice,
+  described,
+  isObject,
+  object,
+  oversightModes,
+  present,
+  redactedMark,
+  type JsonObject,
+  type OversightMode,
+} from '@reeve/core'
+import { riskLevels, stricter, type Oversight, type RiskLevel } from '@reeve/edge'
 import { approvalProblems, approvalTimeoutCheck, gateOf, type GateDecision, type Subject } from '@reeve/oversight'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'

@@ -188,7 +188,7 @@ function checkRoles(
       const names = roles.list.map(({ name }) => name)
       const missing =
         role === generalist
-          ? `nobody is named who does it, and there is no ${generalist} here`
+          ? `it names no role, and there is no ${generalist} here`
           : `there is no role "${role}" here, and no ${generalist}`
       problems.push(`${where}: ${missing}${meantInstead(role, names, 'there are')}`)
       continue

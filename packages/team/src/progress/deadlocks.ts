@@ -9,8 +9,8 @@
  */
 import { failure } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { Directory } from '../staff/directory.ts'
-import { hasEnded, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
+import type { Directory } from '../state/directory.ts'
+import { hasEnded, type TaskGraph, type Entry } from '../state/task-graph.ts'
 import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
 

@@ -5,7 +5,7 @@
  */
 import { parentOf, type ActivationId } from '@reeve/core'
 import type { Context } from '@reeve/engine'
-import type { Entry } from './task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 
 /** A working member. */
 export interface AtWork {

@@ -10,7 +10,7 @@
  */
 import type { Context, Pause } from '@reeve/engine'
 import type { Watch } from '@reeve/supervisor'
-import type { TaskGraph, Entry } from './task-graph.ts'
+import type { TaskGraph, Entry } from '../state/task-graph.ts'
 
 /** What a dependency timeout depends on. */
 export interface DependencyTimeoutParts {

@@ -5,8 +5,8 @@
 import { asText, type ActivationId, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Assignment, TaskInput, TeamVerb } from '@reeve/edge'
-import type { Entry } from './task-graph.ts'
-import type { ShownTopic } from '../mail/topics.ts'
+import type { Entry } from '../state/task-graph.ts'
+import type { ShownTopic } from '../state/topics.ts'
 
 /** The brief of the member that begins a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
 export const assignmentOf = (

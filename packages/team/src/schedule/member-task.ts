@@ -9,10 +9,10 @@ import { briefOf, briefValue, type Edge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { WorkerTask } from '@reeve/supervisor'
 import { oversightOf } from '../plan/task-oversight.ts'
-import type { TaskGraph, Entry } from './task-graph.ts'
+import type { TaskGraph, Entry } from '../state/task-graph.ts'
 import { assignmentOf, briefFor } from './member-brief.ts'
 import type { WorkRules } from './rules.ts'
-import type { Topics } from '../mail/topics.ts'
+import type { Topics } from '../state/topics.ts'
 
 /** What a member is told of. */
 export interface MemberSurroundings {

@@ -5,7 +5,7 @@
  * a topic holds (topics.ts).
  */
 import type { DependencyPolicy } from '@reeve/journal'
-import { hasEnded, policyTowards, type TaskGraph, type Entry } from './task-graph.ts'
+import { hasEnded, policyTowards, type TaskGraph, type Entry } from '../state/task-graph.ts'
 
 /** Whether a task may begin. */
 export type Readiness =

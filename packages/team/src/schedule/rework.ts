@@ -8,7 +8,7 @@
  * was before goes on with it.
  */
 import type { Context } from '@reeve/engine'
-import type { TaskGraph, Entry } from './task-graph.ts'
+import type { TaskGraph, Entry } from '../state/task-graph.ts'
 
 /**
  * Those that begin again so that this task has something else to act on: the tasks of the plan that it depends on.

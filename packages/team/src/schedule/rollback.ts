@@ -9,7 +9,7 @@ import { present, type Json, type Outcome, type Failure } from '@reeve/core'
 import { agentContext, type AgentContext } from '@reeve/agent'
 import { isLeaving, type Context } from '@reeve/engine'
 import type { AtWork } from './at-work.ts'
-import type { Entry } from './task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 
 /** A task that has ended and is to be undone. */
 export interface EndedTask {

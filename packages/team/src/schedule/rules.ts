@@ -6,7 +6,7 @@ import type { TeamVerb } from '@reeve/edge'
 import type { RetryPolicy } from '@reeve/engine'
 import type { DependencyPolicy, PlanAborted } from '@reeve/journal'
 import type { WorkerEnd } from '@reeve/supervisor'
-import type { Entry } from './task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
 /** How the tasks of a plan are carried out. */

@@ -17,28 +17,21 @@ import type { Edge } from '@reeve/edge'
 import { addressName, type Context } from '@reeve/engine'
 import type { TaskEndStatus } from '@reeve/journal'
 import { pauseBeforeRetry, retryDelay, startTask, Watch, type StartedTask, type WorkerEnd } from '@reeve/supervisor'
-import type { Directory } from '../staff/directory.ts'
+import type { Directory } from '../state/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
 import { Gate } from './start-gate.ts'
 import { memberTask } from './member-task.ts'
-import {
-  dependencyFailed,
-  dependencyTimedOut,
-  endOf,
-  endOfAttempt,
-  refusalIn,
-  refusedBy,
-  type TaskEnd,
-} from './outcome-mapping.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
+import { endOfAttempt } from '../attempt-end.ts'
 import { Queue, type Impossible } from './task-queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
 import { isRefused, Reviews, type Word } from './task-reviews.ts'
 import { actedOn, reopen, tell } from './rework.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
-import { hasEnded, used, type Entry, type TaskGraph } from './task-graph.ts'
-import type { Topics } from '../mail/topics.ts'
+import { hasEnded, used, type Entry, type TaskGraph } from '../state/task-graph.ts'
+import type { Topics } from '../state/topics.ts'
 
 type Ready = Extract<Readiness, { readonly type: 'ready' }>
 type Refused = Extract<Word, { readonly type: 'refused' }>
@@ -68,7 +61,6 @@ export class Scheduler {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
-  #waits = true
 
   constructor(
     ctx: Context,
@@ -87,7 +79,7 @@ export class Scheduler {
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
     this.#queue = new Queue(graph, (entry) => this.#readinessOf(entry), topics)
-    this.#gate = new Gate(this.#ctx, { open: (waits) => this.#open(waits), hold: () => this.hold(), leave: this.leave })
+    this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
     this.#timeouts = new DependencyTimeouts(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       graph,
       watch: this.watch,
@@ -123,11 +115,6 @@ export class Scheduler {
   readonly leave = (thrown: unknown): void => {
     this.#thrown ??= { why: thrown }
     this.#news?.()
-  }
-
-  /** Whether a task may wait for room in the budget: by the rules of the journal that it goes on from. */
-  get waitsForRoom(): boolean {
-    return this.#waits
   }
 
   /** Why nothing begins any more; undefined while something may. */
@@ -245,8 +232,7 @@ export class Scheduler {
   }
 
   /** The first task in the queue begins, if there is still a slot; or a human looks at it first. */
-  #open(waits: boolean): void {
-    this.#waits = waits
+  #open(): void {
     const next = this.#closed === undefined && this.#free > 0 ? this.#queue.next() : undefined
     if (next === undefined) return
     const { entry, state } = next

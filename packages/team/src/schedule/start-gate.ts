@@ -9,16 +9,13 @@
 import { step } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
 
-/**
- * By which rules the work goes on: what leave to begin says. Older journals have `null`: there, a task that does not
- * fit into the budget right away is refused.
- */
+/** By which rules the work goes on, recorded as the leave to begin: they may differ in a later release (K12). */
 const rules = 1
 
 /** Who has to do with it. */
 export interface GateKeepers {
-  /** One may begin. `waits`: it may wait for room in the budget. */
-  readonly open: (waits: boolean) => void
+  /** One may begin. */
+  readonly open: () => void
   /** Keeps the work from ending while leave is asked for. What it returns lets go. */
   readonly hold: () => () => void
   /** The team is cancelled. */
@@ -44,12 +41,12 @@ export class Gate {
     const { open, hold, leave } = this.#keepers
     this.#asked++
     const letGo = hold()
-    const opened = (said: number | null): void => {
+    const opened = (): void => {
       this.#asked--
-      open(said === rules)
+      open()
       letGo()
     }
-    step(this.#ctx.scope('begin'), 'gate', (): number | null => rules, { effect: 'read' })
+    step(this.#ctx.scope('begin'), 'gate', () => rules, { effect: 'read' })
       .then(opened)
       .catch(leave)
   }

@@ -7,9 +7,9 @@
  * for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not
  * read anew at every end.
  */
-import { hasEnded, inOrder, type TaskGraph, type Entry } from './task-graph.ts'
+import { hasEnded, inOrder, type TaskGraph, type Entry } from '../state/task-graph.ts'
 import type { Readiness } from './readiness.ts'
-import type { Topics } from '../mail/topics.ts'
+import type { Topics } from '../state/topics.ts'
 
 /** Why a task can never begin. */
 export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>

@@ -20,7 +20,7 @@ import {
   type Verdict,
 } from '@reeve/oversight'
 import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
-import type { TaskGraph, Entry } from './task-graph.ts'
+import type { TaskGraph, Entry } from '../state/task-graph.ts'
 import { editedTask } from '../plan/task-edit.ts'
 import { actedOn, type ReworkOrder } from './rework.ts'
 

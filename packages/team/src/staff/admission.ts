@@ -9,8 +9,8 @@ import type { Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { PlannedTask } from '@reeve/journal'
 import { gateOfTask, oversightOf } from '../plan/task-oversight.ts'
-import type { Entry } from '../schedule/task-graph.ts'
-import type { Directory } from './directory.ts'
+import type { Entry } from '../state/task-graph.ts'
+import type { Directory } from '../state/directory.ts'
 
 /** Adds the member of this task. */
 export function addMember(

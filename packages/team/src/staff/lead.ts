@@ -23,8 +23,8 @@ import {
   hookStepOptions,
   type ReceivedCommand,
   type MailToSend,
-  type RecruitWish,
-  type RetireWish,
+  type RecruitRequest,
+  type RetireRequest,
   type TeamEntry,
   type TeamCommand,
 } from '@reeve/agent'
@@ -32,7 +32,7 @@ import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, newEntry, resultOf, type Entry } from '../state/task-graph.ts'
 import { addMember, plannedTask } from './admission.ts'
 import type { StaffParts } from './recruitment.ts'
 
@@ -45,9 +45,9 @@ export interface LeadMoment {
 }
 
 /** What a lead may order. */
-export type LeadOrder =
-  | { readonly recruit: RecruitWish }
-  | { readonly retire: RetireWish }
+export type LeadRequest =
+  | { readonly recruit: RecruitRequest }
+  | { readonly retire: RetireRequest }
   | { readonly post: MailToSend }
   /** Tasks that are added to the plan. */
   | { readonly add: readonly Subtask[] }
@@ -56,11 +56,11 @@ export type LeadOrder =
 export type Lead = (
   moment: LeadMoment,
   io: StepIO,
-) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
+) => readonly LeadRequest[] | void | Promise<readonly LeadRequest[] | void>
 
 /** The name under which its orders are recorded. */
 const name = 'lead'
-const orderChecks = { recruit: unchecked, retire: unchecked, post: unchecked, add: unchecked }
+const requestChecks = { recruit: unchecked, retire: unchecked, post: unchecked, add: unchecked }
 
 /** One team's lead. */
 export class LeadConsultation {
@@ -101,14 +101,14 @@ export class LeadConsultation {
     const moment = { ended, tasks: graph.results(), team: directory.list() }
     const shown = copy(moment as unknown as Json) as unknown as LeadMoment
     const { outcome } = await ctx.next(
-      ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...hookStepOptions, holds: 'text' }),
+      ctx.begin(name, async (io) => requests(await this.#lead(shown, io)), { ...hookStepOptions, holds: 'text' }),
     )
     if (outcome.status === 'completed')
-      for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
+      for (const order of outcome.output as unknown as readonly LeadRequest[]) this.#carryOut(ctx, order)
     else if (outcome.status === 'failed') this.#refuse(ctx, outcome.failure.message)
   }
 
-  #carryOut(ctx: Context, order: LeadOrder): void {
+  #carryOut(ctx: Context, order: LeadRequest): void {
     try {
       if ('add' in order) this.#add(ctx, order.add)
       else if ('recruit' in order) this.#handlers().recruit(...this.#say(ctx, { do: 'recruit', wish: order.recruit }))
@@ -171,17 +171,17 @@ export class LeadConsultation {
 /**
  * The orders of a lead, as they are recorded. Throws for anything but a list of orders; then none is carried out.
  */
-function orders(said: unknown): Json {
+function requests(said: unknown): Json {
   if (said === undefined || said === null) return []
   if (!Array.isArray(said)) throw new TypeError(`it returned ${described(said)}, expected a list of orders, or nothing`)
   const problem = jsonProblem(said, 'what it returned')
-  const problems = problem === undefined ? said.flatMap(orderProblems) : [problem]
+  const problems = problem === undefined ? said.flatMap(requestProblems) : [problem]
   if (problems.length > 0) throw new TypeError(problems.join('; '))
   return said as Json
 }
 
-const orderProblems = (order: unknown, place: number): string[] =>
-  optionProblems<object>(orderChecks, order, `order ${place + 1}`, (given, where) => {
+const requestProblems = (order: unknown, place: number): string[] =>
+  optionProblems<object>(requestChecks, order, `order ${place + 1}`, (given, where) => {
     const said = Object.keys(given)
     return [
       said.length !== 1 &&

@@ -4,7 +4,7 @@
  * Owns: the types. Does not own: what any of them does (recruitment.ts), their check (../checks.ts).
  */
 import type { Json } from '@reeve/core'
-import type { TeamPolicy } from './policy.ts'
+import type { TeamPolicy } from '../policy.ts'
 
 /** Limits and policy for recruits. */
 export interface RecruitOptions {

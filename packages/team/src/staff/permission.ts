@@ -1,7 +1,7 @@
 /**
  * Permission: whether policies, and if they say so a human, grant a staff request (spec team R-8, R-16).
  *
- * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval
+ * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (../policy.ts), the approval
  * (../../oversight), whether there is room (recruitment.ts).
  * Holds: K4: a scope for each request, so any number may be undecided at once. K6: no question is asked twice, also
  * over a crash.
@@ -10,11 +10,11 @@ import { isObject, present, type JsonObject } from '@reeve/core'
 import { defaultApprovalTimeoutMs, type Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { escalateToBegin, goodUntil, refusalOf, reviewNote } from '@reeve/oversight'
-import type { Entry } from '../schedule/task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
-import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
+import { decide, type PolicyQuestion, type TeamPolicy } from '../policy.ts'
 
-/** What is asked: all that a policy and a human see of a wish. */
+/** What is asked: all that a policy and an approver see of a request. */
 export interface PermissionRequest extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSize'> {
   readonly details: JsonObject
 }

@@ -7,21 +7,21 @@
  * K6: one answer for one request, recorded once.
  */
 import { asText, present, type Failure, type JsonObject } from '@reeve/core'
-import type { Recruited, RecruitWish } from '@reeve/agent'
+import type { Recruited, RecruitRequest } from '@reeve/agent'
 import type { Limits, Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { generalist, type RoleBook } from '../plan/roles.ts'
-import { hasEnded, newEntry, type TaskGraph, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, newEntry, type TaskGraph, type Entry } from '../state/task-graph.ts'
 import type { Scheduler } from '../schedule/scheduler.ts'
-import { isSameRole, type Directory } from './directory.ts'
+import { isSameRole, type Directory } from '../state/directory.ts'
 import { addMember } from './admission.ts'
 import { permission, type Permission } from './permission.ts'
-import type { TeamPolicy } from './policy.ts'
+import type { TeamPolicy } from '../policy.ts'
 import { depthDefault, perMemberDefault, type RecruitOptions } from './options.ts'
-import { readRecruit, sameWords, type ReadRecruit } from './staff-requests.ts'
+import { readRecruit, normalizedDescription, type ReadRecruit } from './staff-requests.ts'
 
 /** The staff options of a team. */
 export interface StaffRules extends RecruitOptions {
@@ -62,18 +62,18 @@ export class Recruitment {
   }
 
   /**
-   * Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same
+   * Decides on a request. `id`: of the command; that of the request, if it names none. The same request again has the same
    * answer. Rejects only with `Cancelled`.
    */
-  recruit(given: RecruitWish, speaker: CommandSender, id: string): Promise<Recruited> {
+  recruit(given: RecruitRequest, speaker: CommandSender, id: string): Promise<Recruited> {
     const { graph, isClosed } = this.#parts
     const read = readRecruit(given, speaker.entry?.id, (task) => graph.get(task) !== undefined)
     const request = requestOf(given) ?? id
     const known = this.#answers.get(request)
     const refused = !read.ok
       ? refusal('invalid', read.problems.join('; '))
-      : this.#roleOf(read.wish) === undefined
-        ? refusal('invalid', `unknown role "${this.#roleName(read.wish)}", and this team has no ${generalist}`)
+      : this.#roleOf(read.request) === undefined
+        ? refusal('invalid', `unknown role "${this.#roleName(read.request)}", and this team has no ${generalist}`)
         : isClosed()
           ? closed
           : undefined
@@ -83,7 +83,7 @@ export class Recruitment {
       return Promise.resolve(answer)
     }
     if (known !== undefined) return known
-    const answer = this.#decide(read.wish, speaker, request)
+    const answer = this.#decide(read.request, speaker, request)
     this.#answers.set(request, answer)
     return answer
   }
@@ -95,10 +95,10 @@ export class Recruitment {
     this.#note(request, answer)
   }
 
-  async #decide(wish: ReadRecruit, speaker: CommandSender, request: string): Promise<Recruited> {
+  async #decide(recruit: ReadRecruit, speaker: CommandSender, request: string): Promise<Recruited> {
     const { ctx, work, rules, directory, oversight } = this.#parts
-    const { description, parent, join } = wish
-    const role = this.#roleName(wish)
+    const { description, parent, join } = recruit
+    const role = this.#roleName(recruit)
     ctx.emit({
       type: 'recruit.requested',
       request,
@@ -114,7 +114,7 @@ export class Recruitment {
         request,
         join,
         ...(parent === undefined ? undefined : { parent }),
-        ...estimateOf(wish),
+        ...estimateOf(recruit),
       }
       const asked = { action: 'recruit', actor: speaker.name, role, description, details } as const
       const may = await permission(ctx.scope('recruit'), rules.policies, asked, directory.size('ever'), {
@@ -123,7 +123,13 @@ export class Recruitment {
         oversight,
       })
       if (!may.ok) return this.#note(request, this.#parts.isClosed() ? closed : refusal(may.reason, may.message))
-      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request, may)
+      return this.#answer(
+        may.edited === undefined ? recruit : edited(recruit, may.edited),
+        recruit,
+        speaker,
+        request,
+        may,
+      )
     } finally {
       release?.()
     }
@@ -134,23 +140,23 @@ export class Recruitment {
    * again at the beginning of its task.
    */
   #answer(
-    wish: ReadRecruit,
+    recruit: ReadRecruit,
     asked: ReadRecruit,
     speaker: CommandSender,
     request: string,
     may: Extract<Permission, { ok: true }>,
   ): Recruited {
-    const refused = this.#refusal(wish, speaker)
+    const refused = this.#refusal(recruit, speaker)
     if (refused !== undefined) return this.#note(request, refused)
     const { graph, directory, work, ctx } = this.#parts
-    const role = this.#roleOf(wish)!
+    const role = this.#roleOf(recruit)!
     const already = graph.all.find(
-      (each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member),
+      (each) => isSameWork(each, role.role, recruit.description) && directory.isThere(each.member),
     )
     const said = present({ note: may.note })
     if (already !== undefined)
       return this.#note(request, { admitted: true, member: already.member, duplicate: true, ...said })
-    const { description, parent, join, estimate } = wish
+    const { description, parent, join, estimate } = recruit
     const member = directory.newId(role.role, true, (id) => graph.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
     const entry = newEntry(task, role, member, {
@@ -163,7 +169,7 @@ export class Recruitment {
     entry.looked = may.seen === true
     entry.lookedUntil = may.until
     graph.add(entry)
-    const changed = wish === asked ? undefined : { role: role.role, description }
+    const changed = recruit === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false, ...said }, changed)
     addMember(ctx, directory, entry)
     work.advance()
@@ -171,11 +177,12 @@ export class Recruitment {
   }
 
   /** Why there is no room; in the order in which it is asked. */
-  #refusal({ estimate, ...wish }: ReadRecruit, speaker: CommandSender): RefusedRecruit | undefined {
+  #refusal({ estimate, ...recruit }: ReadRecruit, speaker: CommandSender): RefusedRecruit | undefined {
     const { rules, directory, graph, admit, isClosed } = this.#parts
     const { counts = 'ever', perMember = perMemberDefault, depth = depthDefault, maxTeamSize: most } = rules
     if (isClosed()) return closed
-    if (this.#roleOf({ estimate, ...wish }) === undefined) return refusal('invalid', `unknown role "${wish.role}"`)
+    if (this.#roleOf({ estimate, ...recruit }) === undefined)
+      return refusal('invalid', `unknown role "${recruit.role}"`)
     const size = directory.size(counts)
     if (size >= most)
       return refusal(
@@ -212,20 +219,21 @@ export class Recruitment {
     return role ?? this.#parts.rules.defaultRole
   }
 
-  #roleOf(wish: ReadRecruit): Entry['role'] | undefined {
-    return this.#parts.roles.find(this.#roleName(wish))
+  #roleOf(recruit: ReadRecruit): Entry['role'] | undefined {
+    return this.#parts.roles.find(this.#roleName(recruit))
   }
 }
 
 const refusal = (reason: StaffRefusal, message: string): RefusedRecruit => ({ admitted: false, reason, message })
 const closed = refusal('closed', 'the work of this team has ended')
 
-/** What a human has made of a wish. What it does not say, or cannot mean, stays. */
-function edited(wish: ReadRecruit, { role, description }: JsonObject): ReadRecruit {
+/** A request as an approver has edited it. What the edit omits, or gives in a wrong form, stays. */
+function edited(recruit: ReadRecruit, { role, description }: JsonObject): ReadRecruit {
   return {
-    ...wish,
-    role: typeof role === 'string' && role.trim() !== '' ? role.trim() : wish.role,
-    description: typeof description === 'string' && description.trim() !== '' ? description.trim() : wish.description,
+    ...recruit,
+    role: typeof role === 'string' && role.trim() !== '' ? role.trim() : recruit.role,
+    description:
+      typeof description === 'string' && description.trim() !== '' ? description.trim() : recruit.description,
   }
 }
 
@@ -234,9 +242,9 @@ const depthOf = ({ entry }: CommandSender): number => (entry?.recruit?.depth ?? 
 const isSameWork = (entry: Entry, role: string, description: string): boolean =>
   !hasEnded(entry) &&
   isSameRole(entry.role.role, role) &&
-  sameWords(asText(entry.task.description)) === sameWords(description)
+  normalizedDescription(asText(entry.task.description)) === normalizedDescription(description)
 
-const requestOf = (given: RecruitWish): string | undefined => {
+const requestOf = (given: RecruitRequest): string | undefined => {
   const { requestId } = (given ?? {}) as { readonly requestId?: unknown }
   return typeof requestId === 'string' && requestId.trim() !== '' ? requestId : undefined
 }

@@ -7,10 +7,10 @@
  * id is used twice.
  */
 import { failure, meantInstead } from '@reeve/core'
-import type { Retired, RetireWish } from '@reeve/agent'
+import type { Retired, RetireRequest } from '@reeve/agent'
 import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
-import { hasEnded, type Entry } from '../schedule/task-graph.ts'
+import { hasEnded, type Entry } from '../state/task-graph.ts'
 import { addMember } from './admission.ts'
 import { permission } from './permission.ts'
 import type { StaffParts } from './recruitment.ts'
@@ -27,17 +27,17 @@ export class Retirement {
     this.#parts = parts
   }
 
-  /** Decides on a wish, and carries it out. `request`: the id of the word. Rejects only with `Cancelled`. */
-  async retire(given: RetireWish, speaker: CommandSender, request: string): Promise<Retired> {
+  /** Decides on a request, and carries it out. `request`: the id of the command. Rejects only with `Cancelled`. */
+  async retire(given: RetireRequest, speaker: CommandSender, request: string): Promise<Retired> {
     const read = readRetire(given)
     if (!read.ok) return this.#refuse(request, nameIn(given), speaker, refusal('invalid', read.problems.join('; ')))
-    const { wish } = read
-    const { member, mode, reason } = wish
-    const early = this.#refusal(wish)
+    const { request: retire } = read
+    const { member, mode, reason } = retire
+    const early = this.#refusal(retire)
     if (early !== undefined) return this.#refuse(request, member, speaker, early)
     const { ctx, work, rules, directory, oversight } = this.#parts
     const { role } = directory.get(member)!
-    const details = { request, member, mode, reassign: wish.reassign }
+    const details = { request, member, mode, reassign: retire.reassign }
     const asked = {
       action: 'retire',
       actor: speaker.name,
@@ -51,10 +51,10 @@ export class Retirement {
       oversight,
     })
     // it may have ended meanwhile
-    const late = this.#refusal(wish)
+    const late = this.#refusal(retire)
     if (late !== undefined) return this.#refuse(request, member, speaker, late)
     if (!may.ok) return this.#refuse(request, member, speaker, refusal(may.reason, may.message))
-    this.#leave(wish, speaker, request)
+    this.#leave(retire, speaker, request)
     return { retired: true }
   }
 
@@ -64,10 +64,7 @@ export class Retirement {
     const entry = directory.get(member)
     if (entry === undefined) {
       const names = directory.list().map((each) => each.member)
-      return refusal(
-        'unknown',
-        `there is nobody called "${member}" on this team${meantInstead(member, names, 'there are')}`,
-      )
+      return refusal('unknown', `unknown member "${member}"${meantInstead(member, names, 'known:')}`)
     }
     if (!directory.isThere(member)) return refusal('ended', `"${member}" has ended: ${entry.status}`)
     if (mode === 'graceful' && directory.isLeaving(member))
@@ -75,9 +72,9 @@ export class Retirement {
     return undefined
   }
 
-  #leave(wish: ReadRetire, { name }: CommandSender, request: string): void {
+  #leave(retire: ReadRetire, { name }: CommandSender, request: string): void {
     const { ctx, graph, directory, work } = this.#parts
-    const { member, mode, reason } = wish
+    const { member, mode, reason } = retire
     const { task, status, attempts } = directory.get(member)!
     const entry = graph.get(task)
     ctx.emit({
@@ -92,7 +89,7 @@ export class Retirement {
     if (entry === undefined || hasEnded(entry)) return directory.move(member, 'retired')
     if (mode === 'graceful' && hasBegun) return directory.leaveAfterTask(member)
     directory.move(member, 'retired')
-    const again = wish.reassign && (mode === 'graceful' || !this.#forced.has(task))
+    const again = retire.reassign && (mode === 'graceful' || !this.#forced.has(task))
     if (mode === 'force') this.#forced.add(task)
     const next = (): void => (again ? this.#handOver(entry) : this.#giveUp(entry))
     if (!work.recall(entry, `"${member}" was retired${reason === undefined ? '' : `: ${reason}`}`, next)) next()

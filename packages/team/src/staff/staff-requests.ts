@@ -6,9 +6,9 @@
  * (recruitment.ts, retirement.ts).
  */
 import { described, hasNames, isObject, type Json, type JsonObject } from '@reeve/core'
-import type { RecruitWish, RetireWish } from '@reeve/agent'
+import type { RecruitRequest, RetireRequest } from '@reeve/agent'
 import type { Estimate } from '../plan/plan.ts'
-import type { Join } from '../schedule/task-graph.ts'
+import type { Join } from '../state/task-graph.ts'
 
 /** A recruit request, ready to be decided. */
 export interface ReadRecruit {
@@ -30,20 +30,20 @@ export interface ReadRetire {
 
 /** What was read; or everything that is wrong with it. */
 export type Read<W> =
-  { readonly ok: true; readonly wish: W } | { readonly ok: false; readonly problems: readonly string[] }
+  { readonly ok: true; readonly request: W } | { readonly ok: false; readonly problems: readonly string[] }
 
 /** The longest name of a role; it is part of an id. */
 const longestRole = 200
 
 /** Reads a recruit request. `own`: the task of the member who asks. `isTask`: whether there is such a task. */
 export function readRecruit(
-  given: RecruitWish,
+  given: RecruitRequest,
   own: string | undefined,
   isTask: (id: string) => boolean,
 ): Read<ReadRecruit> {
   const said: unknown = given
   if (!isObject(said))
-    return { ok: false, problems: [`a wish for a teammate is ${described(said)}, expected { description, role? }`] }
+    return { ok: false, problems: [`a recruit request is ${described(said)}, expected { description, role? }`] }
   const { description, role, requestId, parentTask, join, estimate } = withoutNulls(said)
   const parent = typeof parentTask === 'string' && parentTask.trim() !== '' ? parentTask.trim() : own
   const problems = [
@@ -67,14 +67,14 @@ export function readRecruit(
     ...estimateProblems(estimate),
   ]
   if (problems.length > 0) return { ok: false, problems }
-  const wish: ReadRecruit = {
+  const request: ReadRecruit = {
     description: (description as string).trim(),
     role: isText(role) ? role.trim() : undefined,
     parent,
     join: (join as Join | undefined) ?? (parent === undefined ? 'run' : 'parent'),
     estimate: estimate as Estimate | undefined,
   }
-  return { ok: true, wish }
+  return { ok: true, request }
 }
 
 function estimateProblems(estimate: unknown): string[] {
@@ -89,10 +89,10 @@ function estimateProblems(estimate: unknown): string[] {
 }
 
 /** Reads a retire request. */
-export function readRetire(given: RetireWish): Read<ReadRetire> {
+export function readRetire(given: RetireRequest): Read<ReadRetire> {
   const said: unknown = given
   if (!isObject(said))
-    return { ok: false, problems: [`a wish that a teammate leave is ${described(said)}, expected { member, mode? }`] }
+    return { ok: false, problems: [`a retire request is ${described(said)}, expected { member, mode? }`] }
   const { member, mode, reassign, reason } = withoutNulls(said)
   const problems = [
     ...(isText(member) ? [] : ['member must name who is to leave']),
@@ -105,13 +105,13 @@ export function readRetire(given: RetireWish): Read<ReadRetire> {
     ...(reason === undefined || typeof reason === 'string' ? [] : [`reason is ${described(reason)}, expected a text`]),
   ]
   if (problems.length > 0) return { ok: false, problems }
-  const wish: ReadRetire = {
+  const request: ReadRetire = {
     member: (member as string).trim(),
     mode: mode === 'force' ? 'force' : 'graceful',
     reassign: reassign !== false,
     reason: isText(reason) ? reason : undefined,
   }
-  return { ok: true, wish }
+  return { ok: true, request }
 }
 
 /** Models say null of what they leave out. */
@@ -120,5 +120,6 @@ const withoutNulls = (given: JsonObject): Readonly<Record<string, Json | undefin
 
 const isText = (given: unknown): given is string => typeof given === 'string' && given.trim() !== ''
 
-/** A description as wishes are compared: without regard to case and white space. */
-export const sameWords = (text: string): string => text.normalize('NFC').trim().toLowerCase().replace(/\s+/gu, ' ')
+/** A description as requests are compared: without regard to case and white space. */
+export const normalizedDescription = (text: string): string =>
+  text.normalize('NFC').trim().toLowerCase().replace(/\s+/gu, ' ')

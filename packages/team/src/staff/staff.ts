@@ -3,13 +3,13 @@
  *
  * Owns: the command handlers for recruitment, retirement and the member list; the lead; when it is too late for any of
  * it. Does not own: how a request is decided (recruitment.ts, retirement.ts), what members do (../schedule).
- * Holds: K3: a wish is decided when its word is heard, or when the last who was asked of it has answered; K8: what is
+ * Holds: K3: a request is decided when its command is heard, or when the last who was asked of it has answered; K8: what is
  * undecided when the work is given up is refused, and no further question is asked.
  */
 import type { Json, JsonObject } from '@reeve/core'
 import { replyToCommand, type ReceivedCommand } from '@reeve/agent'
 import type { MemberCommandHandlers } from '../mail/command-handlers.ts'
-import type { Entry } from '../schedule/task-graph.ts'
+import type { Entry } from '../state/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
 import { Recruitment, type StaffParts } from './recruitment.ts'
 import { Retirement } from './retirement.ts'
@@ -37,8 +37,10 @@ export class Staff {
   }
 
   readonly handlers: Pick<MemberCommandHandlers, 'recruit' | 'retire' | 'team'> = {
-    recruit: ({ wish }, speaker, heard) => this.#later(heard, this.#recruitment.recruit(wish, speaker, heard.id)),
-    retire: ({ wish }, speaker, heard) => this.#later(heard, this.#retirement.retire(wish, speaker, heard.id)),
+    recruit: ({ wish: request }, speaker, heard) =>
+      this.#later(heard, this.#recruitment.recruit(request, speaker, heard.id)),
+    retire: ({ wish: request }, speaker, heard) =>
+      this.#later(heard, this.#retirement.retire(request, speaker, heard.id)),
     team: ({ role }) => ({ team: this.#parts.directory.list(role) as unknown as Json }),
   }
 

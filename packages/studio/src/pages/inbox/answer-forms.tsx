@@ -1,9 +1,9 @@
 /** Answering a question of an agent, and saying what became of something that is in doubt or has diverged. */
 import { useState } from 'react'
 import type { QuestionView, SettleBody } from '@reeve/server/wire'
-import { answer, settle } from '../../data/api.ts'
 import { isObject, member, type Json } from '../../data/json.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { Button } from '../../ui/button.tsx'
 import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
 import { JsonEditor, SchemaForm } from '../../ui/schema-form.tsx'
@@ -24,14 +24,17 @@ export function InterruptForm({ question, onDone }: FormProps) {
     isText ? '' : isObject(schema) && member(schema, 'type') === 'object' ? {} : null,
   )
   const toast = useToast()
-  const { run, busy, error } = useMutation((given: Json) => answer(question.id, { value: given }), {
-    done() {
-      toast.done('Answered')
-      onDone()
-      changed(['questions', `run:${question.run}`])
+  const { run, busy, error } = useMutation(
+    (given: Json) => server.questions.answer({ interruptId: question.id, value: given }),
+    {
+      done() {
+        toast.done('Answered')
+        onDone()
+        changed(['questions', `run:${question.run}`])
+      },
+      failed: () => changed(['questions']),
     },
-    failed: () => changed(['questions']),
-  })
+  )
   return (
     <form
       className="stack"
@@ -81,7 +84,7 @@ export function DoubtForm({ question, onDone }: FormProps) {
   const [value, setValue] = useState<Json>(null)
   const [to, setTo] = useState(doubt?.unclaimed[0] ?? '')
   const toast = useToast()
-  const { run, busy, error } = useMutation((body: SettleBody) => settle(id, body), {
+  const { run, busy, error } = useMutation((body: SettleBody) => server.questions.settle(id, body), {
     done() {
       toast.done('Settled: the run goes on')
       onDone()

@@ -6,10 +6,10 @@
  */
 import { useState } from 'react'
 import type { DecisionBody, QuestionView } from '@reeve/server/wire'
-import { decide } from '../../data/api.ts'
 import type { Json } from '../../data/json.ts'
 import { useMe } from '../../data/me.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -51,7 +51,8 @@ export function ApprovalActions(props: {
   const { run, busy, error, reset } = useMutation(
     async (body: DecisionBody) => {
       // one after another: the first that cannot be decided stops the rest
-      for (const each of many) await decide(each.id, { ...body, inputHash: each.approval!.inputHash })
+      for (const each of many)
+        await server.questions.decide({ ...body, approvalId: each.id, inputHash: each.approval!.inputHash })
     },
     {
       done(_answer, { decision }) {

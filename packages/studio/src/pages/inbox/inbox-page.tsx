@@ -5,8 +5,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { QuestionView } from '@reeve/server/wire'
-import { readQuestions } from '../../data/api.ts'
-import { useQuery } from '../../data/queries.ts'
+import { useQuestions } from '../../data/questions.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { useParams } from '../../router.tsx'
 import { Badge, RiskBadge } from '../../ui/badge.tsx'
@@ -29,7 +28,7 @@ const kindWords = {
 const rowHeight = 88
 
 export function InboxPage() {
-  const { data, error, reload } = useQuery('questions', ['questions'], (signal) => readQuestions(signal))
+  const { data, error, reload } = useQuestions()
   const [params, setParams] = useParams()
   const search = useRef<HTMLInputElement>(null)
   const queue = useRef<HTMLDivElement>(null)

@@ -7,7 +7,7 @@ import type { QuestionView, RunDocument } from '@reeve/server/wire'
 import { isObject, type Json } from '../../data/json.ts'
 import { useMe } from '../../data/me.ts'
 import { useQuery } from '../../data/queries.ts'
-import { request } from '../../data/request.ts'
+import { server } from '../../data/server.ts'
 import { Link, runPath } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, RiskBadge } from '../../ui/badge.tsx'
@@ -343,9 +343,7 @@ const resolutions: Readonly<Record<string, string>> = {
 /** Who answered it, and what. */
 function AnsweredNotice({ question, onOpen }: Pick<QuestionDetailProps, 'question' | 'onOpen'>) {
   const { id, run, kind } = question
-  const { data } = useQuery(`answered:${id}`, ['questions', `run:${run}`], (signal) =>
-    request<RunDocument>(`/runs/${encodeURIComponent(run)}`, { signal }),
-  )
+  const { data } = useQuery(`answered:${id}`, ['questions', `run:${run}`], (signal) => server.run(run).view({ signal }))
   const approval = data?.approvals.find((each) => each.id === id)
   const next = data?.approvals.find((each) => each.follows === id)
   if (kind !== 'approval' || approval?.resolution === undefined)
@@ -382,7 +380,7 @@ function AnsweredNotice({ question, onOpen }: Pick<QuestionDetailProps, 'questio
 /** The requests before this one. */
 function Earlier({ run, follows }: { readonly run: string; readonly follows: string }): ReactNode {
   const { data } = useQuery(`earlier:${run}:${follows}`, ['questions', `run:${run}`], (signal) =>
-    request<RunDocument>(`/runs/${encodeURIComponent(run)}`, { signal }),
+    server.run(run).view({ signal }),
   )
   const before: RunDocument['approvals'][number][] = []
   for (let id: string | undefined = follows; id !== undefined && before.length < 10;) {

@@ -36,7 +36,7 @@ const columns: readonly Column<Entry>[] = [
 
 export function Audit() {
   const { api, live } = useRun()
-  const { data, error, reload } = usePolled((signal) => api.audit(signal), live.head.endedAt, api.run)
+  const { data, error, reload } = usePolled((signal) => api.audit({ signal }), live.head.endedAt, api.id)
   const [open, setOpen] = useState<Entry>()
   const isSigned = data?.document.signature !== undefined
   const entries = useMemo(() => data?.document.entries ?? [], [data])
@@ -47,7 +47,7 @@ export function Audit() {
     const url = URL.createObjectURL(new Blob([JSON.stringify(audit, null, 2)], { type: 'application/json' }))
     const link = document.createElement('a')
     link.href = url
-    link.download = `audit-${api.run}.json`
+    link.download = `audit-${api.id}.json`
     link.click()
     setTimeout(() => URL.revokeObjectURL(url), 1_000)
   }

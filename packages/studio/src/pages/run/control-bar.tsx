@@ -5,19 +5,8 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import type { IconName } from '../../ui/icon.tsx'
-import { controlsOf, type Control, type ControlName } from './controls.ts'
+import { controlsOf, type Control, type Given } from './controls.ts'
 import { useRun } from './run-context.tsx'
-
-const icons: Readonly<Record<ControlName, IconName>> = {
-  pause: 'pause',
-  resume: 'play',
-  'take-over': 'hand',
-  'hand-back': 'send',
-  cancel: 'stop',
-  fork: 'fork',
-  retry: 'back',
-}
 
 export function ControlBar({ onFork }: { readonly onFork: () => void }) {
   const { live, go, mayOperate } = useRun()
@@ -34,7 +23,7 @@ export function ControlBar({ onFork }: { readonly onFork: () => void }) {
       {controlsOf(live.head).map((control, i) => (
         <Button
           key={control.name}
-          icon={icons[control.name]}
+          icon={control.icon}
           tone={
             control.danger
               ? 'danger'
@@ -60,22 +49,15 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
   const [keeps, setKeeps] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>()
-  const { name, label, effect, danger } = control
-  const why = reason.trim() === '' ? {} : { reason: reason.trim() }
+  const { name, label, effect, danger, dialog } = control
+  const asks = (what: keyof Given): boolean => dialog?.asks.includes(what) === true
   const send = async (): Promise<void> => {
     setBusy(true)
     setError(undefined)
     try {
-      if (name === 'pause') await api.pause({ ...why, at })
-      else if (name === 'resume') await api.resume(why)
-      else if (name === 'cancel') await api.cancel({ ...why, ...(keeps ? { undo: false } : {}) })
-      else if (name === 'take-over') {
-        const taken = await api.takeOver({ ...why, at })
-        if (taken?.takenOver === false)
-          throw new Error(`${taken.owner ?? 'Another operator'} has this run already, and keeps it.`)
-        go('take-over')
-      } else if (name === 'retry') await api.retry()
-      toast.done(done[name])
+      await dialog?.send(api, { reason: reason.trim() === '' ? {} : { reason: reason.trim() }, at, keeps })
+      if (dialog?.then !== undefined) go(dialog.then)
+      toast.done(dialog?.done)
       onClose()
     } catch (thrown) {
       setError(thrown)
@@ -105,7 +87,7 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
             {questions === 1 ? 'One open question is' : `${questions} open questions are`} closed without an answer.
           </Notice>
         )}
-        {(name === 'pause' || name === 'take-over') && (
+        {asks('at') && (
           <Field label="What is under way">
             {(field) => (
               <Select {...field} value={at} onChange={({ target }) => setAt(target.value === 'now' ? 'now' : 'next')}>
@@ -115,12 +97,12 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
             )}
           </Field>
         )}
-        {name === 'cancel' && (
+        {asks('keeps') && (
           <Checkbox checked={keeps} onChange={({ target }) => setKeeps(target.checked)}>
             What was done stays: nothing is undone
           </Checkbox>
         )}
-        {name !== 'retry' && (
+        {asks('reason') && (
           <Field label="Reason" hint="Recorded with your name in the journal and the audit.">
             {(field) => (
               <TextArea
@@ -137,16 +119,6 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
       </div>
     </Dialog>
   )
-}
-
-const done: Readonly<Record<ControlName, string>> = {
-  pause: 'The run pauses.',
-  resume: 'The run goes on.',
-  'take-over': 'You have the run.',
-  'hand-back': 'The run is handed back.',
-  cancel: 'The run is cancelled.',
-  fork: 'A fork has begun.',
-  retry: 'The run goes on from its last good point.',
 }
 
 /** The message and hint of an error as one text. */

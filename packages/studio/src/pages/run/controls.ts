@@ -1,19 +1,42 @@
 /**
- * Controls: what an operator can do to a run in its state, and what each does, in words.
+ * Controls: what an operator can do to a run in its state, one row for each: its words, what it asks for, what it tells
+ * the server.
  *
- * Owns: which buttons there are, the sentences of their dialogs. Does not own: sending the command (control-bar.tsx).
- * Pure. The server checks again: a button that is shown too long is refused there.
+ * Owns: which buttons there are, the sentences of their dialogs. Does not own: how they look (control-bar.tsx). The server
+ * checks again: a button that is shown too long is refused there.
  */
+import type { RemoteRun } from '@reeve/client'
 import type { LiveRun, RunHead } from '@reeve/server/wire'
+import { orRecorded } from '../../data/server.ts'
+import type { IconName } from '../../ui/icon.tsx'
 
 export type ControlName = 'pause' | 'resume' | 'take-over' | 'hand-back' | 'cancel' | 'fork' | 'retry'
+
+/** What a dialog asks for. */
+export interface Given {
+  readonly reason: { readonly reason?: string }
+  /** When what is under way ends. */
+  readonly at: 'next' | 'now'
+  /** What was done stays. */
+  readonly keeps: boolean
+}
 
 export interface Control {
   readonly name: ControlName
   readonly label: string
+  readonly icon: IconName
   /** What happens, in one or two sentences. */
   readonly effect: string
   readonly danger?: true
+  /** Its dialog. Absent: it has a page, or a dialog of its own. */
+  readonly dialog?: {
+    readonly asks: readonly (keyof Given)[]
+    readonly send: (api: RemoteRun, given: Given) => Promise<unknown>
+    /** What is said when that is done. */
+    readonly done: string
+    /** Where that leads. */
+    readonly then?: TabName
+  }
 }
 
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'limited', 'timed-out', 'cancelled', 'bailed'])
@@ -44,42 +67,75 @@ export function controlsOf(head: Pick<RunHead, 'status' | 'takeover' | 'cancel' 
 const controls: Readonly<Record<ControlName, Control>> = {
   pause: {
     name: 'pause',
+    icon: 'pause',
     label: 'Pause',
     effect: 'Nothing new begins until you resume the run. Model calls and tools that are under way may end.',
+    dialog: {
+      asks: ['at', 'reason'],
+      send: ({ control }, { at, reason }) => control.pause({ ...reason, at }),
+      done: 'The run pauses.',
+    },
   },
   resume: {
     name: 'resume',
+    icon: 'play',
     label: 'Resume',
     effect: 'The run goes on from where it stands. Nothing that is done is done again.',
+    dialog: {
+      asks: ['reason'],
+      send: ({ control }, { reason }) => control.resume(reason),
+      done: 'The run goes on.',
+    },
   },
   'take-over': {
     name: 'take-over',
+    icon: 'hand',
     label: 'Take over',
     effect:
       'You have the run until you hand it back: nothing new begins. You can complete steps by hand, change the plan of a team, or finish the run with your own result.',
+    dialog: {
+      asks: ['at', 'reason'],
+      async send({ control }, { at, reason }) {
+        const taken = await orRecorded((signal) => control.takeOver({ ...reason, at, signal }))
+        if (taken?.takenOver === false)
+          throw new Error(`${taken.owner ?? 'Another operator'} has this run already, and keeps it.`)
+      },
+      done: 'You have the run.',
+      then: 'take-over',
+    },
   },
   'hand-back': {
     name: 'hand-back',
+    icon: 'send',
     label: 'Hand back',
     effect: 'The agents go on with what you have completed and with the plan as you have changed it.',
   },
   cancel: {
     name: 'cancel',
+    icon: 'stop',
     label: 'Cancel',
     effect:
       'The run and all its workers end. What can be undone is undone, unless you say that it stays. This cannot be taken back.',
     danger: true,
+    dialog: {
+      asks: ['keeps', 'reason'],
+      send: ({ control }, { reason: { reason }, keeps }) => control.cancel(reason, keeps ? { undo: false } : {}),
+      done: 'The run is cancelled.',
+    },
   },
   fork: {
     name: 'fork',
+    icon: 'fork',
     label: 'Fork',
     effect:
       'A new run begins with everything this one did so far. This run is not touched. Effects that were made are not made again.',
   },
   retry: {
     name: 'retry',
+    icon: 'back',
     label: 'Retry',
     effect: 'The run goes on from its last good point. What succeeded is not done again.',
+    dialog: { asks: [], send: (run) => run.retry(), done: 'The run goes on from its last good point.' },
   },
 }
 

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { ConversationEntry, ConversationPage } from '@reeve/server/wire'
 import { Button } from '../../ui/button.tsx'
+import { wholeConversation } from './whole-conversation.ts'
 import { Select } from '../../ui/field.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { JsonView } from '../../ui/json-view.tsx'
@@ -63,7 +64,7 @@ function Entries({ activation }: { readonly activation: string }) {
   const { data, error, reload } = usePolled<{ readonly page: ConversationPage; readonly readAt: number }>(
     async (signal) => {
       const readAt = store.changes()
-      const page = await api.conversation(activation, known.current, signal)
+      const page = await wholeConversation(api, activation, known.current, signal)
       known.current = page
       return { page, readAt }
     },

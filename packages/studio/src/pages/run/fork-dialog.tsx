@@ -1,6 +1,6 @@
 /** A fork: a new run with everything up to an entry, and something different from there. */
 import { useState } from 'react'
-import type { JournalRow } from '@reeve/server/wire'
+import type { ForkOptions, JournalRow } from '@reeve/server/wire'
 import type { Json } from '../../data/json.ts'
 import { navigate, runPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -10,7 +10,6 @@ import { useToast } from '../../ui/toast.tsx'
 import { said } from './control-bar.tsx'
 import { entryLine, forkEdits } from './journal-lines.ts'
 import { parsedJson } from '../../data/json-input.ts'
-import type { ForkBody } from './run-api.ts'
 import { useRun } from './run-context.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { ReasonField } from './reason-field.tsx'
@@ -53,18 +52,17 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
       return
     }
     const given = 'value' in parsed ? parsed.value : null
-    const edit: ForkBody['edit'] =
-      type === 'outcome'
-        ? { type, outcome: given }
-        : type === 'input'
-          ? { type, input: given }
-          : type === 'message'
-            ? { type, to, body: given }
-            : undefined
+    // the server says of an outcome or a name that it is none
+    const edit = {
+      none: undefined,
+      outcome: { type: 'outcome', outcome: given },
+      input: { type: 'input', input: given },
+      message: { type: 'message', to, body: given },
+    }[type] as ForkOptions['edit'] | undefined
     setBusy(true)
     setProblem(undefined)
     try {
-      const { run } = await api.fork({
+      const { id } = await api.fork({
         // another input begins from the beginning
         ...(row === undefined || type === 'input' ? {} : { at: row.position }),
         ...(edit === undefined ? {} : { edit }),
@@ -72,7 +70,7 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
       })
       toast.done('The fork has begun. This is it.')
       onClose()
-      navigate(runPath(run))
+      navigate(runPath(id))
     } catch (error) {
       setProblem(said(error))
       setBusy(false)

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useId, useMemo, useRef, useState, type Keyboard
 import type { JournalRow } from '@reeve/server/wire'
 import { Link, runPath } from '../../router.tsx'
 import type { Json } from '../../data/json.ts'
+import { filled } from '../../data/server.ts'
 import { countText } from '../../ui/amounts.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -144,7 +145,7 @@ function List() {
   const [pages] = useState(
     () =>
       new JournalPages(
-        (from, limit) => api.journal({ from, limit, activation: filter, family, find: search }),
+        (from, limit) => api.journal(filled({ from, limit, activation: filter, family, find: search })),
         () => redraw((n) => n + 1),
       ),
   )
@@ -323,7 +324,7 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
         </div>
         <JsonView value={row.event as unknown as Json} depth={4} />
       </div>
-      {forks && <ForkDialog run={api.run} row={row} onClose={() => setForks(false)} />}
+      {forks && <ForkDialog run={api.id} row={row} onClose={() => setForks(false)} />}
     </aside>
   )
 }

@@ -4,6 +4,7 @@
  * Owns: joining pieces in their order, which lines have changed, which ended texts are still to be shown. Does not own: the stream, drawing. No timers: who
  * draws asks once for each frame. Holds: a piece costs as much as it is long, whatever has come before.
  */
+import { beginsAnew } from '@reeve/core/seen-text'
 import type { PartMessage } from '@reeve/server/wire'
 
 /** The text of one model call of one kind. */
@@ -70,8 +71,7 @@ export class LiveTexts {
       if (delta === undefined) continue
       const key = `${message.activation} ${message.address} ${delta.kind}`
       const known = this.#texts.get(key)
-      // another attempt says it anew; after a pause or the death of a process it has the number of the one before
-      const isSame = known?.attempt === message.attempt && message.offset !== 0
+      const isSame = known !== undefined && !beginsAnew(known.attempt, known.length, message)
       const text = isSame ? known : new LiveText(message, delta.kind)
       if (text !== known) this.#texts.set(key, text)
       text.append(delta.text, message.offset)

@@ -1,7 +1,8 @@
 /** Overview: the agents as they work, what waits for a person, and the chosen agent with the text it streams. */
 import { useMemo, useState } from 'react'
-import type { LiveActivation, LiveDoubt } from '@reeve/server/wire'
+import type { LiveActivation, LiveDoubt, SettleBody } from '@reeve/server/wire'
 import type { Json } from '../../data/json.ts'
+import { server } from '../../data/server.ts'
 import { Tokens, Money } from '../../ui/amounts.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -176,7 +177,7 @@ export function ValueView({ value, depth }: { readonly value: Json; readonly dep
 
 /** An effect that may have happened, or an address at which code and journal disagree: an operator says which. */
 function Doubt({ doubt }: { readonly doubt: LiveDoubt }) {
-  const { api, mayOperate, live } = useRun()
+  const { mayOperate, live } = useRun()
   const toast = useToast()
   const [value, setValue] = useState('')
   const [to, setTo] = useState(doubt.unclaimed[0] ?? '')
@@ -184,11 +185,11 @@ function Doubt({ doubt }: { readonly doubt: LiveDoubt }) {
   const [problem, setProblem] = useState<string>()
   const isDoubt = doubt.kind === 'in-doubt'
   const agent = Object.hasOwn(live.activations, doubt.activation) ? live.activations[doubt.activation]!.agent : '?'
-  const settle = async (body: Parameters<typeof api.settle>[1]): Promise<void> => {
+  const settle = async (body: SettleBody): Promise<void> => {
     setBusy(true)
     setProblem(undefined)
     try {
-      await api.settle(doubt.id, body)
+      await server.questions.settle(doubt.id, body)
       toast.done('Settled. The run goes on.')
     } catch (error) {
       setProblem(said(error))

@@ -4,6 +4,7 @@
  * Owns: what was changed, as an edit of the server, as sentences, and what may be changed. Does not own: whether the plan
  * still makes sense, which the server says (`plan.invalid`). Pure.
  */
+import type { HandBack } from '@reeve/server/wire'
 
 /** What the draft knows of a task: as in the context of a takeover. */
 export interface PlannedStep {
@@ -17,16 +18,6 @@ export interface PlannedStep {
   readonly critical: boolean
   /** How humans look at it: kept when the task is changed, or a change would loosen the oversight. */
   readonly gates?: TaskGates
-}
-
-/** The gates of a task, as a plan writes them. */
-export interface TaskGates {
-  readonly action?: string
-  readonly risk?: string
-  readonly required?: false
-  readonly requiresApproval?: true
-  readonly review?: true
-  readonly mode?: string
 }
 
 /** A plan as it is. */
@@ -57,25 +48,11 @@ export interface PlanDraft {
   readonly maxFailures: number
 }
 
-/** An edit as `POST /api/runs/{run}/hand-back` takes it. */
-export interface PlanEdit {
-  readonly add?: readonly EditedTask[]
-  readonly replace?: readonly EditedTask[]
-  readonly remove?: readonly string[]
-  /** Another role for a task that is the same otherwise. */
-  readonly roles?: Readonly<Record<string, string>>
-  readonly concurrency?: number
-  readonly maxFailures?: number
-}
-interface EditedTask extends TaskGates {
-  readonly id: string
-  readonly description: string
-  readonly role?: string
-  readonly dependencies: readonly string[]
-  readonly critical?: boolean
-  readonly produces?: readonly string[]
-  readonly consumes?: readonly string[]
-}
+/** An edit as a run is handed back with it. */
+type PlanEdit = NonNullable<HandBack['plan']>
+type EditedTask = NonNullable<PlanEdit['add']>[number]
+/** The gates of a task, as a plan writes them. */
+export type TaskGates = Pick<EditedTask, 'action' | 'risk' | 'required' | 'requiresApproval' | 'review' | 'mode'>
 
 const changeable: ReadonlySet<string> = new Set(['pending', 'waiting', 'awaiting_approval'])
 

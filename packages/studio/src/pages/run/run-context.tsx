@@ -1,8 +1,8 @@
 /** What every part of a run's page needs: the run, its live state, who looks, and where on the page they are. */
 import { createContext, useContext } from 'react'
+import type { RemoteRun } from '@reeve/client'
 import type { LiveActivation, LiveRun } from '@reeve/server/wire'
 import type { TabName } from './controls.ts'
-import type { RunApi } from './run-api.ts'
 import type { Connection, RunStore } from './run-store.ts'
 
 /** What of the page is chosen; all of it stands in the address. */
@@ -18,7 +18,7 @@ export interface Selection {
 }
 
 export interface RunContextValue {
-  readonly api: RunApi
+  readonly api: RemoteRun
   readonly store: RunStore
   readonly live: LiveRun
   readonly connection: Connection

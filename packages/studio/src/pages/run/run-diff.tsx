@@ -19,7 +19,7 @@ type RunDifference = RunDiff['differences'][number]
 
 export function RunDiffView({ other }: { readonly other: string }) {
   const { api, live, go } = useRun()
-  const { data, error, reload } = usePolled((signal) => api.diff(other, signal), live.head.endedAt, other)
+  const { data, error, reload } = usePolled((signal) => api.diff(other, { signal }), live.head.endedAt, other)
   const [shown, setShown] = useState(shownAtFirst)
   const [open, setOpen] = useState<number>()
   return (

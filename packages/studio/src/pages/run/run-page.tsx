@@ -2,6 +2,7 @@
 import { useCallback, useMemo, useState } from 'react'
 import './run.css'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { Link, navigate, runPath, sessionPath, useParams } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
@@ -20,7 +21,6 @@ import { Cost } from './cost.tsx'
 import { ForkDialog } from './fork-dialog.tsx'
 import { Journal } from './journal.tsx'
 import { OutcomeView, Overview } from './overview.tsx'
-import { runApi } from './run-api.ts'
 import { RunContext, useRun, type RunContextValue, type Selection } from './run-context.tsx'
 import { useRunStore } from './run-stream.ts'
 import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
@@ -35,8 +35,8 @@ export function RunPage({ run, tab }: { readonly run: string; readonly tab: stri
 }
 
 function LiveRunPage({ run, tab }: { readonly run: string; readonly tab: string | undefined }) {
-  const [api] = useState(() => runApi(run))
-  const { store, state } = useRunStore(api.livePath, run)
+  const [api] = useState(() => server.run(run))
+  const { store, state } = useRunStore(api)
   const [params] = useParams()
   const mayOperate = useRole('operator')
   const current: TabName = isTab(tab) ? tab : 'overview'
@@ -212,7 +212,7 @@ function Head() {
         </div>
       )}
       <Standing />
-      {forks && <ForkDialog run={api.run} onClose={() => setForks(false)} />}
+      {forks && <ForkDialog run={api.id} onClose={() => setForks(false)} />}
     </header>
   )
 }

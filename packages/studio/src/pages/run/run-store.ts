@@ -1,11 +1,12 @@
 /**
  * Run store: one run as the server streams it, for every part of its page.
  *
- * Owns: the snapshot with its patches, the streamed texts, how the stream fares. Does not own: the stream and its
- * reconnects (run-stream.ts). Holds: pieces of text are taken in at once and shown once for each frame, so 500 pieces in a
+ * Owns: the state, the streamed texts, how the stream fares. Does not own: the stream and its reconnects
+ * (run-stream.ts), its patches (the client). Holds: pieces of text are taken in at once and shown once for each frame, so 500 pieces in a
  * second are 60 drawings; a patch changes only the records that it names.
  */
-import type { LiveMessage, LivePatch, LiveRun } from '@reeve/server/wire'
+import type { LiveState } from '@reeve/client'
+import type { LiveRun } from '@reeve/server/wire'
 import { LiveTexts } from './live-text.ts'
 
 /** How the stream fares. `lost`: it is being opened again; what is shown is of before. */
@@ -50,19 +51,18 @@ export class RunStore {
     return () => this.#textListeners.delete(listener)
   }
 
-  take(message: LiveMessage): void {
+  /** `isSnapshot`: the first state of a connection. */
+  take({ run, parts }: LiveState, isSnapshot: boolean): void {
     const before = this.#state.run
-    if (message.type === 'parts') {
+    if (run === before && !isSnapshot) {
       // a piece comes after the patch that shows its call open: what is not open has ended
-      const open = message.parts.filter(({ activation, address }) => isUnderWay(before, activation, address))
+      const open = parts.filter(({ activation, address }) => isUnderWay(run, activation, address))
       if (this.texts.add(open)) this.#show('texts')
       return
     }
-    if (message.type === 'patch' && before === undefined) return
     this.#changes++
-    const run = message.type === 'snapshot' ? message.run : patched(before!, message.patch)
     // what streamed before a reconnect may have holes
-    if (message.type === 'snapshot') this.texts.clear()
+    if (isSnapshot) this.texts.clear()
     this.#state = { run, connection: 'live' }
     if (this.texts.keep((activation, address) => isUnderWay(run, activation, address))) this.#show('texts')
     this.#show('state')
@@ -97,23 +97,6 @@ export class RunStore {
   }
 }
 
-const isUnderWay = (run: LiveRun | undefined, activation: string, address: string): boolean =>
-  run !== undefined &&
+const isUnderWay = (run: LiveRun, activation: string, address: string): boolean =>
   Object.hasOwn(run.activations, activation) &&
   run.activations[activation]!.open.some((each) => each.address === address)
-
-/** A run with what has changed. What a patch does not name is the same object as before. */
-function patched(run: LiveRun, patch: LivePatch): LiveRun {
-  const { head = run.head, ...parts } = patch
-  const next: Record<string, unknown> = { ...run, head }
-  for (const [part, changes] of Object.entries(parts)) {
-    if (!Object.hasOwn(run, part) || changes === undefined) continue
-    const records: Record<string, unknown> = { ...(run[part as keyof LiveRun] as object) }
-    for (const [key, value] of Object.entries(changes)) {
-      if (value === null) delete records[key]
-      else records[key] = value
-    }
-    next[part] = records
-  }
-  return next as unknown as LiveRun
-}

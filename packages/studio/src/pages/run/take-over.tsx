@@ -2,6 +2,7 @@
 import { useState, type ReactNode } from 'react'
 import type { TakeoverContext } from '@reeve/server/wire'
 import type { Json } from '../../data/json.ts'
+import { orRecorded } from '../../data/server.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -25,7 +26,7 @@ type TakeoverStep = TakeoverContext['completed'][number]
 
 export function TakeOver() {
   const { api, live } = useRun()
-  const { data, error, reload } = usePolled((signal) => api.context(signal), live.head.position, api.run)
+  const { data, error, reload } = usePolled(() => api.control.context(), live.head.position, api.id)
   if (data === undefined)
     return error === undefined ? <Loading what="where the run stands" /> : <ErrorState error={error} onRetry={reload} />
   return <Context context={data} />
@@ -342,7 +343,7 @@ function CompleteDialog({ step, onClose }: { readonly step: TakeoverStep; readon
       done="The step is completed."
       onClose={onClose}
       send={(output, reason) =>
-        api.complete({
+        api.control.complete({
           ...(isTask ? { task: step.id } : { delegation: step.activation ?? step.id }),
           output,
           ...because(reason),
@@ -361,7 +362,7 @@ function FinishDialog({ onClose }: { readonly onClose: () => void }) {
       label="Finish the run"
       done="The run is finished."
       onClose={onClose}
-      send={(output, reason) => api.finish({ output, ...because(reason) })}
+      send={(output, reason) => api.control.finish({ output, ...because(reason) })}
     />
   )
 }
@@ -385,10 +386,13 @@ function HandBackDialog(props: {
     setBusy(true)
     setProblem(undefined)
     try {
-      await api.handBack({
-        ...(edit === undefined ? {} : { plan: edit, ...(team === undefined ? {} : { team }) }),
-        ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
-      })
+      await orRecorded((signal) =>
+        api.control.handBack({
+          ...(edit === undefined ? {} : { plan: edit, ...(team === undefined ? {} : { team }) }),
+          ...(reason.trim() === '' ? {} : { reason: reason.trim() }),
+          signal,
+        }),
+      )
       toast.done('The run is handed back. The agents go on.')
       onDone()
       onClose()

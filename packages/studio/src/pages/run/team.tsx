@@ -314,13 +314,13 @@ function RecruitDialog({ team, onClose }: { readonly team: Team; readonly onClos
   const roles = [...new Set(team.members.map((member) => member.resolved ?? member.role))]
   const open = team.plan.tasks.filter(({ endedAt }) => endedAt === undefined)
   const recruit = async (): Promise<void> => {
-    const decided = await api.recruit({
+    const decided = await api.team.recruit({
       team: team.activation,
       role: role.trim(),
       description: description.trim(),
       ...(parent === '' ? {} : { parentTask: parent }),
     })
-    if (decided?.admitted === false) throw new Error(decided.message ?? 'The team refused it.')
+    if (!decided.admitted) throw new Error(decided.message ?? 'The team refused it.')
   }
   return (
     <Dialog
@@ -380,7 +380,7 @@ function RetireDialog(props: { readonly team: Team; readonly member: Member; rea
   const [reason, setReason] = useState('')
   const { busy, problem, send } = useSending(onClose)
   const retire = (): Promise<unknown> =>
-    api.retire({
+    api.team.retire({
       team: team.activation,
       member: member.member,
       mode: now ? 'force' : 'graceful',
@@ -535,7 +535,7 @@ function PostForm({ team }: { readonly team: Team }) {
       className="run-post"
       onSubmit={(event) => {
         event.preventDefault()
-        send(() => api.post({ team: team.activation, to, content }), 'The message is sent.')
+        send(() => api.team.post({ team: team.activation, to, content }), 'The message is sent.')
       }}
     >
       <Select aria-label="To" value={to} onChange={({ target }) => setTo(target.value)}>
@@ -667,9 +667,9 @@ function WithoutPlan() {
   const { live, api, mayOperate } = useRun()
   const recruits = Object.values(live.activations).filter(({ recruited }) => recruited)
   const { data } = usePolled(
-    (signal) => api.journal({ from: 0, limit: 500, family: 'message' }, signal),
+    (signal) => api.journal({ from: 0, limit: 500, family: 'message', signal }),
     live.head.position,
-    api.run,
+    api.id,
   )
   const rows = (data?.rows ?? []).filter(
     ({ event }) => event.type === 'message.received' || event.type === 'message.refused',
@@ -750,7 +750,7 @@ function MessageForm() {
       className="run-post"
       onSubmit={(event) => {
         event.preventDefault()
-        send(() => api.message({ to: chosen, body }), 'The message is sent.')
+        send(() => api.post(chosen ?? '', body), 'The message is sent.')
       }}
     >
       <Select aria-label="To" value={chosen ?? ''} onChange={({ target }) => setTo(target.value)}>

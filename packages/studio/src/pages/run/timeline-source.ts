@@ -1,5 +1,6 @@
 /** The spans of a run, read page by page up to now, and then what has begun or ended since. */
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { filled } from '../../data/server.ts'
 import { useRun } from './run-context.tsx'
 import { Timeline } from './timeline-layout.ts'
 
@@ -39,7 +40,7 @@ export function useTimeline(): TimelineSource {
     try {
       do {
         again.current = false
-        const page = await api.spans(after.current, signal)
+        const page = await api.spans(filled({ after: after.current, signal }))
         if (signal?.aborted) return
         timeline.add(page.spans)
         after.current = page.position

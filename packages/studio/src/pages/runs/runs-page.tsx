@@ -1,9 +1,11 @@
 /** The runs: what each waits for, what failed and why, what it costs; found by what is known of it. */
 import { useState } from 'react'
-import { readRuns, retryRuns, type RunsFilter } from '../../data/api.ts'
+import type { RunQuery } from '@reeve/client'
+import type { RunStatus } from '@reeve/server/wire'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { filled, server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { navigate, runPath, useParams } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -52,7 +54,7 @@ export function RunsPage() {
   const key = names.map((name) => given[name]).join('\n')
   const filtered = key.trim() !== ''
   const { items, error, loadMore, reload } = usePages(`runs ${key}`, ['runs'], (page, signal) =>
-    readRuns({ ...filterOf(given), ...page }, signal),
+    server.runs.list({ ...filterOf(given), ...page, signal }),
   )
   const [retrying, setRetrying] = useState(false)
   const [starting, setStarting] = useState(false)
@@ -145,30 +147,32 @@ export function RunsPage() {
   )
 }
 
-function filterOf(given: Readonly<Record<(typeof names)[number], string>>): RunsFilter {
+function filterOf(given: Readonly<Record<(typeof names)[number], string>>): RunQuery {
   const { status, agent, user, session, metadata, span, usdFrom } = given
   const equals = metadata.indexOf('=')
-  return {
-    status,
+  return filled({
+    status: status === '' ? undefined : [status as RunStatus],
     agent,
     user,
     session,
-    ...(equals > 0 ? { [`metadata.${metadata.slice(0, equals)}`]: metadata.slice(equals + 1) } : undefined),
+    metadata: equals > 0 ? { [metadata.slice(0, equals)]: metadata.slice(equals + 1) } : undefined,
     since: Object.hasOwn(spans, span) ? serverNow() - spans[span as keyof typeof spans][1] : undefined,
-    usdFrom,
-  }
+    usdFrom: usdFrom === '' ? undefined : Number(usdFrom),
+  })
 }
 
-function RetryDialog({ filter, onClose }: { readonly filter: RunsFilter; readonly onClose: () => void }) {
+function RetryDialog({ filter, onClose }: { readonly filter: RunQuery; readonly onClose: () => void }) {
   const toast = useToast()
-  const { run, busy, error } = useMutation(() => retryRuns(filter), {
+  const { run, busy, error } = useMutation(() => server.runs.retry(filter), {
     done() {
       toast.done('The failed runs go on from their last good point')
       changed(['runs'])
       onClose()
     },
   })
-  const said = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '')
+  const { metadata = {}, ...rest } = filter
+  const equal = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value] as const)
+  const said = [...Object.entries(rest), ...equal]
   return (
     <Dialog
       title="Retry failed runs"
@@ -190,7 +194,7 @@ function RetryDialog({ filter, onClose }: { readonly filter: RunsFilter; readonl
         <ul className="mono">
           {said.map(([name, value]) => (
             <li key={name}>
-              <VisibleText>{`${name}: ${value}`}</VisibleText>
+              <VisibleText>{`${name}: ${String(value)}`}</VisibleText>
             </li>
           ))}
         </ul>

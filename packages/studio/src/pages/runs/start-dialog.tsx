@@ -1,8 +1,8 @@
 /** Starting a run: of an agent that is chosen here, or of one that is pinned to a version, as code does it by `versions`. */
 import { useState } from 'react'
-import { readAgents, startRun } from '../../data/installation.ts'
 import { parsedJson } from '../../data/json-input.ts'
 import { changed, useMutation, useQuery } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { navigate, runPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -19,7 +19,9 @@ export function StartDialog(props: {
 }) {
   const { version, onClose } = props
   const toast = useToast()
-  const agents = useQuery(props.agent === undefined ? 'agents' : '', ['versions'], readAgents)
+  const agents = useQuery(props.agent === undefined ? 'agents' : '', ['versions'], (signal) =>
+    server.agents({ signal }),
+  )
   const choices = (agents.data ?? []).toSorted(byPlace(agents.data ?? []))
   const [chosen, setChosen] = useState<string>()
   const agent = props.agent ?? chosen ?? choices[0]?.name
@@ -28,14 +30,12 @@ export function StartDialog(props: {
   const parsed = parsedJson(input)
   const { run, busy, error } = useMutation(
     (name: string) =>
-      startRun({
-        agent: name,
-        input: 'value' in parsed ? parsed.value : input,
+      server.runs.start(name, 'value' in parsed ? parsed.value : input, {
         ...(version === undefined ? {} : { versions: { [name]: version } }),
         ...(session.trim() === '' ? {} : { session: session.trim() }),
       }),
     {
-      done({ run: id }) {
+      done({ id }) {
         toast.done(`A run${version === undefined ? '' : ` with ${version}`} has begun. This is it.`)
         changed(['runs', 'versions'])
         onClose()

@@ -1,7 +1,7 @@
 /** One session: its runs, newest first, and what they have cost. */
 import { useMemo } from 'react'
-import { readSession } from '../../data/installation.ts'
 import { useWatched } from '../../data/polled.ts'
+import { filled, server } from '../../data/server.ts'
 import { Link, navigate, runPath, useParams } from '../../router.tsx'
 import { countText, moneyText } from '../../ui/amounts.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -22,7 +22,7 @@ export function SessionPage({ session }: { readonly session: string }) {
   const user = params.get('user') ?? undefined
   const tenant = params.get('tenant') ?? undefined
   const { data, error, reload } = useWatched(
-    (signal) => readSession(session, user, signal),
+    (signal) => server.sessions.get(session, filled({ user, signal })),
     ['sessions'],
     JSON.stringify([session, user, tenant]),
   )

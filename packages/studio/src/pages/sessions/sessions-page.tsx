@@ -1,7 +1,7 @@
 /** Sessions: conversations that several runs continue, the one that was used last first. */
 import type { SessionRow } from '@reeve/server/wire'
-import { readSessions } from '../../data/installation.ts'
 import { useMe } from '../../data/me.ts'
+import { filled, server } from '../../data/server.ts'
 import { useWatched } from '../../data/polled.ts'
 import { Link, navigate, sessionPath, useParams } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
@@ -46,7 +46,11 @@ const tenantColumn: Column<SessionRow> = {
 export function SessionsPage() {
   const [params, setParams] = useParams()
   const user = params.get('user') ?? ''
-  const { data, error, reload } = useWatched((signal) => readSessions(user, signal), ['sessions'], `sessions ${user}`)
+  const { data, error, reload } = useWatched(
+    (signal) => server.sessions.list(filled({ user, signal })),
+    ['sessions'],
+    `sessions ${user}`,
+  )
   const rows = data?.items
   const ofTenants = useMe()?.tenant === undefined && (rows?.some(({ tenant }) => tenant !== undefined) ?? false)
   return (

@@ -4,8 +4,8 @@
  */
 import type { ReactNode } from 'react'
 import type { RunRow, SystemDocument, SystemInstallation, SystemServer } from '@reeve/server/wire'
-import { readSystem } from '../../data/installation.ts'
 import { useWatched } from '../../data/polled.ts'
+import { server } from '../../data/server.ts'
 import { Link, runPath } from '../../router.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Figure } from '../../ui/figure.tsx'
@@ -13,7 +13,16 @@ import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { durationText, Time, useNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { bytesText, boundedText, delayTone, engineWords, isLate, msText, ranked, storeKinds } from './system-words.ts'
+import {
+  bytesText,
+  boundedText,
+  delayTone,
+  engineWords,
+  isLate,
+  msText,
+  ranked,
+  storeKindText,
+} from './system-words.ts'
 
 const everyMs = 5_000
 
@@ -21,7 +30,7 @@ type Backlog = SystemInstallation['backlog']
 type Worker = SystemInstallation['workers'][number]
 
 export function SystemPage() {
-  const { data, error, reload } = useWatched((signal) => readSystem(signal), ['system'], 'system', everyMs)
+  const { data, error, reload } = useWatched((signal) => server.system({ signal }), ['system'], 'system', everyMs)
   return (
     <div className="page">
       <header>
@@ -48,7 +57,7 @@ export function SystemPage() {
               <Panel title="Store">
                 <Facts
                   facts={[
-                    ['Kind', storeKinds[data.installation.store.kind]],
+                    ['Kind', storeKindText(data.installation.store.kind)],
                     ['Where', <VisibleText key="w">{data.installation.store.name}</VisibleText>],
                   ]}
                 />

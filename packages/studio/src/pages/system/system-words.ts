@@ -7,7 +7,13 @@ type BoundedCount = NonNullable<SystemDocument['runs'][Status]>
 
 const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-export const storeKinds = { sqlite: 'SQLite', postgres: 'PostgreSQL', memory: 'In memory' } as const
+const storeKinds: { readonly [kind: string]: string } = {
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL',
+  memory: 'In memory',
+}
+/** How a kind of store is called. */
+export const storeKindText = (kind: string): string => storeKinds[kind] ?? kind
 
 /** A size: `412 KiB`, `1.4 GiB`. */
 export function bytesText(bytes: number | undefined): string {

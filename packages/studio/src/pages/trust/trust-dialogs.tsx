@@ -1,15 +1,16 @@
 /** Changing trust: setting a level with a reason, recording an incident. Both say what will happen. */
 import { useState } from 'react'
+import { levelModes, oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
-import { noteIncident, setTrust } from '../../data/installation.ts'
 import { changed, useMutation } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { navigate, trustPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/field.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
-import { levelModes, levels, levelWords, modeWords, type Level } from './trust-words.ts'
+import { levels, levelWords, type Level } from './trust-words.ts'
 
 /** `record`: the one to change. Absent: one that is named in the dialog. */
 export function LevelDialog({ record, onClose }: { readonly record?: TrustView; readonly onClose: () => void }) {
@@ -19,7 +20,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
   const [reason, setReason] = useState('')
   const [create, setCreate] = useState(false)
   const { run, busy, error } = useMutation(
-    () => setTrust({ trust: name.trim(), level, reason: reason.trim(), ...(create ? { create } : {}) }),
+    () => server.trust.set({ trust: name.trim(), level, reason: reason.trim(), ...(create ? { create } : {}) }),
     {
       done(view) {
         toast.done(`${view.name} is ${view.level} now`)
@@ -58,7 +59,7 @@ export function LevelDialog({ record, onClose }: { readonly record?: TrustView; 
             </Checkbox>
           </>
         )}
-        <Field label="Level" hint={modeWords[levelModes[level]]}>
+        <Field label="Level" hint={oversightModeRules[levelModes[level]].title}>
           {(field) => (
             <Select {...field} value={level} onChange={({ target }) => setLevel(target.value as Level)}>
               {levels.map((each) => (
@@ -99,7 +100,7 @@ export function IncidentDialog({ record, onClose }: { readonly record: TrustView
   const [runId, setRunId] = useState('')
   const { run, busy, error } = useMutation(
     () =>
-      noteIncident({
+      server.trust.incident({
         trust: record.name,
         severity,
         ...(note.trim() === '' ? {} : { note: note.trim() }),

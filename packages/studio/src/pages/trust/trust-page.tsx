@@ -1,8 +1,8 @@
 /** Trust: how closely agents are overseen, by record; the way to change it is a record's own page. */
 import { useState } from 'react'
 import type { TrustView } from '@reeve/server/wire'
-import { readAllTrust } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { useWatched } from '../../data/polled.ts'
 import { Link, navigate, trustPath } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
@@ -65,7 +65,7 @@ const columns: readonly Column<TrustView>[] = [
 ]
 
 export function TrustPage() {
-  const { data, error, reload } = useWatched((signal) => readAllTrust(signal), ['trust', 'runs'], 'trust')
+  const { data, error, reload } = useWatched((signal) => server.trust.all({ signal }), ['trust', 'runs'], 'trust')
   const [setting, setSetting] = useState(false)
   const mayChange = useRole('admin')
   return (

@@ -1,8 +1,9 @@
 /** One trust record: its level, what it rests on, what is missing for the next one, and every change with who made it. */
 import { useState } from 'react'
+import { oversightModeRules } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
-import { readTrust } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { useWatched } from '../../data/polled.ts'
 import { Link, runPath } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
@@ -14,10 +15,14 @@ import { exactTime, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { IncidentDialog, LevelDialog } from './trust-dialogs.tsx'
 import { LevelBadge } from './trust-page.tsx'
-import { changeText, modeWords, nextText, rateText } from './trust-words.ts'
+import { changeText, nextText, rateText } from './trust-words.ts'
 
 export function TrustRecordPage({ name }: { readonly name: string }) {
-  const { data, error, reload } = useWatched((signal) => readTrust(name, signal), ['trust', 'runs'], `trust ${name}`)
+  const { data, error, reload } = useWatched(
+    (signal) => server.trust.of(name, { signal }),
+    ['trust', 'runs'],
+    `trust ${name}`,
+  )
   const [open, setOpen] = useState<'level' | 'incident'>()
   const mayChange = useRole('admin')
   const close = (): void => setOpen(undefined)
@@ -74,7 +79,7 @@ const factsOf = (record: TrustView): Parameters<typeof Facts>[0]['facts'] => {
   const { level, mode, completed, succeeded, startedAt, lastIncident } = record
   return [
     ['Level', <LevelBadge key="l" level={level} />],
-    ['What it means', modeWords[mode]],
+    ['What it means', oversightModeRules[mode].title],
     [
       'Runs counted',
       completed === 0

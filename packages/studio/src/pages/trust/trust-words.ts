@@ -1,11 +1,12 @@
 /** Trust in words: levels, what each means for runs, changes of a record. Pure. */
+import { levelModes } from '@reeve/core/oversight-mode'
 import type { TrustView } from '@reeve/server/wire'
 import type { Tone } from '../../ui/badge.tsx'
 
 export type Level = TrustView['level']
 export type HistoryEntry = TrustView['history'][number]
 
-export const levels: readonly Level[] = ['novice', 'proficient', 'expert']
+export const levels = Object.keys(levelModes) as readonly Level[]
 
 export const levelWords: Readonly<Record<Level, string>> = {
   novice: 'Novice',
@@ -14,19 +15,6 @@ export const levelWords: Readonly<Record<Level, string>> = {
 }
 
 export const levelTones: Readonly<Record<Level, Tone>> = { novice: 'idle', proficient: 'info', expert: 'ok' }
-
-/** What a person is asked at a level. */
-export const modeWords: Readonly<Record<TrustView['mode'], string>> = {
-  'in-command': 'A person approves every action.',
-  'in-the-loop': 'A person approves what is escalated: sensitive, expensive or risky actions.',
-  'on-the-loop': 'A person approves only what always needs an approval.',
-}
-
-export const levelModes: Readonly<Record<Level, TrustView['mode']>> = {
-  novice: 'in-command',
-  proficient: 'in-the-loop',
-  expert: 'on-the-loop',
-}
 
 /** How many of the counted runs succeeded; undefined if none was counted. */
 export const rateText = ({ completed, succeeded }: Pick<TrustView, 'completed' | 'succeeded'>): string | undefined =>

@@ -1,8 +1,8 @@
 /** The versions of one agent: which is used by default, all that are kept, how two differ, and which runs use which. */
 import { useState } from 'react'
 import type { KeptRevision } from '@reeve/server/wire'
-import { publishVersion } from '../../data/installation.ts'
 import { useRole } from '../../data/me.ts'
+import { server } from '../../data/server.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { Link, runPath, versionsPath } from '../../router.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
@@ -304,7 +304,7 @@ function PublishDialog(props: { readonly agent: string; readonly kept: KeptRevis
   const { agent, kept, onClose } = props
   const { version } = kept.revision
   const toast = useToast()
-  const { run, busy, error } = useMutation(() => publishVersion(agent, version), {
+  const { run, busy, error } = useMutation(() => server.versions.publish(agent, version), {
     done() {
       toast.done(`${version} of ${agent} is published`)
       changed(['versions'])

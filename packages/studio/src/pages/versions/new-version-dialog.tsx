@@ -1,8 +1,8 @@
 /** A new version of an agent: what it says differently from the code; kept as a draft, or published at once. */
 import { useState } from 'react'
 import type { AgentDocument, KeptRevision, Revision } from '@reeve/server/wire'
-import { keepDraft, publishVersion } from '../../data/installation.ts'
 import { jsonAsTyped } from '../../data/json-input.ts'
+import { server } from '../../data/server.ts'
 import { isObject } from '../../data/json.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -48,7 +48,7 @@ export function NewVersionDialog(props: {
   } as Revision
   const { run, busy, error } = useMutation(
     (status: 'draft' | 'published') =>
-      status === 'draft' ? keepDraft(agent.name, revision) : publishVersion(agent.name, revision),
+      status === 'draft' ? server.versions.draft(agent.name, revision) : server.versions.publish(agent.name, revision),
     {
       done(_answer, status) {
         toast.done(`${revision.version} of ${agent.name} is ${status === 'draft' ? 'kept as a draft' : 'published'}`)

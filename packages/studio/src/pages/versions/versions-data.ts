@@ -1,6 +1,6 @@
 /** What the pages of versions read: agents, versions that are kept, and the newest runs with theirs; together. */
-import { readAgents, readVersions, readVersionUses } from '../../data/installation.ts'
 import { useWatched, type Polled } from '../../data/polled.ts'
+import { server } from '../../data/server.ts'
 import type { AgentDocument, KeptRevision, VersionUses } from '@reeve/server/wire'
 
 export interface VersionsData {
@@ -13,9 +13,9 @@ export const useVersions = (): Polled<VersionsData> =>
   useWatched(
     async (signal) => {
       const [agents, kept, uses] = await Promise.all([
-        readAgents(signal),
-        readVersions(signal),
-        readVersionUses(signal),
+        server.agents({ signal }),
+        server.versions.all({ signal }),
+        server.versions.uses({ signal }),
       ])
       return { agents, kept, uses }
     },

@@ -1,0 +1,54 @@
+/** Verbs of questions: their answers. The approver is the principal. */
+import { ReeveError } from '@reeve/core'
+import { approvalsAmong, type Decision } from '@reeve/runtime'
+import { approver, operator } from '../access/door.ts'
+import { anyOf, choice, flag, json, list, name, nothing, object, optional, text } from '../wire-schema.ts'
+import type { AnswerBody, DecisionBody, SettleBody } from '../wire.ts'
+import { verb } from './verb.ts'
+
+export const questionVerbs = [
+  verb('POST /approvals/{id}/decision', approver('question'), {
+    summary: 'Decide an approval; the first decision wins.',
+    input: object<DecisionBody>('DecisionBody', {
+      decision: choice(['approve', 'reject', 'edit', 'retry']),
+      input: optional(json({ description: 'Of edit: all the arguments.' })),
+      comment: optional(text({ maxLength: 10_000 })),
+      grant: optional(json({ description: 'The scope of an approval.' })),
+      repeat: optional(
+        list(name(), { maxItems: 50, description: 'Of retry: the ids of the effects to make once more.' }),
+      ),
+      inputHash: optional(name({ description: 'The hash of the arguments that the approver was shown.' })),
+    }),
+    answer: nothing,
+    async run({ inputHash, ...said }, { runtime, path, by }) {
+      const [open] = approvalsAmong(await runtime.questions({ id: path.id }))
+      if (inputHash !== undefined && open?.inputHash !== undefined && inputHash !== open.inputHash)
+        throw new ReeveError('approval.invalid', `approval "${path.id}": other arguments would run than were shown`, {
+          hint: 'Nothing was decided. Look at the approval again.',
+        })
+      await runtime.decide({ ...said, approvalId: path.id, approver: by } as unknown as Decision)
+    },
+  }),
+  verb('POST /interrupts/{id}/answer', approver('question'), {
+    summary: 'Answer a question; the first answer wins.',
+    input: object<AnswerBody>('AnswerBody', { value: json() }),
+    answer: nothing,
+    run: ({ value }, { runtime, path, by }) => runtime.answer({ interruptId: path.id, value, by }),
+  }),
+  verb('POST /questions/{id}/settle', operator('question'), {
+    summary: 'Say what became of an effect in doubt, or how a diverged run goes on.',
+    input: anyOf<SettleBody>(
+      object<Extract<SettleBody, { readonly happened: boolean }>>('DoubtBody', {
+        happened: flag(),
+        value: optional(json()),
+      }),
+      object<Extract<SettleBody, { readonly action: string }>>('DivergenceBody', {
+        action: choice(['map', 'execute', 'drop']),
+        to: optional(name()),
+      }),
+    ),
+    answer: nothing,
+    run: (input, { runtime, path: { id }, by }) =>
+      'happened' in input ? runtime.settleDoubt({ ...input, id, by }) : runtime.settleDivergence({ ...input, id, by }),
+  }),
+] as const

@@ -1,2 +1,0 @@
-/** The door of the migration. */
-export { migrateStore, type Migrated } from './migrate.ts'
