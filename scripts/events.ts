@@ -2,7 +2,7 @@
  * Writes `docs/reference/events.md`: every journal event, with its version, its fields and when it is recorded, as its
  * declaration in `packages/journal/src/events/` says. `node scripts/events.ts` writes the page, a test compares.
  *
- * Owns: the page. Does not own: the events (packages/journal/src/events), their versions (packages/journal/src/codec.ts).
+ * Owns: the page. Does not own: the events, their kinds and versions (packages/journal/src/events).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,10 +11,9 @@ import {
   type Comment,
   type Node,
   type TSInterfaceDeclaration,
-  type TSType,
   type TSTypeAliasDeclaration,
 } from 'oxc-parser'
-import { versions } from '../packages/journal/src/codec.ts'
+import { eventTypes, kindOf, versions, type JournalEvent } from '@reeve/journal'
 
 const root = dirname(import.meta.dirname)
 const folder = join(root, 'packages', 'journal', 'src', 'events')
@@ -35,16 +34,18 @@ interface Field {
   readonly about: string
 }
 
-/** The families, in the order of the page: the union that has its events, and what it is. */
-const families = [
-  ['LifecycleEvent', 'Lifecycle', 'The beginning and the end of an activation.'],
+type EventType = JournalEvent['type']
+
+/** The kinds of events, in the order of the page. */
+const kinds = [
+  ['lifecycle', 'Lifecycle', 'The beginning and the end of an activation.'],
   [
-    'CommandEvent',
+    'command',
     'Commands',
     'What the code of an activation asked for. On replay the same code asks again and claims them by their `address`.',
   ],
-  ['ArrivalEvent', 'Arrivals', 'What came in, in the order in which the code saw it.'],
-  ['NoteEvent', 'Notes', 'What the engine did by itself. The code does not see them; views do.'],
+  ['arrival', 'Arrivals', 'What came in, in the order in which the code saw it.'],
+  ['note', 'Notes', 'What the engine did by itself. The code does not see them; views do.'],
 ] as const
 
 const interfaces = new Map<string, Declared<TSInterfaceDeclaration>>()
@@ -57,11 +58,6 @@ for (const file of readdirSync(folder).sort()) {
     if (node?.type === 'TSInterfaceDeclaration') interfaces.set(node.id.name, { source: { text, comments }, node })
     if (node?.type === 'TSTypeAliasDeclaration') aliases.set(node.id.name, { source: { text, comments }, node })
   }
-}
-
-function namesIn(type: TSType): readonly string[] {
-  if (type.type === 'TSUnionType') return type.types.flatMap(namesIn)
-  return type.type === 'TSTypeReference' && type.typeName.type === 'Identifier' ? [type.typeName.name] : []
 }
 
 /** The text of a node on one line, without comments. */
@@ -104,22 +100,23 @@ const cell = (text: string): string => text.replaceAll('|', '\\|')
 const anchor = (event: string): string => event.replaceAll('.', '')
 
 interface Event {
-  readonly type: keyof typeof versions
+  readonly type: EventType
   readonly about: string
   readonly fields: readonly Field[]
 }
 
-/** The events of a union, by the literal of their `type`. */
-function eventsOf(name: string): readonly Event[] {
-  const declared = interfaces.get(name)
-  if (declared === undefined) {
-    const alias = aliases.get(name)
-    return alias === undefined ? [] : namesIn(alias.node.typeAnnotation).flatMap(eventsOf)
-  }
-  const fields = fieldsOf(declared)
-  const type = /^'([\w.-]+)'$/.exec(fields.find((field) => field.name === 'type')?.type ?? '')?.[1]
-  if (type === undefined || !(type in versions)) throw new Error(`${name} is no event with a version: ${type}`)
-  return [{ type: type as keyof typeof versions, about: aboutOf(declared.source, declared.node.start), fields }]
+/** The declarations of events, by the literal of their `type`. */
+const declarations = new Map(
+  [...interfaces.values()].flatMap((declared) => {
+    const literal = fieldsOf(declared).find(({ name }) => name === 'type')?.type
+    return literal === undefined ? [] : [[literal, declared] as const]
+  }),
+)
+
+function eventOf(type: EventType): Event {
+  const declared = declarations.get(`'${type}'`)
+  if (declared === undefined) throw new Error(`${type}: no interface has this type`)
+  return { type, about: aboutOf(declared.source, declared.node.start), fields: fieldsOf(declared) }
 }
 
 const sectionOf = ({ type, about, fields }: Event): string =>
@@ -138,7 +135,7 @@ function fieldTable(fields: readonly Field[]): readonly string[] {
 /** The types of the house that fields name, and those that these name, by name. */
 function typesNamed(texts: readonly string[], known = new Set<string>()): ReadonlySet<string> {
   for (const name of texts.flatMap((text) => text.match(/\b[A-Z]\w+\b/g) ?? [])) {
-    if (known.has(name) || families.some(([union]) => union === name)) continue
+    if (known.has(name) || name.endsWith('Event')) continue
     const [declared, alias] = [interfaces.get(name), aliases.get(name)]
     if (declared === undefined && alias === undefined) continue
     known.add(name)
@@ -168,22 +165,17 @@ function typeSection(name: string): string {
 
 /** The page as it is to be. */
 export function eventsPage(): string {
-  const shown = new Set<string>()
-  const events: Event[] = []
-  const parts = families.map(([union, title, about]) => {
-    const family = eventsOf(union).filter(({ type }) => !shown.has(type))
-    for (const { type } of family) shown.add(type)
-    events.push(...family)
+  const events = eventTypes.map(eventOf)
+  const parts = kinds.map(([kind, title, about]) => {
+    const family = events.filter(({ type }) => kindOf(type) === kind)
     const list = family.map(({ type }) => `[${type}](#${anchor(type)})`).join(' · ')
     return [`## ${title}`, about, list, ...family.map(sectionOf)].join('\n\n')
   })
-  const missing = Object.keys(versions).filter((type) => !shown.has(type))
-  if (missing.length > 0) throw new Error(`events of no family: ${missing.join(', ')}`)
   return `<!-- written by \`npm run docs:events\`, do not edit -->
 
 # Journal events
 
-Everything that a journal holds: ${shown.size} events. \`run.events()\`, \`runtime.feed()\`, \`reeve events\` and the server's feed give them as \`{ position, activation, seq, at, event }\`: \`position\` orders the run,
+Everything that a journal holds: ${events.length} events. \`run.events()\`, \`runtime.feed()\`, \`reeve events\` and the server's feed give them as \`{ position, activation, seq, at, event }\`: \`position\` orders the run,
 \`seq\` has no gap within an activation, \`at\` is milliseconds since 1970. Each event has its \`type\`. A field with * is always there.
 
 A released event is never edited: a newer version of Reeve reads the versions before it ([architecture](../explanation/architecture.md)). \`address\` names an operation within its activation: its end has the same one.

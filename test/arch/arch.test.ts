@@ -81,9 +81,9 @@ describe('the house', () => {
   })
   test('node: modules are imported only where they may be', () => expectNone(offenders(strayNode)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
-  test('the studio knows the client, the types of the wire, what is visible, how JSON is read, when a text begins anew, the modes of oversight, and React', () => {
+  test('the studio knows the client, the types of the wire, what is visible, how JSON is read, when a text begins anew, the modes of oversight, the lines of events, and React', () => {
     const mayImport =
-      /^packages\/(?:studio\/src\/.+|client\/src\/index\.ts|core\/src\/(?:visible|json-text|seen-text|oversight-mode)\.ts)$/
+      /^packages\/(?:studio\/src\/.+|client\/src\/index\.ts|core\/src\/(?:visible|json-text|seen-text|oversight-mode)\.ts|journal\/src\/event-lines\.ts)$/
     const types = (path: string): string => readFileSync(posix.join(root, path), 'utf8')
     expectNone(
       [...readStudio().values()].flatMap(({ path, imports, opening }) => [

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { eventsPage } from '../../scripts/events.ts'
-import { versions } from '../../packages/journal/src/codec.ts'
+import { versions } from '@reeve/journal'
 
 const now = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8')
 

@@ -5,12 +5,12 @@
  * Owns: the levels, the line of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text
  * (planGraph of the journal), the team's other facts (team-summary.ts). Pure: a function of the view and the time.
  */
-import { cut, visibleLine, wrapped } from '@reeve/core'
+import { cut, durationText, visibleLine, wrapped } from '@reeve/core'
 import type { TaskStatus } from '@reeve/core'
 import type { TaskView, TeamView } from '@reeve/runtime'
 import { teamSummary } from './team-summary.ts'
 import type { Style } from './terminal.ts'
-import { duration, type TreeOptions } from './tree.ts'
+import { type TreeOptions } from './tree.ts'
 
 /** How a plan is drawn. */
 export type GraphOptions = Pick<TreeOptions, 'now' | 'columns' | 'style'>
@@ -160,7 +160,7 @@ function taskLine(
   const before = depth === 0 ? '  ' : `${' '.repeat(indentOf(place) - 3)}╰╌ `
   const name = cut(shown(task.task), Math.max(4, widths.name - before.length - 2))
   const who = widths.who === 0 ? '' : cut(whoOf(task), widths.who).padEnd(widths.who)
-  const time = task.startedAt === undefined ? '' : duration((task.endedAt ?? now) - task.startedAt)
+  const time = task.startedAt === undefined ? '' : durationText((task.endedAt ?? now) - task.startedAt)
   const rest = `${who}  ${time.padStart(timeColumns)}`
   const bar = widths.bar === 0 ? '' : barOf(task, team, widths.bar, now)
   const gap = ' '.repeat(Math.max(0, widths.name - before.length - 2 - name.length))
@@ -234,7 +234,7 @@ function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: n
       ] as const
     ).flatMap(([number, what]) => (number === 0 ? [] : [`${number} ${what}`])),
   ]
-  return `${state}: ${parts.join(', ')}; up to ${concurrency} at once; ${duration((endedAt ?? now) - startedAt)}`
+  return `${state}: ${parts.join(', ')}; up to ${concurrency} at once; ${durationText((endedAt ?? now) - startedAt)}`
 }
 
 /** A text in lines between words; those after the first are indented by two more columns. */

@@ -5,27 +5,25 @@
  * characters are visible (core), the inline question (watch.ts), deciding (command/).
  */
 import {
+  argumentName,
   bar,
-  beginning,
-  describeOutcome,
   isObject,
+  mostArguments,
+  preview,
+  truncated,
   visible,
-  visibleJson,
   visibleLine,
   wrapped,
   type Json,
   shellWord,
   type WithWorkerFailures,
 } from '@reeve/core'
-import type { Approval, InterruptView, RunWaiting } from '@reeve/runtime'
+import type { Approval, RunWaiting } from '@reeve/runtime'
 import { reeve } from './invocation.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Limits: characters of a value on one line, characters of an argument to approve, its lines, number of arguments. */
-const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
-
-const truncated = (text: string, characters: number, where: string): string =>
-  text.length <= characters ? text : `${beginning(text, characters)}… (${text.length} characters${where})`
+/** Limits: characters of an argument to approve, its lines. */
+const most = { value: 2_000, lines: 60 } as const
 
 /**
  * A line as a command prints it: on a terminal in as many as it needs; elsewhere it stays one, for the program that
@@ -35,22 +33,6 @@ export const printedLines = (
   text: string,
   { isLive, columns }: Pick<Terminal, 'isLive' | 'columns'>,
 ): readonly string[] => (isLive ? wrapped(text, columns) : [text])
-
-/** A value on one line; a long one is cut, with its length. */
-export const preview = (value: unknown, where = '', characters: number = most.brief): string =>
-  truncated(visibleJson(value), characters, where)
-
-/** The name of an argument. One that is not an identifier is quoted, so that it cannot be mistaken for a value. */
-const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : preview(name))
-
-/** The arguments of a call on one line. Each is cut separately, so that a long one hides no other. */
-export function argumentsLine(input: Json): string {
-  if (!isObject(input)) return preview(input)
-  const fields = Object.entries(input)
-  const shown = fields.slice(0, most.arguments).map(([name, value]) => `${nameText(name)}: ${preview(value)}`)
-  const more = fields.length <= most.arguments ? [] : [`… and ${fields.length - most.arguments} more`]
-  return fields.length === 0 ? 'no arguments' : [...shown, ...more].join(', ')
-}
 
 /** A moment as people read it. */
 export const timeText = (at: number): string => `${new Date(at).toISOString().slice(0, 19)}Z`
@@ -62,12 +44,6 @@ export const timeoutText = (onTimeout: Json | undefined): string =>
 /** What becomes of a question whose deadline has passed. */
 export const expiredText = (until: number | undefined, onTimeout: Json | undefined): string =>
   `expired ${timeText(until ?? 0)}: ${timeoutText(onTimeout)} when the run is driven`
-
-/** How an interrupt ended. */
-export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
-  outcome.status === 'completed'
-    ? `answered${outcome.by === undefined ? '' : ` by ${visible(outcome.by)}`}: ${preview(outcome.output)}`
-    : visibleLine(describeOutcome(outcome))
 
 /** The command that answers an interrupt. */
 export const answerCommand = (id: string, where: string): string => `${reeve} answer ${id} <json or text>${where}`
@@ -88,18 +64,18 @@ export function approvalLines(approval: Approval, columns = 100, where = ''): re
   const { tool, path, reason, risk, input, id, run } = approval
   const all = inFull(run, where)
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
-  const more = fields.length - most.arguments
+  const more = fields.length - mostArguments
   return [
     ...wrapped(
       `${path.map(visible).join(' › ')} asks to run ${visible(tool)} (${risk} risk): ${visibleLine(reason)}`,
       columns,
     ),
     ...fields
-      .slice(0, most.arguments)
+      .slice(0, mostArguments)
       .flatMap(([name, value]) =>
         typeof value === 'string' && value.includes('\n')
-          ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns, all)]
-          : wrapped(`  ${nameText(name)}: ${preview(value, all, most.value)}`, columns),
+          ? [`  ${argumentName(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns, all)]
+          : wrapped(`  ${argumentName(name)}: ${preview(value, all, most.value)}`, columns),
       ),
     ...(more <= 0 ? [] : [`  … and ${more} more arguments${all}`]),
     ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),

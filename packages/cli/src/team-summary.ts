@@ -1,7 +1,7 @@
 /**
  * Team summary: the facts of a team besides its tasks, one sentence each: mail, budget, refused recruits, deadlocks.
  *
- * Owns: which facts get a sentence. Does not own: the tasks (graph.ts), the order of events (team-lines.ts). Pure.
+ * Owns: which facts get a sentence. Does not own: the tasks (graph.ts), the order of events (journal/event-lines.ts). Pure.
  */
 import { visibleLine } from '@reeve/core'
 import type { TeamView } from '@reeve/runtime'

@@ -1,12 +1,12 @@
 /**
  * Tool calls: which tool, with which arguments, stands behind an address of a journal.
  *
- * Owns: names for addresses, the arguments of a call, the calls that failed for good. Does not own: how a journal
- * records them (journal).
+ * Owns: the arguments of a call, the calls that failed for good. Does not own: how a journal records them, the names of
+ * effects (journal).
  */
-import { visible, visibleLine, describeOutcome, isObject, type Json, type Outcome } from '@reeve/core'
+import { argumentsLine, isObject, visible, type Json } from '@reeve/core'
+import { EffectNames, failedForGood, lastFailureText } from '@reeve/journal'
 import type { Recorded } from '@reeve/runtime'
-import { argumentsLine } from './request-text.ts'
 
 /** A call of a tool. `input`: absent if its arguments are not in the journal. */
 export interface RecordedCall {
@@ -17,22 +17,6 @@ export interface RecordedCall {
 /** A call with its arguments on one line. */
 export const callText = ({ tool, input }: RecordedCall): string =>
   `${visible(tool)}${input === undefined ? '' : ` with ${argumentsLine(input)}`}`
-
-/** Names the effects of a run, from its first event on: a tool by its name, a model by its id, a step by its address. */
-export class EffectNames {
-  readonly #names = new Map<string, string>()
-
-  /** Takes the next event. */
-  take({ activation, event }: Pick<Recorded, 'activation' | 'event'>): void {
-    if (event.type === 'tool.called') this.#names.set(`${activation} ${event.address}`, event.tool)
-    if (event.type === 'model.requested') this.#names.set(`${activation} ${event.address}`, event.model)
-  }
-
-  /** The name of the effect at an address. */
-  of(activation: string, address: string): string {
-    return visible(this.#names.get(`${activation} ${address}`) ?? address)
-  }
-}
 
 /** The call at an address; undefined if none is recorded there. */
 export function callAt(events: readonly Recorded[], activation: string, address: string): RecordedCall | undefined {
@@ -55,13 +39,6 @@ function inputOf(event: Recorded['event'], callId: string | undefined): Json | u
   const call = Array.isArray(calls) ? calls.find((each) => isObject(each) && each['id'] === callId) : undefined
   return isObject(call) ? call['input'] : undefined
 }
-
-/** Whether an effect ended without a result and was not called off. */
-export const failedForGood = ({ status }: Outcome): boolean => status === 'failed' || status === 'timed-out'
-
-/** How an effect failed for good, after how many attempts. */
-export const lastFailureText = (outcome: Outcome, attempts = 1): string =>
-  `${visibleLine(describeOutcome(outcome))}${attempts === 1 ? '' : ` (attempt ${attempts}, the last)`}`
 
 /** The most failed calls that are listed. */
 const mostFailures = 10

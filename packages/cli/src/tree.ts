@@ -4,7 +4,7 @@
  * Owns: the line of an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view
  * (journal), when it is drawn (run-display.ts). The lines are a pure function of the view and the time.
  */
-import { columnsOfText, cut, visible, visibleLine } from '@reeve/core'
+import { columnsOfText, cut, visible, visibleLine, durationText } from '@reeve/core'
 import type { ActivationView, OpenOperation, RunView } from '@reeve/runtime'
 import type { Style, Terminal } from './terminal.ts'
 
@@ -83,7 +83,7 @@ function agentLine(
   const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
   const name = `${arrow}${visible(activation.agent)}${task}${activation.recruited ? ' (recruited)' : ''}`
   const doing = currentWork(activation, now)
-  const time = duration((activation.endedAt ?? now) - activation.startedAt)
+  const time = durationText((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
   if (columnsOfText(plain) > columns) return cutToFit(plain, columns)
   return `${style('dim', prefix)}${style(colour, sign)} ${name}  ${style('dim', time)}${doing === '' ? '' : `  ${style('dim', doing)}`}`
@@ -115,7 +115,7 @@ function currentWork(activation: ActivationView, now: number): string {
 function operationText(open: OpenOperation, now: number): string {
   const { nextAttempt } = open
   if (nextAttempt !== undefined && nextAttempt.at > now)
-    return `waits ${duration(nextAttempt.at - now)} for ${visible(open.name)} (${nextAttempt.after})`
+    return `waits ${durationText(nextAttempt.at - now)} for ${visible(open.name)} (${nextAttempt.after})`
   const retried = open.failedAttempts === 0 ? '' : ` (attempt ${open.failedAttempts + 1})`
   switch (open.kind) {
     case 'approval':
@@ -129,18 +129,6 @@ function operationText(open: OpenOperation, now: number): string {
     default:
       return open.inDoubt ? `${visible(open.name)}: did it happen?` : `${visible(open.name)}${retried}`
   }
-}
-
-/** A duration for people: `0.4s`, `12s`, `3m 05s`, `2h 10m`. */
-export function duration(ms: number): string {
-  const seconds = Math.max(0, ms) / 1000
-  if (seconds < 10) return `${seconds.toFixed(1)}s`
-  const whole = Math.floor(seconds)
-  if (whole < 60) return `${whole}s`
-  const minutes = Math.floor(whole / 60)
-  return minutes < 60
-    ? `${minutes}m ${String(whole % 60).padStart(2, '0')}s`
-    : `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`
 }
 
 /** Draws lines in place: each drawing replaces the previous one. */

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { rootActivation, runId, type ActivationId } from '@reeve/core'
 import type { ActivationView, RunView } from '@reeve/runtime'
 import { cut } from '@reeve/core'
-import { duration, Painter, treeLines } from '../src/tree.ts'
+import { durationText } from '@reeve/core'
+import { Painter, treeLines } from '../src/tree.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 
 const run = runId('r')
@@ -113,7 +114,7 @@ describe('the tree', () => {
     expect(styled[3]).toBe('<dim>├─ </><green>✓</> secrets  <dim>0.4s</>')
   })
   test('writes durations for people', () => {
-    expect([0, 400, 9_940, 12_900, 65_000, 3_600_000 * 2 + 600_000, -5].map(duration)).toEqual([
+    expect([0, 400, 9_940, 12_900, 65_000, 3_600_000 * 2 + 600_000, -5].map(durationText)).toEqual([
       '0.0s',
       '0.4s',
       '9.9s',

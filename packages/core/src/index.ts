@@ -142,6 +142,7 @@ export {
   type TraceParent,
 } from './trace-context.ts'
 export { andThen, caught, detached, oneAtATime, promised, type Now } from './now.ts'
+export { argumentName, argumentsLine, durationText, mostArguments, preview, truncated } from './preview.ts'
 export {
   bar,
   beginning,

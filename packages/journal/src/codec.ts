@@ -1,110 +1,16 @@
 /**
- * Codec: between events in memory and the text that is stored. The only place that knows event versions (K12).
+ * Codec: between events in memory and the text that is stored. The only place that reads event versions (K12).
  *
  * Most entries are stored packed, as rows (packed-entry.ts); any may be stored as an object.
  *
- * Rules: a released event is never edited. To change one, raise its number in `versions`, add the step from the former
- * version to `upcasters`, and add a golden journal under test/replay/golden.
+ * Rules: a released event is never edited. To change one, raise `v` in its row of the table, add the step from the
+ * former version to `upcasters`, and add a golden journal under test/replay/golden.
  */
 import { messageOf, ReeveError } from '@reeve/core'
 import type { JournalEvent } from './events/events.ts'
+import { versions } from './events/event-table.ts'
 import { packedEnd, packEntry, unpackEntry } from './packed-entry.ts'
 import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
-
-/** The current version of every event. */
-export const versions: Readonly<Record<JournalEvent['type'], number>> = {
-  'activation.started': 1,
-  'activation.restarted': 1,
-  'activation.summed': 1,
-  'activation.settled': 1,
-  'agent.moved': 1,
-  'step.begun': 1,
-  'model.requested': 1,
-  'tool.called': 1,
-  'worker.started': 1,
-  'timer.set': 1,
-  'interrupt.raised': 1,
-  'approval.requested': 1,
-  'message.sent': 1,
-  'fact.noted': 1,
-  'delegation.refused': 1,
-  'output.forwarded': 1,
-  'worker.recruited': 1,
-  'tool.refused': 1,
-  'approval.resolved': 1,
-  'approval.granted': 1,
-  'escalation.raised': 1,
-  'result.assessed': 1,
-  'notice.sent': 1,
-  'notice.failed': 1,
-  'trust.updated': 1,
-  'text.said': 1,
-  'agent.transferred': 1,
-  'exit.requested': 1,
-  'break.requested': 1,
-  'loop.broken': 1,
-  'hook.failed': 1,
-  'delegation.deferred': 1,
-  'delegation.decided': 1,
-  'result.told': 1,
-  'completion.scored': 1,
-  'context.compacted': 1,
-  'speaker.chosen': 1,
-  'plan.created': 1,
-  'plan.rejected': 1,
-  'plan.revised': 1,
-  'plan.edited': 1,
-  'plan.edit-refused': 1,
-  'plan.aborted': 1,
-  'task.unblocked': 1,
-  'task.started': 1,
-  'task.retried': 1,
-  'task.reassigned': 1,
-  'task.reopened': 1,
-  'task.settled': 1,
-  'teammate.joined': 1,
-  'teammate.retired': 1,
-  'recruit.requested': 1,
-  'recruit.decided': 1,
-  'retire.refused': 1,
-  'mail.accepted': 1,
-  'mail.refused': 1,
-  'mail.truncated': 1,
-  'mail.forwarded': 1,
-  'mail.delivered': 1,
-  'mail.unread': 1,
-  'topic.published': 1,
-  'topic.refused': 1,
-  'budget.set': 1,
-  'budget.moved': 1,
-  'budget.crossed': 1,
-  'budget.warned': 1,
-  'strategy.advised': 1,
-  'memory.unavailable': 1,
-  'results.synthesised': 1,
-  'deadlock.found': 1,
-  'step.settled': 1,
-  'worker.settled': 1,
-  'ask.settled': 1,
-  'message.received': 1,
-  'message.refused': 1,
-  'cancel.received': 1,
-  'step.attempt-failed': 1,
-  'effect.in-doubt': 1,
-  'effect.cleared': 1,
-  'effect.held': 1,
-  'effect.released': 1,
-  'run.pausing': 1,
-  'run.paused': 1,
-  'run.resumed': 1,
-  'run.taken-over': 1,
-  'run.handed-back': 1,
-  'control.ignored': 1,
-  'run.forked': 1,
-  'replay.diverged': 1,
-  'replay.resolved': 1,
-  'value.updated': 1,
-}
 
 /** An event as an older version wrote it. */
 export type OldEvent = { readonly type: string; readonly v?: number } & Record<string, unknown>

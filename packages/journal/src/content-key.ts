@@ -16,6 +16,7 @@ import {
   type Json,
   type JsonObject,
 } from '@reeve/core'
+import { isEdge } from './events/value-shapes.ts'
 import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events/events.ts'
 
 /**
@@ -48,13 +49,6 @@ export function withoutPlainDigests(event: JournalEvent): JournalEvent {
 /** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
 export const workerContent = (agent: string, version: string, input: Json): string =>
   `worker ${canonical(agent)} ${canonical(version)} ${canonical(isEdge(input) ? edgeContent(input) : input)}`
-
-/** Whether the input of an activation is an edge. On a bare engine it may be any value. */
-export const isEdge = (value: Json): value is JsonObject =>
-  isObject(value) &&
-  isObject(value['brief']) &&
-  typeof value['depth'] === 'number' &&
-  typeof value['maxDepth'] === 'number'
 
 /**
  * An edge without what differs in every run: ids, the label of the delegation, waits, earlier failures and approvals.

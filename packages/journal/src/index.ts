@@ -6,7 +6,9 @@ export type * from './events/mail-facts.ts'
 export type * from './events/oversight-facts.ts'
 export type * from './events/earlier-events.ts'
 export type * from './events/fork-events.ts'
-export { decode, encode, isEndEvent, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
+export { eventTypes, isArrival, kindOf, rowOf, versions } from './events/event-table.ts'
+export { answeredText, EffectNames, entryLines, eventLines, failedForGood, lastFailureText } from './event-lines.ts'
+export { decode, encode, isEndEvent, upcasters, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,
   delegationsOf,
@@ -47,7 +49,6 @@ export { callScope, hookScope, isInEndHook } from './turn-scopes.ts'
 export { DiffFold, diffOf, type DifferencePlace, type RunDiff, type RunDifference } from './views/diff.ts'
 export {
   contentKeys,
-  isEdge,
   questionContent,
   sameContent,
   withoutPlainDigests,
@@ -97,12 +98,7 @@ export {
   type ViewStatus,
 } from './views/views.ts'
 export {
-  answerShape,
-  callerShape,
   copiedResultShape,
-  doneShape,
-  endReasonShape,
-  earlierShape,
   editShape,
   eventShape,
   mailShape,
@@ -110,5 +106,13 @@ export {
   resultShape,
   valueShape,
   valuesShape,
-  writtenPlan,
 } from './redaction.ts'
+export {
+  answerShape,
+  callerShape,
+  doneShape,
+  earlierShape,
+  endReasonShape,
+  isEdge,
+  writtenPlan,
+} from './events/value-shapes.ts'

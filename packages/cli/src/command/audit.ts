@@ -6,8 +6,7 @@
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { digest, isObject, messageOf, visible, shellWord } from '@reeve/core'
-import { argumentsLine } from '../request-text.ts'
+import { digest, isObject, messageOf, visible, shellWord, argumentsLine } from '@reeve/core'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'

@@ -1,7 +1,6 @@
 /** `reeve diff`: where two runs diverge. Owns: the lines of a difference and their order. */
-import { describeOutcome, visible, visibleLine } from '@reeve/core'
+import { describeOutcome, visible, visibleLine, argumentsLine, preview } from '@reeve/core'
 import { diffOf, type JournalEvent, type Recorded, type RunDifference } from '@reeve/runtime'
-import { argumentsLine, preview } from '../request-text.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { withRuns } from '../store.ts'

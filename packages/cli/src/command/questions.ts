@@ -3,7 +3,7 @@
  *
  * Owns: the list. Does not own: the search (runtime), answering (the other commands).
  */
-import { isObject, shellWord, visible, type Json } from '@reeve/core'
+import { isObject, shellWord, visible, type Json, preview } from '@reeve/core'
 import type { Approval, Question, Recorded } from '@reeve/runtime'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
@@ -11,7 +11,6 @@ import {
   answerCommand,
   doneLines,
   expiredText,
-  preview,
   printedLines,
   settleCommand,
   timeoutText,

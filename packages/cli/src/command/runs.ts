@@ -3,7 +3,7 @@
  *
  * Owns: the table, what a filter is called here. Does not own: the search (runtime).
  */
-import { shellWord, visible, visibleLine } from '@reeve/core'
+import { shellWord, visible, visibleLine, durationText } from '@reeve/core'
 import { cursorIn, cursorOf, metadataValue, type RunFilter, type RunStatus, type RunSummary } from '@reeve/runtime'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
@@ -13,7 +13,6 @@ import { stallsOf, stallText } from '../stall-lines.ts'
 import { failedWorkersLine, failedWorkersText, timeText } from '../request-text.ts'
 import { withRuns } from '../store.ts'
 import type { Style } from '../terminal.ts'
-import { duration } from '../tree.ts'
 
 const colours: Partial<Record<RunStatus, Style>> = {
   completed: 'green',
@@ -71,7 +70,7 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
     const widestCost = Math.max(0, ...costs.map((each) => each.length))
     for (const [i, summary] of found.entries()) {
       const { run, status, agent, createdAt, endedAt, reason, queued } = summary
-      const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
+      const took = endedAt === undefined ? '' : `  took ${durationText(endedAt - createdAt)}`
       const failed = failedWorkersText(summary)
       const cost = usd ? `${costs[i]!.padStart(widestCost)}  ` : ''
       terminal.line(

@@ -1,9 +1,11 @@
 /** `reeve show`: the current state of a run. Owns: which parts of the view are printed, and their order. */
 import {
+  argumentsLine,
   describeOutcome,
   type Failure,
   isObject,
   type Json,
+  preview,
   totalUsage,
   type Usage,
   visible,
@@ -12,16 +14,14 @@ import {
 } from '@reeve/core'
 import {
   answerCommand,
-  answeredText,
-  argumentsLine,
   expiredText,
   failedWorkersLine,
-  preview,
   printedLines,
   setAsideCommands,
   settleCommand,
   whoLines,
 } from '../request-text.ts'
+import { answeredText } from '@reeve/journal'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'

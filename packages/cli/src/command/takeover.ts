@@ -5,9 +5,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { cut, messageOf, readJson, visible, visibleLine, shellWord } from '@reeve/core'
+import { cut, messageOf, readJson, visible, visibleLine, shellWord, argumentsLine, preview } from '@reeve/core'
 import type { HandBack, TakeoverContext, TakeoverStep } from '@reeve/public/oversight'
-import { argumentsLine, preview } from '../request-text.ts'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { driveCommand, workerCommand, type LocatedRun } from '../next-command.ts'

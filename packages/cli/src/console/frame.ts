@@ -14,12 +14,14 @@ import {
   visible,
   visibleLine,
   wrapped,
+  preview,
+  durationText,
 } from '@reeve/core'
 import type { Approval, Question, RunSummary, RunView } from '@reeve/runtime'
-import { approvalLines, expiredText, preview, questionLines } from '../request-text.ts'
+import { approvalLines, expiredText, questionLines } from '../request-text.ts'
 import { isExpired, needsDriver } from '../run-driver.ts'
 import type { Style } from '../terminal.ts'
-import { duration, treeLines } from '../tree.ts'
+import { treeLines } from '../tree.ts'
 
 /** A line of the screen, in one style. */
 export interface FrameLine {
@@ -122,14 +124,14 @@ function entryLine(entry: ListEntry, isChosen: boolean, isDriven: boolean, { now
   if (entry.type === 'question') {
     const { kind, run, askedAt } = entry.question
     // what is asked is cut first: requests that read the same differ in their run
-    const of = `  ${kind}${isExpired(entry.question, now) ? ' expired' : ''}  ${visible(run)}  ${duration(now - askedAt)}`
+    const of = `  ${kind}${isExpired(entry.question, now) ? ' expired' : ''}  ${visible(run)}  ${durationText(now - askedAt)}`
     return line(`${clip(`${mark} ? ${askedText(entry)}`, Math.max(20, columns - columnsOfText(of)))}${of}`, 'yellow')
   }
   const { run, status, agent, createdAt, reason } = entry.run
   const why = reason === undefined ? '' : `  ${visibleLine(reason)}`
   const left = isDriven || !needsDriver(entry.run, now) ? '' : '  no process drives it'
   return line(
-    `${mark} ${status.padEnd(8)} ${visible(agent)}  ${visible(run)}  ${duration(now - createdAt)}${left}${why}`,
+    `${mark} ${status.padEnd(8)} ${visible(agent)}  ${visible(run)}  ${durationText(now - createdAt)}${left}${why}`,
     status === 'stuck' ? 'red' : undefined,
   )
 }

@@ -8,7 +8,7 @@
  * - *Arrivals*: what came in, in the order in which the code saw it. They are the only nondeterminism.
  * - *Notes*: what the engine did on its own. The code never sees them; views do.
  *
- * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
+ * A released event is never edited: raise `v` in its row (event-table.ts) and add an upcaster and a golden journal (K12).
  */
 import type {
   ActivationId,
@@ -532,19 +532,8 @@ export interface Recorded<E extends JournalEvent = JournalEvent> {
   readonly event: E
 }
 
-const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
-  'step.settled',
-  'worker.settled',
-  'ask.settled',
-  'message.received',
-  'message.refused',
-  'cancel.received',
-])
-
 /** True for a command: the code asked for it. */
 export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in event
-/** True for an arrival: it came in. */
-export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)
 
 /**
  * The prefix of the workers that send notices: never that of an agent's name, or of an agent's tool. Persistent.

@@ -8,7 +8,8 @@
  * names.
  */
 import { canonical, digest, isObject, rootActivation, type Json, type RunId } from '@reeve/core'
-import { isArrival, isCommand, type JournalEvent, type Recorded } from '../events/events.ts'
+import { isArrival } from '../events/event-table.ts'
+import { isCommand, type JournalEvent, type Recorded } from '../events/events.ts'
 
 /** An entry that is not the same in both runs. */
 export interface RunDifference {

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import type { Failure } from '@reeve/core'
 import type { ConversationEntry, JournalRow, PartMessage, Span } from '@reeve/server/wire'
 import { conversationRows, rowOfMoment } from '../../src/pages/run/conversation-rows.ts'
-import { forkEdits, journalLine } from '../../src/pages/run/journal-lines.ts'
+import { entryLine, forkEdits } from '../../src/pages/run/journal-lines.ts'
+import { JournalPages } from '../../src/pages/run/journal-pages.ts'
 import { LiveTexts } from '../../src/pages/run/live-text.ts'
 import { RowOffsets } from '../../src/pages/run/row-window.ts'
 import { budgetsOf, spendOf, spendOverTime, unknownText } from '../../src/pages/run/spend.ts'
@@ -156,23 +158,95 @@ describe('streamed text', () => {
   })
 })
 
-describe('journal lines', () => {
-  const line = (event: object): string => journalLine(event as JournalRow['event'])
+const row = (event: JournalRow['event'], more: Partial<JournalRow> = {}): JournalRow => ({
+  index: 0,
+  position: 1,
+  at: 1,
+  activation: 'act_r' as JournalRow['activation'],
+  agent: 'crew',
+  event,
+  ...more,
+})
+const step = { op: 'step', address: 'turn#1', effect: 'once' } as const
+const failure = (message: string): Failure => ({ code: 'tool.failed', class: 'internal', message, retryable: true })
+const fact = { op: 'fact', address: 'f' } as const
 
-  test.each([
-    [{ type: 'tool.called', op: 'step', address: 'x', tool: 'pay', input: { usd: 5 } }, 'pay · {"usd":5}'],
+describe('journal lines', () => {
+  test.each<[JournalRow['event'], string]>([
+    [{ ...step, type: 'tool.called', tool: 'pay', input: { usd: 5 } }, 'crew calls pay'],
     [
-      { type: 'step.settled', address: 'turn#1', outcome: { status: 'failed', failure: { message: 'down' } } },
-      'turn#1 · failed: down',
+      {
+        ...fact,
+        type: 'approval.resolved',
+        id: 'apr_1',
+        resolution: 'approved',
+        approver: 'ann',
+        capability: 'cap_1',
+      },
+      'approval apr_1 approved by ann',
     ],
-    [{ type: 'run.pausing', at: 'next', reason: 'lunch', by: 'ann' }, 'lunch · by ann'],
-    [{ type: 'run.paused' }, ''],
+    [
+      {
+        ...fact,
+        type: 'delegation.decided',
+        rule: '2',
+        kept: ['act_a', 'act_b'] as never,
+        stopped: [],
+      },
+      'crew has decided (2): 2 kept, 0 stopped',
+    ],
+    [{ type: 'run.pausing', at: 'next', reason: 'lunch', by: 'ann' }, 'run pausing by ann: lunch'],
+    [{ type: 'run.paused' }, 'run paused'],
+    // what the log of the command line leaves out
+    [
+      { type: 'step.settled', address: 'turn#1', outcome: { status: 'completed', output: 7 } },
+      'crew: turn#1 completed: 7',
+    ],
+    [{ ...fact, type: 'fact.noted', name: 'level', data: { a: 1 } }, 'crew notes level: {"a":1}'],
   ])('%j', (event, text) => {
-    expect(line(event)).toBe(text)
+    expect(entryLine(row(event))).toBe(text)
+  })
+
+  test('every control character is visible', () => {
+    expect(entryLine(row({ ...fact, type: 'worker.recruited', worker: 'w\u001b[2J', reason: 'a\nb\u202e' }))).toBe(
+      String.raw`crew recruits w\u001b[2J: a\nb\u202e`,
+    )
   })
 
   test('a long one is cut', () => {
-    expect(line({ type: 'text.said', text: 'x'.repeat(999) })).toHaveLength(240)
+    const line = entryLine(row({ ...fact, type: 'text.said', text: 'x'.repeat(9_999) }))
+    expect(line).toMatch(/^crew says: x+…\+\d+$/)
+    expect(line.length).toBeLessThanOrEqual(600)
+  })
+
+  test('pages say effects by the names that were read before, and an entry keeps its line', async () => {
+    const rows = [
+      row({ ...step, type: 'tool.called', tool: 'pay' }),
+      row({ type: 'step.attempt-failed', address: 'turn#1', attempt: 1, delayMs: 0, failure: failure('down') }),
+      row({
+        type: 'step.settled',
+        address: 'turn#1',
+        attempts: 2,
+        outcome: { status: 'failed', failure: failure('off') },
+      }),
+    ].map((each, index) => ({ ...each, index }))
+    let changes = 0
+    const pages = new JournalPages(
+      (from, limit) => Promise.resolve({ total: rows.length, from, rows: rows.slice(from, from + limit) }),
+      () => changes++,
+    )
+    const lines = (): readonly string[] => rows.map((_, place) => pages.lineOf(pages.row(place)!))
+    pages.need(0, 3)
+    await vi.waitUntil(() => changes === 1)
+    const said = lines()
+    expect(said).toEqual([
+      'crew calls pay',
+      'crew: attempt 1 of pay failed: down',
+      expect.stringMatching(/^crew: pay failed: off.* \(attempt 2, the last\)$/),
+    ])
+    pages.grow()
+    await vi.waitUntil(() => changes === 2)
+    expect(lines()).toEqual(said)
   })
 
   test('a fork may change the end of what ended there, or the input', () => {

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select, TextArea } from '../../ui/field.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { errorText } from './control-bar.tsx'
-import { forkEdits, journalLine } from './journal-lines.ts'
+import { entryLine, forkEdits } from './journal-lines.ts'
 import { parsedJson } from '../../data/json-input.ts'
 import { useRun } from './run-context.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
@@ -98,7 +98,7 @@ export function ForkDialog(props: { readonly run: string; readonly row?: Journal
         </p>
         {row !== undefined && (
           <p className="muted">
-            {row.event.type}: <VisibleText>{journalLine(row.event, 160)}</VisibleText>
+            {row.event.type}: <VisibleText>{entryLine(row)}</VisibleText>
           </p>
         )}
         <Field label="What is different">

@@ -1,15 +1,20 @@
 /**
  * Journal pages: the entries of a journal that are in sight, read by their numbers.
  *
- * Owns: which pages are read and kept. Holds: at most `keptPages` pages are kept, so a journal of any length takes the
+ * Owns: which pages are read and kept, the line of each entry: effects go by the names that entries read so far give them.
+ * Holds: at most `keptPages` pages are kept, so a journal of any length takes the
  * same room.
  */
+import { entryLines } from '@reeve/journal/event-lines'
 import type { JournalPage, JournalRow } from '@reeve/server/wire'
+import { drawnLine } from './journal-lines.ts'
 
 const pageSize = 100
 const keptPages = 40
 
 export class JournalPages {
+  readonly #lineOf = entryLines()
+  readonly #lines = new WeakMap<JournalRow, string>()
   readonly #read: (from: number, limit: number) => Promise<JournalPage>
   readonly #changed: () => void
   readonly #pages = new Map<number, readonly JournalRow[]>()
@@ -25,6 +30,11 @@ export class JournalPages {
   /** The entry in this place, if it was read. */
   row(place: number): JournalRow | undefined {
     return this.#pages.get(Math.floor(place / pageSize))?.[place % pageSize]
+  }
+
+  /** What an entry says. */
+  lineOf(row: JournalRow): string {
+    return this.#lines.get(row) ?? ''
   }
 
   /** These places are in sight: what is not there is read. */
@@ -61,8 +71,12 @@ export class JournalPages {
       } while (rows.length < pageSize && page * pageSize + rows.length < total)
       this.total = total
       this.error = undefined
+      const before = this.#pages.get(page)
       this.#pages.delete(page)
-      this.#pages.set(page, rows)
+      // a line goes by what was there when its entry came, so it is made once
+      const entries = rows.map((row, i) => before?.[i] ?? row)
+      for (const row of entries) if (!this.#lines.has(row)) this.#lines.set(row, drawnLine(this.#lineOf(row)))
+      this.#pages.set(page, entries)
       for (const old of this.#pages.keys()) {
         if (this.#pages.size <= keptPages) break
         this.#pages.delete(old)

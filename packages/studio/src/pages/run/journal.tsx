@@ -17,7 +17,7 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { ForkDialog } from './fork-dialog.tsx'
-import { familyOf, journalLine } from './journal-lines.ts'
+import { familyOf } from './journal-lines.ts'
 import { JournalPages } from './journal-pages.ts'
 import { RunDiffView } from './run-diff.tsx'
 import { useRun } from './run-context.tsx'
@@ -203,16 +203,21 @@ function List() {
         onKeyDown={press}
       >
         <div className="rows" role="rowgroup" style={{ height: total * rowHeight }}>
-          {Array.from({ length: Math.max(0, to - from) }, (_, i) => (
-            <Line
-              key={from + i}
-              id={`${id}-${from + i}`}
-              place={from + i}
-              row={pages.row(from + i)}
-              isChosen={from + i === at}
-              onChoose={choose}
-            />
-          ))}
+          {Array.from({ length: Math.max(0, to - from) }, (_, i) => {
+            const place = from + i
+            const entry = pages.row(place)
+            return (
+              <Line
+                key={place}
+                id={`${id}-${place}`}
+                place={place}
+                row={entry}
+                text={entry === undefined ? '' : pages.lineOf(entry)}
+                isChosen={place === at}
+                onChoose={choose}
+              />
+            )
+          })}
         </div>
       </div>
       {row !== undefined && <Detail key={row.index} row={row} onClose={() => go(undefined, { row: undefined })} />}
@@ -224,10 +229,11 @@ function Line(props: {
   readonly id: string
   readonly place: number
   readonly row: JournalRow | undefined
+  readonly text: string
   readonly isChosen: boolean
   readonly onChoose: (place: number) => void
 }) {
-  const { id, place, row, isChosen, onChoose } = props
+  const { id, place, row, text, isChosen, onChoose } = props
   return (
     // The grid itself has the focus and hears the keys.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
@@ -259,7 +265,7 @@ function Line(props: {
             {row.event.type}
           </span>
           <span role="gridcell" className="truncate">
-            <VisibleText>{journalLine(row.event)}</VisibleText>
+            <VisibleText>{text}</VisibleText>
           </span>
         </>
       )}

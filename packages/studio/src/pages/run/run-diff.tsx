@@ -9,7 +9,7 @@ import { ValueDiff } from '../../ui/diff.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { journalLine } from './journal-lines.ts'
+import { entryLine } from './journal-lines.ts'
 import { usePolled } from '../../data/polled.ts'
 import { useRun } from './run-context.tsx'
 
@@ -77,8 +77,8 @@ export function RunDiffView({ other }: { readonly other: string }) {
                     )}
                     {i === 0 && <span className="run-mark">first difference</span>}
                   </span>
-                  <Side recorded={difference.one} />
-                  <Side recorded={difference.other} />
+                  <Side recorded={difference.one} agent={difference.agent} />
+                  <Side recorded={difference.other} agent={difference.agent} />
                 </button>
                 {open === i && <Both difference={difference} />}
               </li>
@@ -100,7 +100,7 @@ export function RunDiffView({ other }: { readonly other: string }) {
   )
 }
 
-function Side({ recorded }: { readonly recorded: RunDifference['one'] }) {
+function Side({ recorded, agent }: { readonly recorded: RunDifference['one']; readonly agent: string }) {
   return (
     <span className={`run-diff-side${recorded === undefined ? ' none' : ''}`}>
       {recorded === undefined ? (
@@ -108,7 +108,7 @@ function Side({ recorded }: { readonly recorded: RunDifference['one'] }) {
       ) : (
         <>
           <span className="run-type">{recorded.event.type}</span>{' '}
-          <VisibleText>{journalLine(recorded.event, 200)}</VisibleText>
+          <VisibleText>{entryLine({ ...recorded, agent })}</VisibleText>
         </>
       )}
     </span>

@@ -1,6 +1,6 @@
 /** Team: plan with its failure budget, roster, mailbox, topics and advice; recruiting, retiring and writing to members. */
 import { useState } from 'react'
-import type { LiveActivation, LiveRun } from '@reeve/server/wire'
+import type { JournalRow, LiveActivation, LiveRun } from '@reeve/server/wire'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -16,7 +16,7 @@ import { hasEnded } from './controls.ts'
 import { ValueView } from './overview.tsx'
 import { PlanGraph } from './plan-graph.tsx'
 import { usePolled } from '../../data/polled.ts'
-import { journalLine } from './journal-lines.ts'
+import { drawnLine, entryLine } from './journal-lines.ts'
 import { useRun } from './run-context.tsx'
 import { budgetsOf } from './spend.ts'
 import { ReasonField } from './reason-field.tsx'
@@ -639,7 +639,7 @@ function Asides({ team }: { readonly team: Team }) {
       )}
       {waits.slice(-5).map((wait) => (
         <Notice tone="wait" key={wait.at}>
-          <VisibleText>{journalLine({ ...wait, type: 'deadlock' } as never)}</VisibleText>, <Time at={wait.at} />
+          <VisibleText>{wait.message}</VisibleText>, <Time at={wait.at} />
         </Notice>
       ))}
       {memory.slice(-3).map((each) => (
@@ -650,6 +650,16 @@ function Asides({ team }: { readonly team: Team }) {
       ))}
     </>
   )
+}
+
+/** A message: who sent it, and what it says. */
+function messageText(row: JournalRow): string {
+  const { event } = row
+  if (event.type !== 'message.received') return entryLine(row)
+  const { body, by, from } = event
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const sender = by ?? from
+  return drawnLine(sender === undefined ? text : `${sender}: ${text}`)
 }
 
 /** A run without a planned team: who was recruited, and what agents wrote to each other. */
@@ -701,7 +711,7 @@ function WithoutPlan() {
                     {row.event.type === 'message.refused' && <Badge tone="bad">refused</Badge>}
                     <Time at={row.at} form="clock" />
                   </div>
-                  <VisibleText>{journalLine(row.event, 600)}</VisibleText>
+                  <VisibleText>{messageText(row)}</VisibleText>
                 </div>
               </li>
             ))}
