@@ -13,6 +13,16 @@ export const onPostgres = [
   'packages/{engine/test/store,contract/test}/postgres*.test.ts',
 ]
 
+/**
+ * What proves the laws of the whole product, contract by contract, crash by crash, and what starts the command line over
+ * and over: minutes each. `npm test` leaves it out and is a sample; `npm run test:thorough` is this, `npm run test:all`
+ * both.
+ */
+export const thorough = [
+  'test/{build,chaos,crash,fuzz,property,redteam,replay}/**/*.test.ts',
+  'packages/{cli,contract,demo}/test/**/*.test.ts',
+]
+
 /** Little text and much work: whole contracts on one engine, random trees. */
 const long = /\/(contract|fuzz|redteam)\/[^/]+$|contract[^/]*$/
 

@@ -118,7 +118,7 @@ function main(isDry: boolean): void {
     )
   else {
     mustRun('npm', 'run', '--silent', 'check')
-    mustRun('npm', 'test', '--silent')
+    mustRun('npm', 'run', '--silent', 'test:all')
     if (plan.changelog !== read('CHANGELOG.md')) {
       writeFileSync(join(root, 'CHANGELOG.md'), plan.changelog)
       mustRun('git', 'commit', '--message', `Release ${plan.tag}`, 'CHANGELOG.md')

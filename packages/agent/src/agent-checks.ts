@@ -57,10 +57,10 @@ export function agentProblems(roots: readonly Agent[], prices?: Prices): readonl
   for (const problem of agentsCheck(roots, 'agents')) add(problem)
   for (const agent of all) {
     if (!isAgent(agent)) continue
-    const own = agent.problems()
-    for (const problem of own) add(problem)
-    if (own.length === 0) for (const problem of countProblems(agent)) add(problem)
-    if (own.length === 0)
+    const ownProblems = agent.problems()
+    for (const problem of ownProblems) add(problem)
+    if (ownProblems.length === 0) for (const problem of countProblems(agent)) add(problem)
+    if (ownProblems.length === 0)
       for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
       add(`agent "${agent.name}": name is ${described(agent.name)}, expected ${nameForm}`)
@@ -127,8 +127,8 @@ export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where
 function priceProblems(agent: Agent, prices: Prices | undefined): readonly CodedProblem[] {
   const given = agent.usdCaps?.() ?? []
   // an option that caps the agent itself is the source of its limit
-  const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
-  const caps = [...own, ...given]
+  const ownCaps = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
+  const caps = [...ownCaps, ...given]
   return caps.flatMap(({ option, agents }) =>
     unpricedModels(agents, prices).map((whose) => capProblem(`agent "${agent.name}": ${option}`, whose)),
   )
@@ -144,10 +144,10 @@ export function unpricedModels(
   model: (agent: Agent) => Agent['model'] = (agent) => agent.model,
 ): readonly string[] {
   return reachableAgents(roots).flatMap((each) =>
-    [model(each), ...(each.otherModels ?? [])].flatMap((asked) =>
-      (asked === undefined ? [] : modelsOf(asked)).flatMap((one) =>
+    [model(each), ...(each.otherModels ?? [])].flatMap((agentModel) =>
+      (agentModel === undefined ? [] : modelsOf(agentModel)).flatMap((one) =>
         priceOfModel(one, prices) === undefined
-          ? [`"${one.id}" (${asked?.of === undefined ? '' : `${asked.of}, `}agent "${each.name}")`]
+          ? [`"${one.id}" (${agentModel?.of === undefined ? '' : `${agentModel.of}, `}agent "${each.name}")`]
           : [],
       ),
     ),

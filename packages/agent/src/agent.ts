@@ -203,11 +203,11 @@ export async function runCode(
   const checked = inputSchema?.check(briefValue(edge.work.brief))
   const handoffContext = new ActivationHandoffs(name, ctx, edge)
   const activity: Activity = { done: false }
-  const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
+  const scope = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
   let returned: unknown
   try {
     returned = await run(
-      agentContext(own),
+      agentContext(scope),
       checked?.ok === true ? checked.value : briefValue(edge.work.brief),
       handoffContext,
     )

@@ -106,8 +106,8 @@ export async function newestExchanges(
   const missing = known.newest.length + unread < shown ? shown : unread
   const before = missing < shown ? known.newest.slice(missing - shown) : []
   if (missing === 0) return before
-  const found = await values.getAll(Array.from({ length: missing }, (_, i) => slot(count - missing + i)))
-  return [...before, ...(found.filter(isObject) as unknown as readonly Exchange[])]
+  const stored = await values.getAll(Array.from({ length: missing }, (_, i) => slot(count - missing + i)))
+  return [...before, ...(stored.filter(isObject) as unknown as readonly Exchange[])]
 }
 
 /** Adds an exchange. Returns it as stored. */

@@ -37,9 +37,9 @@ export interface StoredLock {
 
 /** The member `passedBy` of a stored lock. */
 export const passedByIn = (value: JsonObject): Pick<StoredLock, 'passedBy'> => {
-  const told = value['passedBy']
-  if (!Array.isArray(told)) return {}
-  const [gone, by] = told as readonly Json[]
+  const recorded = value['passedBy']
+  if (!Array.isArray(recorded)) return {}
+  const [gone, by] = recorded as readonly Json[]
   return typeof gone === 'string' && typeof by === 'string' ? { passedBy: [gone, by] } : {}
 }
 

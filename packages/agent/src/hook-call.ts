@@ -67,8 +67,8 @@ export async function callHook<W>(
   const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
   hookFailed(ctx, hook, why, about)
   // the journal has the message of an exception, a model never sees it
-  const told = problem ?? (outcome.status === 'failed' ? failureText(outcome.failure) : outcome.status)
-  return { failure: failureOf(hook, told), why }
+  const shown = problem ?? (outcome.status === 'failed' ? failureText(outcome.failure) : outcome.status)
+  return { failure: failureOf(hook, shown), why }
 }
 
 /** Records the failure of a hook. */

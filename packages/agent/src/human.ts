@@ -15,6 +15,7 @@ import {
   number,
   object,
   optionProblems,
+  present,
   unchecked,
   type Checks,
   type HistoryEntry,
@@ -130,7 +131,7 @@ export function askHuman(
     check,
     ...(output === undefined || !isOutput ? undefined : { answerSchema: output.json }),
     ...(channel === undefined ? undefined : { notify: channelsOf(options) }),
-    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
+    ...present({ timeoutMs }),
     ...(typeof onTimeout === 'object' ? { otherwise: late(onTimeout.answer) } : undefined),
   })
 }
@@ -182,14 +183,19 @@ export const humanAgent = (options: AnyHuman): Agent =>
 const humanKind: AgentKind<AgentParts<AnyHuman>> = {
   data: ({ options }, agent) => ({ ...dataOf(agent), ...humanData(options) }),
   orchestrate: ({ options }, ctx, edge, agent) =>
-    runCode(agent, ctx, edge, async (own, brief, handoffContext) => {
+    runCode(agent, ctx, edge, async (agentCtx, brief, handoffContext) => {
       const output = agent.outputSchema
-      const { value, by } = await askHuman(own, options, { type: 'work', brief, handoffContext, output }, (answer) => {
-        const transfer = transferAnswer(answer, handoffContext.candidates)
-        if (transfer !== undefined) return transfer
-        const fits = checkOutput(answer, output)
-        return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
-      })
+      const { value, by } = await askHuman(
+        agentCtx,
+        options,
+        { type: 'work', brief, handoffContext, output },
+        (answer) => {
+          const transfer = transferAnswer(answer, handoffContext.candidates)
+          if (transfer !== undefined) return transfer
+          const fits = checkOutput(answer, output)
+          return fits.ok ? { ok: true, value: answer } : fits // it is parsed once, when it becomes the output
+        },
+      )
       return value instanceof CodeEnd ? value : answerBy(value as Json, by)
     }),
   problems: ({ options }, { outputSchema }) =>

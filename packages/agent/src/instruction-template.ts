@@ -11,7 +11,7 @@ const placeholder = /\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
 
 /** The keys in the instructions, each once. Pure. */
 const keysIn = (instructions: string): readonly string[] => [
-  ...new Set([...instructions.matchAll(placeholder)].map((found) => found[1]!)),
+  ...new Set([...instructions.matchAll(placeholder)].map((match) => match[1]!)),
 ]
 
 /**

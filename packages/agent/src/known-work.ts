@@ -83,16 +83,16 @@ function sentenceOf(name: string, { run, activation, outcome, at }: DoneElsewher
 function knownWithin(ctx: Context, agent: string, name: string): KnownWork | undefined {
   const before = ctx.knownBefore(agent)
   if (before.length > 0) return knownEffects(before)
-  const told = toldDeeds(ctx.deedsOfOrigin(name))
-  return told === undefined ? undefined : whole(told)
+  const deeds = toldDeeds(ctx.deedsOfOrigin(name))
+  return deeds === undefined ? undefined : whole(deeds)
 }
 
 /** What was done before of the work of an agent that asks for an approval by code: the action may be any of it. */
 export function knownHere(ctx: Context): KnownWork | undefined {
-  const told = [knownEffects(ctx.knownBefore())?.told, toldDeeds(ctx.deedsOfOrigin())].filter(
+  const parts = [knownEffects(ctx.knownBefore())?.told, toldDeeds(ctx.deedsOfOrigin())].filter(
     (each) => each !== undefined,
   )
-  return told.length === 0 ? undefined : whole(told.join('; '))
+  return parts.length === 0 ? undefined : whole(parts.join('; '))
 }
 
 const whole = (what: string): KnownWork => ({ reason: what, told: what })
@@ -100,10 +100,10 @@ const whole = (what: string): KnownWork => ({ reason: what, told: what })
 /** Effects of earlier attempts. Undefined: there are none. */
 function knownEffects(effects: readonly EarlierEffect[]): KnownWork | undefined {
   if (effects.length === 0) return undefined
-  const told = effects.map(({ tool, address, outcome, at }) =>
+  const deeds = effects.map(({ tool, address, outcome, at }) =>
     outcome === undefined ? `perhaps "${tool ?? address}" (begun${time(at)})` : `"${tool ?? address}"${time(at)}`,
   )
-  return whole(`earlier attempts have already done ${newestDeeds(told)}`)
+  return whole(`earlier attempts have already done ${newestDeeds(deeds)}`)
 }
 
 /** A refusal of something of which is known what was done before: it is never told as not done. */

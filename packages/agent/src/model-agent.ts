@@ -56,7 +56,6 @@ export function modelSetup(
 /** The options of a model agent. A leader with this agent as its base takes them over. */
 export type AnyModelAgentOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & ModelAgentFacts
 
-/** The parts of a model agent. */
 export interface ModelAgentParts<
   Options extends AnyModelAgentOptions = AnyModelAgentOptions,
 > extends AgentParts<Options> {

@@ -5,7 +5,7 @@
  * (runtime), limits besides turns (they are in the edge). Pure: the revision is in the edge, so replay uses the same
  * one.
  */
-import { failure, FailureError, messageOf } from '@reeve/core'
+import { failure, FailureError, messageOf, present } from '@reeve/core'
 import { turnsOf, type Revision } from '@reeve/edge'
 import { resolveModel } from '@reeve/model'
 import { filteredToolbox, type Opening } from './tool/binding.ts'
@@ -32,7 +32,7 @@ export function revisedSetup(setup: ModelSetup, revision: Revision): ModelSetup 
       ? undefined
       : { instructions: withMiddlewareInstructions(instructions, setup.middleware) }),
     ...(model === undefined ? undefined : { model: modelOf(setup.agent, model) }),
-    ...(settings === undefined ? undefined : { settings }),
+    ...present({ settings }),
     ...(turnsOf(limits) === undefined ? undefined : { maxTurns: turnsOf(limits)! }),
     ...(missing.length === 0 ? undefined : withoutTools(setup, new Set(missing))),
   }

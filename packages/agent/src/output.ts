@@ -13,14 +13,14 @@ import type { Checked, Schema } from '@reeve/edge'
  */
 export function outputOf(text: string, schema: Schema | undefined, quotable: readonly string[] = []): Checked<Json> {
   if (schema === undefined) return { ok: true, value: text }
-  const found = jsonOf(text, { path: 'the answer', quotable })
-  if (found.ok) {
-    const checked = checkOutput(found.value, schema)
+  const parsed = jsonOf(text, { path: 'the answer', quotable })
+  if (parsed.ok) {
+    const checked = checkOutput(parsed.value, schema)
     if (checked.ok || schema.json['type'] !== 'string') return checked
   }
   if (schema.json['type'] === 'string') return checkOutput(text, schema)
-  if (found.ok || found.none !== true)
-    return { ok: false, problem: found.ok ? 'the answer is not JSON' : found.problem }
+  if (parsed.ok || parsed.none !== true)
+    return { ok: false, problem: parsed.ok ? 'the answer is not JSON' : parsed.problem }
   return { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
 }
 

@@ -6,7 +6,7 @@
  * corrects: it is the same (loop/turn-loop.ts).
  * Holds: K4 (each caller gives it its own scope), K11 (it counts like every model call).
  */
-import type { HistoryEntry, Outcome } from '@reeve/core'
+import { present, type HistoryEntry, type Outcome } from '@reeve/core'
 import { toolEdge, type Edge, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { fixedToolbox } from './tool/binding.ts'
@@ -44,18 +44,15 @@ export function askSideQuery(
 ): Promise<Outcome> {
   const facts = {
     model,
-    ...(settings === undefined ? undefined : { settings }),
-    ...(retry === undefined ? undefined : { retry }),
-    ...(silenceMs === undefined ? undefined : { silenceMs }),
+    ...present({ settings, retry, silenceMs }),
   }
   const setup = modelSetup(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
   const { questionsTo: _questionsTo, ...leader } = edge.leader
   const below = toolEdge({ ...edge, leader, team: {} }, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
   const open: ModelSetup['open'] = (_state, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
-  return runModelAgent(
-    { ...setup, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) },
-    ctx,
-    { ...below, work: { brief: { instructions: question }, entries } },
-  )
+  return runModelAgent({ ...setup, instructions: system, open, ...present({ purpose }) }, ctx, {
+    ...below,
+    work: { brief: { instructions: question }, entries },
+  })
 }

@@ -2,8 +2,8 @@
  * The text of a run for a reader over HTTP: deltas while it is written, and the rest once it is recorded.
  *
  * Owns: which agents are read, and giving each recorded answer once. Does not own: the stream (remote-run.ts), what was
- * seen of an answer (../core/seen-text.ts); the same text for a reader in code (../runtime/feed/run-text.ts), which also
- * knows what middlewares make of results.
+ * seen of an answer (../core/seen-text.ts). A reader in code has the story of the run (../runtime/feed/run-text.ts), which
+ * also knows what middlewares make of results; it is larger than all of the client may be.
  * Holds: the state of one reader; it may be fed over several connections.
  */
 import type { ActivationId, Json } from '@reeve/core'

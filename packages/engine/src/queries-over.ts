@@ -2,10 +2,10 @@
  * The queries of operators, answered for a store without indexes of its own: every run is looked at.
  *
  * Owns: what is asked of such a store, the status of a run as it follows from that. Does not own: the contract
- * (store.ts), a summary as it is made of a row (run-row.ts), which runs are of a filter (run-search.ts). Nothing here
- * writes.
+ * (store.ts), a summary as it is made of a row (run-row.ts). Nothing here writes.
  */
 import { andThen, isChildRun, rootActivation, rootRun, runOf, type Now, type RunId } from '@reeve/core'
+import type { Caller } from '@reeve/journal'
 import {
   isWithin,
   type Backlog,
@@ -14,10 +14,11 @@ import {
   type RunFilter,
   type RunStatus,
   type RunSummary,
+  type RunUsage,
 } from './port.ts'
 import { flappingOf } from './process-report.ts'
-import { summaryOf, tagsOf, type SummaryRow } from './run-row.ts'
-import { isOfFilter, mostListed } from './run-search.ts'
+import { callerIn, summaryOf, tagsOf, type SummaryRow } from './run-row.ts'
+import { mostListed } from './run-search.ts'
 import { questionOf, type InboxRow, type NewQuestion, type StoreQueries } from './store.ts'
 
 /** An open question to people, as it was asked. */
@@ -46,37 +47,40 @@ export interface StoreScan {
 }
 
 /** Answers all queries by looking at every run: for stores that are small, or that nobody has to wait for. */
-export function queriesOver({ runs, processes }: StoreScan): StoreQueries {
-  const matching = (filter: RunFilter, most: number): Now<readonly RunSummary[]> =>
-    andThen(runs(filter.childrenOf), (scanned) => {
+export function queriesOver(scan: StoreScan): StoreQueries {
+  const matching = <T>(filter: RunFilter, most: number, shown: (run: ScannedRun, children: Children) => T): Now<T[]> =>
+    andThen(scan.runs(filter.childrenOf), (scanned) => {
       const { of, all } = familiesIn(scanned)
-      const found: RunSummary[] = []
-      for (const run of all.toSorted(byAge)) {
+      const found: T[] = []
+      for (const run of all.filter((each) => mayBeOf(each, filter)).toSorted(byAge)) {
         if (found.length >= most) break
-        if (!mayBeOf(run, filter)) continue
-        const summary = summaryIn(run, of(run.id as RunId))
-        if (isOfFilter(summary, filter)) found.push(summary)
+        const children = of(run.id as RunId)
+        if (filter.status?.includes(statusOf(run, children)) ?? true) found.push(shown(run, children))
       }
       return found
     })
   return {
     summary: (run) =>
-      andThen(runs(run), (scanned) => {
+      andThen(scan.runs(run), (scanned) => {
         const { of, all } = familiesIn(scanned)
         const found = all.find(({ id }) => id === run)
         return found && summaryIn(found, of(run))
       }),
-    summaries: (filter = {}) => matching(filter, filter.limit ?? mostListed),
-    count: (filter, most) => andThen(matching(filter, most), ({ length }) => length),
+    summaries: (filter = {}) => matching(filter, filter.limit ?? mostListed, summaryIn),
+    count: (filter, most) =>
+      andThen(
+        matching(filter, most, ({ id }) => id),
+        ({ length }) => length,
+      ),
     questions: (filter = {}) =>
-      andThen(runs(filter.run), (scanned) =>
+      andThen(scan.runs(filter.run), (scanned) =>
         questionsOf(
           [...scanned].flatMap(({ asks }) => asks),
           filter,
         ),
       ),
-    processes,
-    backlog: (most) => andThen(runs(), (scanned) => backlogOf([...scanned], most)),
+    processes: scan.processes,
+    backlog: (most) => andThen(scan.runs(), (scanned) => backlogOf([...scanned], most)),
     size: () => undefined,
   }
 }
@@ -101,29 +105,62 @@ function familiesIn(scanned: Iterable<ScannedRun>): {
   }
 }
 
-/** What its row alone says: so that a summary is made of few. */
-const mayBeOf = ({ id, agent, caller }: ScannedRun, { agent: wanted, childrenOf, ...filter }: RunFilter): boolean =>
-  (childrenOf === undefined ? !isChildRun(id as RunId) : id !== childrenOf) &&
-  (wanted === undefined || agent === wanted) &&
-  (caller !== null || tagsOf(filter).length === 0)
+/** Whether a run is of a filter, as far as its row alone says. */
+function mayBeOf(run: ScannedRun, { childrenOf, agent, since, before, usdFrom, after, ...caller }: RunFilter): boolean {
+  const isListed = childrenOf === undefined ? !isChildRun(run.id as RunId) : run.id !== childrenOf
+  return (
+    isListed &&
+    (agent === undefined || run.agent === agent) &&
+    (since === undefined || run.created >= since) &&
+    (before === undefined || run.created < before) &&
+    (after === undefined || byAge({ id: after.run, created: after.createdAt }, run) < 0) &&
+    (usdFrom === undefined || usdOf(run) >= usdFrom) &&
+    isOfCaller(run, caller)
+  )
+}
 
-function summaryIn(run: ScannedRun, children: readonly ScannedRun[]): RunSummary {
-  const asked = [run, ...children].flatMap(({ asks }) => asks)
-  const open = asked.filter(({ answered }) => !answered).toSorted(byAsking)
+/** Less than any amount where it is not known. */
+const usdOf = ({ usage }: ScannedRun): number =>
+  (usage === null ? {} : (JSON.parse(usage) as Partial<RunUsage>)).usd ?? -1
+
+function isOfCaller(run: ScannedRun, { user, session, tenant, metadata }: RunFilter): boolean {
+  if ([user, session, tenant, metadata].every((each) => each === undefined)) return true
+  const caller = callerIn(run)
+  return (
+    (user === undefined || caller.user === user) &&
+    (session === undefined || caller.session === session) &&
+    (tenant === undefined || caller.tenant === tenant) &&
+    (metadata === undefined || hasTags(caller, metadata))
+  )
+}
+
+const hasTags = ({ metadata = {} }: Caller, wanted: NonNullable<RunFilter['metadata']>): boolean => {
+  const has = new Set(tagsOf({ metadata }).map(({ name, value }) => `${name} ${value}`))
+  return tagsOf({ metadata: wanted }).every(({ name, value }) => has.has(`${name} ${value}`))
+}
+
+type Children = readonly ScannedRun[]
+
+function summaryIn(run: ScannedRun, children: Children): RunSummary {
+  const open = [run, ...children]
+    .flatMap(({ asks }) => asks)
+    .filter(({ answered }) => !answered)
+    .toSorted(byAsking)
   const { id = null, kind = null, at: askedAt = null, until = null } = open[0] ?? {}
   return summaryOf(
     run,
-    statusOf(run, children, asked.length > 0),
+    statusOf(run, children),
     run.ended === null ? { questions: open.length, id, kind, askedAt, until } : undefined,
   )
 }
 
-function statusOf(run: ScannedRun, children: readonly ScannedRun[], asks: boolean): RunStatus {
+function statusOf(run: ScannedRun, children: Children): RunStatus {
   if (run.ended !== null) return run.status as RunStatus
   if (run.stuck !== null) return 'stuck'
   if (run.control === 'pausing' || run.control === 'paused' || run.control === 'human_control') return run.control
   // part of it may wait for people while a child run is at work
-  if (run.parked === 0 || !asks || children.some(isAtWork)) return 'running'
+  if (run.parked === 0 || children.some(isAtWork)) return 'running'
+  if (![run, ...children].some(({ asks }) => asks.length > 0)) return 'running'
   const root = rootActivation(run.id as RunId)
   return run.mail.some(({ act, key }) => act === root && key.startsWith('!pause')) ? 'pausing' : 'waiting'
 }

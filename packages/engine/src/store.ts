@@ -143,7 +143,7 @@ export type ValueResult =
   { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
 
 /**
- * Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again
+ * Which of an operator's commands to a run that is set aside have had their effect: left unread, they would wake it again
  * and again.
  */
 export interface CommandsHeard {

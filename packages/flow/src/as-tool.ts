@@ -10,6 +10,7 @@ import {
   described,
   isObject,
   optionProblems,
+  present,
   refuseProblems,
   unchecked,
   type Checks,
@@ -95,7 +96,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
 ): Tool<Name> {
   refuseProblems('tool.invalid', problemsOf(given, options))
   const { name = given.name, description = given.description, input, context = 'brief', transfers = 'hidden' } = options
-  const asked = input === undefined && given.inputSchema === undefined
+  const takesRequest = input === undefined && given.inputSchema === undefined
   const schema = input ?? (given.inputSchema === undefined ? request : asGiven(given.inputSchema))
   const made = tool({
     name,
@@ -104,13 +105,11 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
     run: () => Promise.reject(new Error('an agent runs by itself')),
     ...(options.approval === undefined ? undefined : { approval: options.approval as never }),
     ...(options.action === undefined ? undefined : { action: options.action as never }),
-    ...(options.background === undefined ? undefined : { background: options.background }),
+    ...present({ background: options.background }),
   })
   const onFailure = options.onFailure ?? 'tell'
   const grant = {
-    ...(options.permissions === undefined ? undefined : { permissions: options.permissions }),
-    ...(options.limits === undefined ? undefined : { limits: options.limits }),
-    ...(options.oversight === undefined ? undefined : { oversight: options.oversight }),
+    ...present({ permissions: options.permissions, limits: options.limits, oversight: options.oversight }),
   }
   return {
     ...(made as Tool<Name>),
@@ -126,9 +125,9 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
       kind: 'agent',
       agent: given,
       onFailure,
-      ...(options.limits === undefined ? undefined : { limits: options.limits }),
+      ...present({ limits: options.limits }),
       crossing: (value, call, state) => {
-        const text = asked ? requestOf(value) : JSON.stringify(value)
+        const text = takesRequest ? requestOf(value) : JSON.stringify(value)
         const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }
         if (context === 'brief') return { ...grant, brief }
         return { ...grant, brief, entries: entriesBefore(state, call, given.name, text, context, transfers) }

@@ -15,9 +15,10 @@ import {
   failed,
   failure,
   handoffOf,
+  own,
+  present,
   transferTool,
   withHandoff,
-  own,
   type Action,
   type HistoryEntry,
   type Outcome,
@@ -140,7 +141,7 @@ export class ControlLoop {
     const turn: MemberTurn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
     const { inputSchema } = this.#routing.lead
     // its limits are those of the whole router, which has its account already
-    const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
+    const member = isLead ? { name, ...present({ inputSchema }) } : this.#worker(name)
     const edge = await turnEdge(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst)
@@ -251,7 +252,7 @@ export class ControlLoop {
       said: this.#conversation.said,
       ...(by === this.#routing.name ? undefined : { answeredBy: by }),
       ...(this.#did ? { did: true as const } : undefined),
-      ...(passed === undefined ? undefined : { action: passed }),
+      ...present({ action: passed }),
       ...(this.#breaks === undefined ? undefined : { breaks: this.#breaks }),
       ...(this.#count === this.#begunAt ? undefined : { hops: this.#count - this.#begunAt }),
     }
@@ -309,7 +310,7 @@ export class ControlLoop {
       to,
       by,
       callId,
-      ...(task === undefined ? undefined : { task }),
+      ...present({ task }),
     })
     if (by !== 'model')
       this.#conversation.add(

@@ -201,7 +201,7 @@ const loopRule: Rule<Partial<LoopOptions<string, readonly Agent[]>>> = ({ onBoun
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents> & Fitting<Agents>,
 ): Agent<Name, FirstInput<Agents>, LastOutput<Agents>> {
-  const order: FixedOrder = { name: 'sequential', run: (run) => run.line('pass') }
+  const order: FixedOrder = { name: 'sequential', run: (run) => run.oneByOne('pass') }
   return fixedOrder(options, order) as never
 }
 
@@ -269,7 +269,7 @@ async function again(run: FixedOrderRun, { maxIterations, until, fails }: LoopRu
   let last = completedSoFar(null)
   if (run.agents.length === 0) return last
   for (let iteration = 0; iteration < maxIterations; iteration++) {
-    const { breaks, ...ended } = await run.line('stop')
+    const { breaks, ...ended } = await run.oneByOne('stop')
     last = ended
     if (last.ends) return last // whatever ended it, a break in it was meant for this loop
     if (breaks !== undefined) {
@@ -330,7 +330,7 @@ class FixedOrderRun {
    * One after another. `pass`: a break is for a loop further out, and the rest still works. `stop`: no agent works
    * after it.
    */
-  async line(onBreak: 'pass' | 'stop'): Promise<OrderEnd> {
+  async oneByOne(onBreak: 'pass' | 'stop'): Promise<OrderEnd> {
     let last = completedSoFar(null)
     let breaks: string | undefined
     for (const agent of this.agents) {
@@ -408,10 +408,9 @@ class FixedOrderRun {
     const { action } = handoffOf(outcome)
     return withHandoff(outcome, {
       said: this.#conversation.said,
-      ...(answeredBy === undefined ? undefined : { answeredBy }),
+      ...present({ answeredBy }),
       ...(this.#did ? { did: true as const } : undefined),
-      ...(action === undefined ? undefined : { action }),
-      ...(breaks === undefined ? undefined : { breaks }),
+      ...present({ action, breaks }),
       ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
     })
   }

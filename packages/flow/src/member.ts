@@ -146,8 +146,8 @@ export async function turnEdge(
   const { path, policy, conversation, to, hops, task, brief = briefFor(above, member, task) } = turn
   const { context = 'conversation', transfers = 'hidden' } = policy
   try {
-    const found = conversation.for(member.name, { policy: context, transfers, task }, () => ctx.scope('history'))
-    const entries = found instanceof Promise ? await found : found
+    const shown = conversation.for(member.name, { policy: context, transfers, task }, () => ctx.scope('history'))
+    const entries = shown instanceof Promise ? await shown : shown
     const edge = memberEdge(
       above,
       revised(above.run.versions, member),
@@ -257,11 +257,11 @@ export function edgesCheck<T>(members: readonly { readonly name: string }[], che
 /** Caps in US dollars on what members do; `option` is where they stand. */
 export function memberCaps(members: readonly Agent[], given: unknown, option: string): readonly UsdCap[] {
   const { all, agents } = edgesOf(given)
-  const own = agents.flatMap(
+  const exceptions = agents.flatMap(
     ([name, edge]) =>
     usdCapOf(edge?.limits, `${option}.agents.${name}.limits`, members.filter((member) => member.name === name)), // prettier-ignore
   )
-  return [...usdCapOf(all.limits, `${option}.limits`, members), ...own]
+  return [...usdCapOf(all.limits, `${option}.limits`, members), ...exceptions]
 }
 
 /** Options of edges as far as they can be read: for all members, and exceptions by name. */

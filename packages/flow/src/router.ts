@@ -143,9 +143,9 @@ export function router<
 /** The options under another name: where the router names itself, too. */
 function renamed(options: AnyOptions, name: string): AnyOptions {
   const { transfer, routes } = options
-  const own = (each: string): string => (each === options.name ? name : each)
+  const nameNow = (each: string): string => (each === options.name ? name : each)
   const named = <T>(given: { readonly [name: string]: T }): [string, T][] =>
-    Object.entries(given).map(([each, value]) => [own(each), value])
+    Object.entries(given).map(([each, value]) => [nameNow(each), value])
   const agents = transfer?.agents
   return {
     ...options,
@@ -153,7 +153,7 @@ function renamed(options: AnyOptions, name: string): AnyOptions {
     ...(agents === undefined ? undefined : { transfer: { ...transfer, agents: Object.fromEntries(named(agents)) } }),
     ...(routes === undefined
       ? undefined
-      : { routes: Object.fromEntries(named(routes).map(([from, to]) => [from, to?.map(own)])) }),
+      : { routes: Object.fromEntries(named(routes).map(([from, to]) => [from, to?.map(nameNow)])) }),
   }
 }
 

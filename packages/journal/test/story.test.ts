@@ -5,7 +5,7 @@ import { heardText, Story, type HeardPart, type JournalEvent, type Recorded, typ
 
 const root = rootActivation('run_1' as RunId)
 const model = 'turn#1/model'
-const failure = { code: 'model.failed', message: 'no', class: 'transient', retryable: true } as const
+const failure = { code: 'request.failed', message: 'no', class: 'unknown', retryable: true } as const
 
 let position = 0
 const entry = (activation: ActivationId, event: JournalEvent): Recorded => {

@@ -25,7 +25,7 @@ import {
   tenantOf,
   type ValueResult,
 } from '@reeve/engine/storage'
-import { Pipeline, type Line, type NamedStatement } from './connection.ts'
+import { Pipeline, type StoreConnection, type NamedStatement } from './connection.ts'
 import { isAnswer, isConflict, isDuplicate, isGate, replaced } from './errors.ts'
 import { flags } from './entries.ts'
 import { Insert } from './inserts.ts'
@@ -67,7 +67,7 @@ export interface WriterOptions {
 
 /** Applies batches on one connection, one after the other. */
 export class PostgresBatchWriter {
-  readonly #line: Line
+  readonly #connection: StoreConnection
   readonly #options: WriterOptions
   readonly #sql: ReturnType<typeof statements>
   readonly #posts: PostStatements
@@ -86,8 +86,8 @@ export class PostgresBatchWriter {
   /** There may be a receipt of this process. */
   #hasBegun = false
 
-  constructor(line: Line, options: WriterOptions) {
-    this.#line = line
+  constructor(connection: StoreConnection, options: WriterOptions) {
+    this.#connection = connection
     this.#options = options
     this.#sql = statements(`"${options.schema}"`)
     this.#posts = postStatements(`"${options.schema}"`)
@@ -112,7 +112,7 @@ export class PostgresBatchWriter {
 
   /** Writes everything or nothing. Rejects with what PostgreSQL says. */
   commit(batch: Batch): Promise<BatchResult> {
-    const done = this.#tail.then(() => this.#line.busy(() => this.#apply(batch)))
+    const done = this.#tail.then(() => this.#connection.busy(() => this.#apply(batch)))
     this.#tail = done.catch(() => undefined)
     return done
   }
@@ -121,12 +121,12 @@ export class PostgresBatchWriter {
     if (this.#gaveUp !== undefined) throw this.#gaveUp
     const lost = { fenced: new Set<RunId>(), existed: new Set<RunId>() }
     for (let attempt = 1; ; attempt++) {
-      const client = await this.#line.client()
+      const client = await this.#connection.client()
       const sent = await this.#send(client, batch, lost)
       if (sent.ended === 'committed') return this.#committed(batch, lost, sent)
       const { thrown } = sent
       // What the driver could not send leaves its connection in disorder.
-      if (!isAnswer(thrown)) this.#line.drop(client)
+      if (!isAnswer(thrown)) this.#connection.drop(client)
       if (sent.ended === 'unknown' && (await this.#becameOf(batch, sent))) return this.#committed(batch, lost, sent)
       if (attempt === attempts || this.#isClosed) throw thrown
       if (sent.ended === 'unknown') await delay(jitter() * 10 * attempt)
@@ -217,7 +217,7 @@ export class PostgresBatchWriter {
       positions.set(run, known ?? 0)
     }
     if (unknown.length > 0) {
-      const found = await this.#line.ask<{ run: RunId; position: number }>(this.#sql.positions, [unknown])
+      const found = await this.#connection.ask<{ run: RunId; position: number }>(this.#sql.positions, [unknown])
       for (const { run, position } of found) positions.set(run, position)
     }
     return positions
@@ -298,7 +298,7 @@ export class PostgresBatchWriter {
       const last = lastOf(stuck, ({ run }) => run)
       p.send(this.#sql.stuck, [last.map(({ run }) => run), last.map(({ reason }) => reason)])
       for (const { run, commands } of stuck)
-        if (commands !== undefined) p.send(this.#sql.forgetWords, [`act_${run}`, commands.upTo, commands.cancel])
+        if (commands !== undefined) p.send(this.#sql.forgetCommands, [`act_${run}`, commands.upTo, commands.cancel])
     }
     const parked = batch.parked.filter(({ run }) => keep(run))
     if (parked.length > 0)
@@ -359,12 +359,14 @@ export class PostgresBatchWriter {
   async #inspect(batch: Batch, lost: LostRuns): Promise<boolean> {
     const isBorn = new Set(batch.runs.map(({ id }) => id))
     const held = [...batch.epochs.keys()].filter((run) => !isBorn.has(run) && !lost.fenced.has(run))
-    const [state] = await this.#line.ask<{ n: number | null; floor: number }>(this.#sql.state, [this.#options.process])
-    if (state!.n === null) await this.#line.ask(this.#sql.receipt, [this.#options.process, this.#n])
+    const [state] = await this.#connection.ask<{ n: number | null; floor: number }>(this.#sql.state, [
+      this.#options.process,
+    ])
+    if (state!.n === null) await this.#connection.ask(this.#sql.receipt, [this.#options.process, this.#n])
     else if (state!.n < this.#n) throw this.#wentBack(state!.n)
     let found = state!.n === null || state!.floor > this.#floor
     this.#floor = Math.max(this.#floor, state!.floor)
-    const rows = await this.#line.ask<{ id: RunId; owner: string | null; epoch: number }>(this.#sql.owners, [
+    const rows = await this.#connection.ask<{ id: RunId; owner: string | null; epoch: number }>(this.#sql.owners, [
       [...held, ...isBorn],
     ])
     const by = new Map(rows.map((row) => [row.id, row]))
@@ -392,7 +394,7 @@ export class PostgresBatchWriter {
     const begun = stopwatch()
     for (let wait = soonest; ; wait = Math.min(latest, wait * 2)) {
       try {
-        const [row] = await this.#line.ask<{ was: number; answers: ReceiptBody | null }>(this.#sql.settle, [
+        const [row] = await this.#connection.ask<{ was: number; answers: ReceiptBody | null }>(this.#sql.settle, [
           this.#options.process,
           sent.n,
         ])
@@ -404,7 +406,7 @@ export class PostgresBatchWriter {
         this.#n = sent.n
         readAnswers(batch, sent, row.answers ?? [])
         if (batch.parked.length > 0) {
-          const owners = await this.#line.ask<{ id: RunId; owner: string | null }>(this.#sql.owners, [
+          const owners = await this.#connection.ask<{ id: RunId; owner: string | null }>(this.#sql.owners, [
             batch.parked.map(({ run }) => run),
           ])
           for (const { id, owner } of owners) if (owner !== batch.owner) sent.parked.add(id)
@@ -457,7 +459,7 @@ export class PostgresBatchWriter {
 
   /** The receipt is not needed any more. */
   async end(): Promise<void> {
-    if (this.#hasBegun) await this.#line.ask(this.#sql.forget, [this.#options.process])
+    if (this.#hasBegun) await this.#connection.ask(this.#sql.forget, [this.#options.process])
   }
 }
 
@@ -562,8 +564,8 @@ function statements(s: string) {
       'stuck',
       `UPDATE ${s}.run r SET stuck = x.reason FROM unnest($1::text[], $2::text[]) x(id, reason) WHERE r.id = x.id`,
     ),
-    forgetWords: named(
-      'forget_words',
+    forgetCommands: named(
+      'forget_commands',
       `DELETE FROM ${s}.inbox WHERE act = $1 AND NOT taken AND position <= $2 AND (starts_with(key, '!resume') OR ($3 AND key = '!cancel'))`,
     ),
     park: named(

@@ -1,7 +1,7 @@
 /**
  * Connections to PostgreSQL: how they are made, and one that comes back by itself when it was lost.
  *
- * Owns: the driver (loaded when it is needed), which of several hosts is connected to, checks of the server, and `Line`.
+ * Owns: the driver (loaded when it is needed), which of several hosts is connected to, checks of the server, and `StoreConnection`.
  * Does not own: the address (address.ts), SQL, what errors mean (errors.ts).
  * Holds: no password in any name or message. Statements name the schema, so nothing but LISTEN, advisory locks and
  * prepared statements depends on the session.
@@ -237,7 +237,7 @@ export const hangUp = (client: ClientBase): void => socketOf(client).destroy()
  * One connection that is made when it is needed and again after it was lost. It does not keep the process alive but
  * while `busy`.
  */
-export class Line {
+export class StoreConnection {
   readonly #make: () => Promise<Client>
   readonly #name: string
   readonly #onConnect: (client: Client) => Promise<void> | void

@@ -16,7 +16,7 @@
 import { failureFrom, ReeveError, stopwatch, systemClock, type Clock, type Now, type RunId } from '@reeve/core'
 import { graceFor, steadyMs } from '@reeve/engine/host'
 import type { ReleasedOwners, StoreLease } from '@reeve/engine/storage'
-import type { Line, NamedStatement, SchemaAddress } from './connection.ts'
+import type { StoreConnection, NamedStatement, SchemaAddress } from './connection.ts'
 import { beatStatements, lockOf, HeartbeatMemory, noteBeat, PostgresHeartbeat, type BeatRow } from './heartbeat.ts'
 
 /** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
@@ -48,7 +48,7 @@ export interface PostgresLeaseOptions extends SchemaAddress {
 
 export class PostgresLease implements StoreLease {
   readonly id: string
-  readonly #line: Pick<Line, 'ask'>
+  readonly #connection: Pick<StoreConnection, 'ask'>
   readonly #clock: Clock
   readonly #options: PostgresLeaseOptions
   readonly #sql: ReturnType<typeof statements>
@@ -65,9 +65,9 @@ export class PostgresLease implements StoreLease {
   /** Of the event loop. Milliseconds. */
   #delayMs = 0
 
-  constructor(line: Pick<Line, 'ask'>, options: PostgresLeaseOptions) {
+  constructor(connection: Pick<StoreConnection, 'ask'>, options: PostgresLeaseOptions) {
     this.id = options.id
-    this.#line = line
+    this.#connection = connection
     this.#clock = options.clock
     this.#options = options
     this.#sql = statements(`"${options.schema}"`)
@@ -131,14 +131,14 @@ export class PostgresLease implements StoreLease {
     if (this.#ownClock) {
       const now = this.#clock.now()
       const was = this.#until
-      await this.#line.ask(this.#sql.beatAt, [this.id, now + leaseMs, lockOf(this.id)])
+      await this.#connection.ask(this.#sql.beatAt, [this.id, now + leaseMs, lockOf(this.id)])
       if (was !== 0 && now >= was) this.#memory.set('stoodStill', 1)
       this.#until = now + leaseMs
       return
     }
     const sent = this.#memory.now()
     const keeps = this.#memory.get('session') === 1
-    const [row] = await this.#line.ask<BeatRow>(this.#beat.here, [this.id, leaseMs, lockOf(this.id), keeps])
+    const [row] = await this.#connection.ask<BeatRow>(this.#beat.here, [this.id, leaseMs, lockOf(this.id), keeps])
     noteBeat(this.#memory, sent, leaseMs, row!)
     // Its row says now that it has no lock, so a free lock does not mean that it is dead.
     if (!keeps) this.#memory.swap('session', -1, 0)
@@ -178,7 +178,7 @@ export class PostgresLease implements StoreLease {
     const held = [...runs]
     await this.beat()
     this.#memory.set('stoodStill', 0)
-    const rows = await this.#line.ask<{ id: RunId }>(this.#sql.held, [
+    const rows = await this.#connection.ask<{ id: RunId }>(this.#sql.held, [
       held.map(([run]) => run),
       held.map(([, epoch]) => epoch),
       this.id,
@@ -193,19 +193,20 @@ export class PostgresLease implements StoreLease {
   }
 
   async resetLosses(runs: readonly RunId[]): Promise<void> {
-    if (runs.length > 0) await this.#line.ask(this.#sql.resetLosses, [runs, this.id])
+    if (runs.length > 0) await this.#connection.ask(this.#sql.resetLosses, [runs, this.id])
   }
 
   async releaseDead(): Promise<ReleasedOwners> {
     const aside: ReleasedOwners['aside'][number][] = []
     let owners = 0
-    const others = await this.#line.ask<{ id: string; until: number; over: boolean; gone: boolean }>(this.#sql.others, [
-      this.id,
-    ])
+    const others = await this.#connection.ask<{ id: string; until: number; over: boolean; gone: boolean }>(
+      this.#sql.others,
+      [this.id],
+    )
     for (const row of others) {
       if (!this.#isDead(row)) continue
       this.#silent.delete(row.id)
-      const rows = await this.#line.ask<{ id: RunId | null; losses: number }>(this.#sql.bury, [
+      const rows = await this.#connection.ask<{ id: RunId | null; losses: number }>(this.#sql.bury, [
         row.id,
         row.until,
         this.#options.lossLimit,
@@ -218,7 +219,7 @@ export class PostgresLease implements StoreLease {
     for (const id of this.#silent.keys()) if (!known.has(id)) this.#silent.delete(id)
     if (this.#ownClock || stopwatch() - this.#lastStrays >= straysEveryMs) {
       this.#lastStrays = stopwatch()
-      const [strays] = await this.#line.ask<{ runs: number }>(this.#sql.strays)
+      const [strays] = await this.#connection.ask<{ runs: number }>(this.#sql.strays)
       owners += strays!.runs
     }
     return { owners, aside }
@@ -243,7 +244,7 @@ export class PostgresLease implements StoreLease {
   }
 
   async report(text: string): Promise<void> {
-    await this.#line.ask(this.#sql.report, [this.id, text])
+    await this.#connection.ask(this.#sql.report, [this.id, text])
   }
 
   abandon(): void {
@@ -260,7 +261,7 @@ export class PostgresLease implements StoreLease {
   /** Releases every run but these, and returns them. */
   async letGo(except: readonly RunId[]): Promise<readonly RunId[]> {
     if (!this.#isThere) return []
-    return (await this.#line.ask<{ id: RunId }>(this.#sql.letGo, [this.id, except])).map(({ id }) => id)
+    return (await this.#connection.ask<{ id: RunId }>(this.#sql.letGo, [this.id, except])).map(({ id }) => id)
   }
 
   /** Releases all runs and returns them. */
@@ -268,11 +269,11 @@ export class PostgresLease implements StoreLease {
     if (!this.#isThere) return []
     const released: RunId[] = []
     for (;;) {
-      const rows = await this.#line.ask<{ id: RunId }>(this.#sql.release, [this.id, releasedAtOnce])
+      const rows = await this.#connection.ask<{ id: RunId }>(this.#sql.release, [this.id, releasedAtOnce])
       for (const { id } of rows) released.push(id)
       if (rows.length < releasedAtOnce) break
     }
-    await this.#line.ask(this.#sql.forget, [this.id])
+    await this.#connection.ask(this.#sql.forget, [this.id])
     return released
   }
 }
@@ -313,7 +314,7 @@ function statements(s: string) {
       lost AS (UPDATE ${s}.run r SET owner = NULL, losses = r.losses + 1, parked = CASE WHEN r.losses + 1 >= $3 THEN 1 ELSE r.parked END,
           stuck = CASE WHEN r.losses + 1 >= $3 THEN replace(replace($4, '%run%', r.id), '%losses%', (r.losses + 1)::text) ELSE r.stuck END
         FROM dead d WHERE r.owner = d.id AND r.ended IS NULL AND r.parked = 0 RETURNING r.id, r.losses),
-      words AS (DELETE FROM ${s}.inbox i USING lost l WHERE l.losses >= $3 AND i.act = 'act_' || l.id AND NOT i.taken
+      commands AS (DELETE FROM ${s}.inbox i USING lost l WHERE l.losses >= $3 AND i.act = 'act_' || l.id AND NOT i.taken
         AND (starts_with(i.key, '!resume') OR (l.losses > $3 AND i.key = '!cancel')))
       SELECT l.id, l.losses FROM dead d LEFT JOIN lost l ON l.losses >= $3`,
     ),

@@ -11,7 +11,7 @@
 import type { Client } from 'pg'
 import { stopwatch, type RunId } from '@reeve/core'
 import type { Committed } from './commit.ts'
-import type { Line, NamedStatement } from './connection.ts'
+import type { StoreConnection, NamedStatement } from './connection.ts'
 import { PostgresParts, type NotifyCall } from './live-parts.ts'
 
 /** How long news and live parts are gathered for one statement. Milliseconds. */
@@ -48,7 +48,7 @@ export interface NotifierOptions {
 
 export class Notifier {
   readonly parts: PostgresParts
-  readonly #line: Line
+  readonly #connection: StoreConnection
   readonly #options: NotifierOptions
   readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>(), l: new Set<RunId>() }
   #isAllToTell = false
@@ -71,8 +71,8 @@ export class Notifier {
   #lastAll = 0
   #isClosed = false
 
-  constructor(line: Line, options: NotifierOptions) {
-    this.#line = line
+  constructor(connection: StoreConnection, options: NotifierOptions) {
+    this.#connection = connection
     this.#options = options
     this.parts = new PostgresParts({
       process: options.process,
@@ -144,8 +144,8 @@ export class Notifier {
 
   /** The connection is there, or is made, and answers. */
   async #look(): Promise<void> {
-    const client = await this.#line.client()
-    const late = setTimeout(() => this.#line.drop(client), 5_000)
+    const client = await this.#connection.client()
+    const late = setTimeout(() => this.#connection.drop(client), 5_000)
     late.unref()
     try {
       if (this.#client === client) await client.query('SELECT 1')
@@ -238,7 +238,7 @@ export class Notifier {
     if (this.#sending !== undefined) return
     const told = [...this.parts.take(), ...this.#takeNews()]
     if (told.length === 0) return
-    this.#sending = this.#line
+    this.#sending = this.#connection
       .ask(tell, [told.map(([channel]) => channel), told.map(([, payload]) => payload)])
       .then(
         () => undefined,

@@ -48,7 +48,7 @@ import {
   driverFor,
   farewellMs,
   hangUp,
-  Line,
+  StoreConnection,
   made,
   mustKeepSessions,
   mustTakeWrites,
@@ -104,8 +104,8 @@ export class PostgresStore implements Store {
   readonly #target: SchemaAddress
   readonly #clock: Clock
   readonly #sql: ReturnType<typeof statements>
-  readonly #commits: Line
-  readonly #side: Line
+  readonly #commits: StoreConnection
+  readonly #side: StoreConnection
   readonly #writer: PostgresBatchWriter
   readonly #claims: Claims
   readonly #news: Notifier
@@ -143,13 +143,13 @@ export class PostgresStore implements Store {
       await open
       return connect(this.#target)
     }
-    this.#commits = new Line(
+    this.#commits = new StoreConnection(
       this.name,
       () => connected(this.#open()),
       (client) => this.#writer.begin(client, this.#meta!.floor),
     )
     // News need no tables.
-    this.#side = new Line(
+    this.#side = new StoreConnection(
       this.name,
       () => connected(this.#reach()),
       undefined,
@@ -177,7 +177,7 @@ export class PostgresStore implements Store {
     const readPool: PoolSource = () => this.#look()
     this.reader = new PostgresReader(readPool, schema)
     this.queries = new PostgresQueries(readPool, schema)
-    const side: Pick<Line, 'ask'> = {
+    const side: Pick<StoreConnection, 'ask'> = {
       ask: async (statement, params) => {
         await this.#open()
         return this.#side.ask(statement, params)
@@ -467,7 +467,7 @@ export class PostgresStore implements Store {
 
   /** Stops waiting for a silent server. */
   #breakOff(): void {
-    for (const line of [this.#commits, this.#side]) line.breakOff(silentServer(this.name))
+    for (const connection of [this.#commits, this.#side]) connection.breakOff(silentServer(this.name))
     for (const client of this.#pooled) hangUp(client)
   }
 

@@ -510,6 +510,47 @@ test('a reader who comes while a model streams is given the text so far, and the
   live.close()
 })
 
+test('of a child run that has begun before anybody looks, the text is shown while it is written', async () => {
+  const heard = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const look = Promise.withResolvers<void>()
+  const poet = agent({
+    name: 'poet',
+    description: 'Writes verse.',
+    model: async ({ emit }) => {
+      begun.resolve()
+      await look.promise
+      emit?.({ type: 'text.delta', id: 't', text: 'Black wings' })
+      await heard.promise
+      return 'Black wings, old eyes.'
+    },
+  })
+  const chief = supervisor({
+    name: 'chief',
+    description: 'Leads.',
+    workers: [poet],
+    delegation: { workers: { poet: { place: 'apart', limits: { turns: 3 } } } },
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool'
+        ? 'Done.'
+        : { calls: [{ name: 'delegate', input: { worker: 'poet', instructions: 'Ravens.' } }] },
+  })
+  await using runtime = await createRuntime({ agents: [chief] })
+  const live = new LiveRuns(runtime)
+  const left = new AbortController()
+  const run = await runtime.start(chief, 'A verse.')
+  await begun.promise
+  const screen = await reads(live, run.id, left.signal)
+  look.resolve()
+  await expect
+    .poll(() => screen.parts.map(({ agent: name, part }) => ({ name, part })))
+    .toMatchObject([{ name: 'poet', part: { text: 'Black wings' } }])
+  heard.resolve()
+  await screen.until(isOver)
+  left.abort()
+  live.close()
+})
+
 test('of a long text the end is kept for readers to come, and its offset says what is missing', () => {
   const said = new SaidSoFar()
   const piece = (offset: number, text: string, attempt = 1): RunPart =>

@@ -271,7 +271,7 @@ export class SqliteBatchWriter {
       if (!keep(x.run)) continue
       s.stuck.run(x.reason, x.run)
       if (x.commands !== undefined)
-        s.forgetWords.run(rootActivation(x.run), x.commands.upTo, x.commands.cancel ? '!cancel' : null)
+        s.forgetCommands.run(rootActivation(x.run), x.commands.upTo, x.commands.cancel ? '!cancel' : null)
     }
     for (const { run, heard, usage } of batch.parked) {
       const root = rootActivation(run)
@@ -336,7 +336,8 @@ const statements = {
   account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',
-  forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND position <= ? AND (key GLOB '!resume*' OR key = ?)",
+  forgetCommands:
+    "DELETE FROM inbox WHERE act = ? AND taken = 0 AND position <= ? AND (key GLOB '!resume*' OR key = ?)",
   // While it rests, its questions stay as they are: `asks` says so for the index (run-search.ts).
   park: `UPDATE run SET parked = 1, owner = NULL, losses = 0, asks = EXISTS (SELECT 1 FROM question WHERE kind <> 'timer' AND ${inRun('act')}),
     usd = COALESCE(?, usd), usage = COALESCE(?, usage) WHERE id = ?`,

@@ -427,7 +427,7 @@ export class SqliteReader implements StoreReader, Past {
    * What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code.
    */
   commandFor(run: RunId): 'cancel' | 'resume' | undefined {
-    const row = this.#sql.word.get(rootActivation(run)) as { key: string } | undefined
+    const row = this.#sql.command.get(rootActivation(run)) as { key: string } | undefined
     return row === undefined ? undefined : row.key === '!cancel' ? 'cancel' : 'resume'
   }
 
@@ -513,7 +513,8 @@ const statements = {
   withoutCode: 'SELECT id FROM run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE ?',
   leftCancelled: `SELECT id FROM run WHERE ended IS NULL AND parked = 1
     AND EXISTS (SELECT 1 FROM inbox WHERE act = 'act_' || run.id AND key = '!cancel' AND taken = 1)`,
-  word: "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
+  command:
+    "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
   ownClock: "SELECT 1 FROM meta WHERE key = 'own-clock'",
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

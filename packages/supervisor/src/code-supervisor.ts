@@ -15,6 +15,7 @@ import {
   handoffOf,
   isObject,
   optionProblems,
+  present,
   refuseProblems,
   wholeNumber,
   withHandoff,
@@ -123,7 +124,7 @@ class CodeTeam implements LeaderTeam {
           scope,
           call,
           this.#leaderState(notes),
-          { worker, brief, ...(turns === undefined ? undefined : { turns }) },
+          { worker, brief, ...present({ turns }) },
           place,
         )
       : refuseDelegation(scope, call, worker, this.#unknown(worker), place.label)
@@ -150,13 +151,13 @@ class CodeTeam implements LeaderTeam {
 
   readonly forward = (what: string): never => {
     const { list } = this.#state.delegations
-    const found =
+    const entry =
       list.find(({ label }) => label === what) ??
       list.findLast((each: DelegationEntry) => each.worker === what && isForwardable(each))
-    if (found === undefined || !isForwardable(found))
+    if (entry === undefined || !isForwardable(entry))
       throw new FailureError(failure('work.rejected', nothingToForward(what, list), 'validation'))
-    this.#ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
-    return found.output as never
+    this.#ctx.emit({ type: 'output.forwarded', worker: entry.worker, delegation: entry.id })
+    return entry.output as never
   }
 
   readonly recruit = (worker: string, reason: string): Failure | undefined => {
@@ -190,7 +191,7 @@ class CodeTeam implements LeaderTeam {
         ...this.#handoffContext.history.flatMap(({ agent, for: reader, message: { role, content } }): EdgeMessage[] => {
           if (reader !== undefined || typeof content !== 'string' || content === '') return []
           if (role === 'user') return [{ role, text: content }]
-          return role === 'assistant' ? [{ role, text: content, ...(agent === undefined ? undefined : { agent }) }] : []
+          return role === 'assistant' ? [{ role, text: content, ...present({ agent }) }] : []
         }),
         ...this.#calls.flatMap(({ id, name }) => answerTo({ role: 'tool', callId: id, name, content: null }) ?? []),
       ],
@@ -200,7 +201,6 @@ class CodeTeam implements LeaderTeam {
 
 const unendedFailure = (why: string): Failure => failure('delegation.refused', why, 'internal')
 
-/** The parts of a leader that is code. */
 export interface CodeLeaderParts<
   Options extends AnySupervisorOptions = AnySupervisorOptions,
 > extends AgentParts<Options> {
@@ -220,7 +220,6 @@ export function codeLeaderParts<Options extends AnySupervisorOptions>(
   return { options, policy, run, ...schemas, ...teamParts(policy), parsesInput: true, hooked: ['delegation'] }
 }
 
-/** A leader that is code. */
 export const codeLeader: AgentKind<CodeLeaderParts, LeaderMembers> = {
   data: ({ options, policy: { roster } }, agent) => ({
     ...dataOf(agent, { workers: roster.names() }),
@@ -230,8 +229,8 @@ export const codeLeader: AgentKind<CodeLeaderParts, LeaderMembers> = {
     const names = edge.team.roster ?? policy.roster.names()
     if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(agent.name))
     let team: CodeTeam | undefined
-    const work = (own: AgentContext, brief: unknown, handoffContext: HandoffContext): unknown =>
-      run(own, brief, (team = new CodeTeam(policy, names, own, edge, handoffContext)), handoffContext)
+    const work = (agentCtx: AgentContext, brief: unknown, handoffContext: HandoffContext): unknown =>
+      run(agentCtx, brief, (team = new CodeTeam(policy, names, agentCtx, edge, handoffContext)), handoffContext)
     const outcome = await runCode(agent, ctx, edge, work).catch(async (thrown: unknown) => {
       if (isLeaving(thrown)) throw thrown
       await team?.close()

@@ -92,8 +92,8 @@ export class DelegateBinding extends DelegationBinding {
     const name = worker as string
     const deferred = isDeferred(this.team.disposition(name), background)
     const brief = { instructions: instructions as string }
-    const asked: DelegationRequest = { worker: name, brief, refs: results as readonly Reference[], deferred }
-    return this.team.delegate(ctx, call, state, typeof most === 'number' ? { ...asked, turns: most } : asked, place)
+    const request: DelegationRequest = { worker: name, brief, refs: results as readonly Reference[], deferred }
+    return this.team.delegate(ctx, call, state, typeof most === 'number' ? { ...request, turns: most } : request, place)
   }
 }
 
@@ -198,8 +198,8 @@ function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonOb
 }
 
 /** Whether the leader continues at once. The model's wish counts only if there is a choice. */
-const isDeferred = (usual: Disposition | undefined, wish: Json | undefined): boolean =>
-  usual !== undefined && (typeof wish === 'boolean' ? wish : usual === 'deferred')
+const isDeferred = (usual: Disposition | undefined, choice: Json | undefined): boolean =>
+  usual !== undefined && (typeof choice === 'boolean' ? choice : usual === 'deferred')
 
 const withBackground = (json: JsonObject, more: JsonObject): JsonObject => {
   const properties = isObject(json['properties']) ? json['properties'] : {}

@@ -11,6 +11,7 @@ import {
   FailureError,
   isObject,
   mustBeOptions,
+  present,
   type Checks,
   type Json,
   type JsonObject,
@@ -227,9 +228,9 @@ class HumanLeader {
         worker,
         status: outcome.status,
         text,
-        ...(feedback === undefined ? undefined : { feedback }),
+        ...present({ feedback }),
       })),
-      ...(problem === undefined ? undefined : { problem }),
+      ...present({ problem }),
     }
   }
 

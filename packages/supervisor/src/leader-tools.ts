@@ -137,16 +137,16 @@ export class ForwardBinding implements Binding {
     if (over !== undefined) return refuseVerb(ctx, call, over)
     const named = typeof delegation === 'string' && delegation !== ''
     if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
-    const found = named
+    const entry = named
       ? this.#team.delegations.find(delegation)
       : list.findLast((each) => each.worker === worker && isForwardable(each))
-    if (found === undefined || !isForwardable(found))
+    if (entry === undefined || !isForwardable(entry))
       return refuseVerb(
         ctx,
         call,
         failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'),
       )
-    const given = this.#output === undefined ? asText(found.output) : found.output
+    const given = this.#output === undefined ? asText(entry.output) : entry.output
     const fits = outputAs(given, this.#output)
     if (!fits.ok) {
       return refuseVerb(
@@ -154,18 +154,18 @@ export class ForwardBinding implements Binding {
         call,
         failure(
           'output.invalid',
-          `the output of "${found.worker}" cannot be your answer: ${fits.problem}. Answer yourself in the required form.`,
+          `the output of "${entry.worker}" cannot be your answer: ${fits.problem}. Answer yourself in the required form.`,
           'validation',
         ),
       )
     }
     return {
-      content: `[the output of "${found.worker}" is your answer]`,
+      content: `[the output of "${entry.worker}" is your answer]`,
       finish: {
         outcome: completed(fits.value),
         answers: {
-          counts: () => ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id }),
-          otherwise: `[the output of "${found.worker}" is not accepted as your answer]`,
+          counts: () => ctx.emit({ type: 'output.forwarded', worker: entry.worker, delegation: entry.id }),
+          otherwise: `[the output of "${entry.worker}" is not accepted as your answer]`,
         },
       },
     }

@@ -7,7 +7,7 @@
  * one delegation (delegation/), leaders that are code (code-supervisor.ts), what is taken over from a base
  * (supervisor-base.ts), the loop (../agent).
  */
-import { failed, mustBeOptions, unknownNames } from '@reeve/core'
+import { failed, mustBeOptions, present, unknownNames } from '@reeve/core'
 import {
   checkTree,
   dataOf,
@@ -190,14 +190,13 @@ function modelLeaderParts(options: ModelSupervisorOptions): ModelLeaderParts {
         return {
           system: systemText(instructions, guidance, team.lines()),
           toolbox: team,
-          ...(background === undefined ? undefined : { background }),
+          ...present({ background }),
         }
       },
     },
   })
 }
 
-/** A leader with a model. */
 const modelLeader: AgentKind<ModelLeaderParts, ModelAgentMembers & LeaderMembers> = {
   data: ({ options, policy, setup: { instructions = '', model, tools } }, agent) => {
     const { guidance = defaultGuidance } = options

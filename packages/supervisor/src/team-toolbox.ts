@@ -101,10 +101,10 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     ctx: Context,
     call: ToolCall,
     state: LeaderState,
-    asked: DelegationRequest,
+    request: DelegationRequest,
     place: DelegationPosition,
   ): Promise<CallResult> {
-    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, this.#worker)
+    return this.delegations.run(ctx, call, state, this.#worker(request.worker), request, place, this.#worker)
   }
 
   several(
@@ -163,5 +163,5 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 /** Whether some worker may work in the background. */
 const mayDefer = ({ options: { delegation: { background, workers } = {} }, roster }: LeaderPolicy): boolean =>
   background !== undefined ||
-  (workers !== undefined && Object.values(workers).some((own) => own?.background !== undefined)) ||
+  (workers !== undefined && Object.values(workers).some((each) => each?.background !== undefined)) ||
   roster.everyWorker().some((worker) => worker.background === true)

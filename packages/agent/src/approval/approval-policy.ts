@@ -5,7 +5,7 @@
  * own: the question and its result (tool-gate.ts), the triggers and the modes (../../oversight). Without oversight only
  * tools and permissions ask.
  */
-import { messageOf } from '@reeve/core'
+import { messageOf, present } from '@reeve/core'
 import { needsApproval, type ApprovalRules, type Edge, type Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
@@ -80,9 +80,9 @@ export function approvalNeedOf(
   edge: Edge,
 ): ApprovalNeed | undefined | Promise<ApprovalNeed | undefined> {
   const oversight = edge.oversight?.policy
-  const own = approvalReason(gated, input, edge)
-  if (oversight !== undefined) return overseenNeedOf(ctx, gated, call, input, { edge, oversight, own })
-  return own === undefined ? undefined : { reason: own, always: true }
+  const ownReason = approvalReason(gated, input, edge)
+  if (oversight !== undefined) return overseenNeedOf(ctx, gated, call, input, { edge, oversight, own: ownReason })
+  return ownReason === undefined ? undefined : { reason: ownReason, always: true }
 }
 
 async function overseenNeedOf(
@@ -101,7 +101,7 @@ async function overseenNeedOf(
     always: always !== undefined,
     ...(spec === undefined ? undefined : { description: spec.description }),
     ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
-    ...(costUsd === undefined ? undefined : { costUsd }),
+    ...present({ costUsd }),
   }
   const decision = gateOf(oversight, subject, await currentMode(ctx, oversight))
   if (!decision.asks) {

@@ -90,25 +90,25 @@ export async function passGate(
   const { always, decision, rules, isLast = false, sentBack, follows, known } = asking
   const reason = known === undefined ? asking.reason : `${asking.reason}; ${known.reason}`
   const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = decision ?? {}
-  const asked = {
+  const action = {
     tool: name,
     toolVersion: version,
     input: call.input,
     sensitive,
-    ...(risk === undefined ? undefined : { risk }),
+    ...present({ risk }),
   }
   // a mode that asks about all shows the approver every call
   const grantable = decision === undefined || ruleOfMode(decision.mode)?.asks !== 'all'
-  const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
+  const about = { ...action, grantable, ...present({ rules }) }
   // only a human who sees what was done before may have it done again
   const isRepeat = known?.decides !== undefined
   // a deadline of the edge's rules must not approve a call that always asks
   const onTimeout = isRepeat
     ? 'reject'
     : (approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined))
-  const own = { agent: ctx.place.agent, tool: name, toolVersion: version, user: ctx.place.caller.user }
+  const requester = { agent: ctx.place.agent, tool: name, toolVersion: version, user: ctx.place.caller.user }
   const granted =
-    grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call, isRepeat) : undefined
+    grantable && mayApproveUnseen(action) ? await grantOf(ctx, { ...about, ...requester }, call, isRepeat) : undefined
   if (decision !== undefined) noteCallHits(ctx, call, decision, granted === undefined)
   if (granted !== undefined) return granted
   const request = {
@@ -119,13 +119,13 @@ export async function passGate(
     ...(isLast ? { options: ['approve', 'reject', 'edit'] as const } : undefined),
     ...(hits.length === 0 ? undefined : { hits }),
     ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
-    ...(onTimeout === undefined ? undefined : { onTimeout }),
+    ...present({ onTimeout }),
     ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
   }
   const verdict = await reviewRequest(ctx, request, { fits, contextOf: (input) => previewOf(ctx, gated, input) })
   if (!verdict.approved && verdict.how === 'retry') sentBack?.()
-  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
-    await keepGrant(ctx, own, verdict.grant, verdict.approver)
+  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(action))
+    await keepGrant(ctx, requester, verdict.grant, verdict.approver)
   return verdict
 }
 
@@ -142,11 +142,11 @@ function previewOf(ctx: Context, { name, approval }: Gated, input: Json): Promis
   const preview = approval?.preview
   const isRecorded = ctx.wasAsked(previewStep)
   if (!isRecorded && (preview === undefined || ctx.wasAsked(approvalQuestion))) return undefined
-  const looked = ctx.begin(previewStep, async (io) => bounded(await preview?.(input, io)), {
+  const step = ctx.begin(previewStep, async (io) => bounded(await preview?.(input, io)), {
     effect: 'read',
     timeoutMs: previewMs,
   })
-  return ctx.next(looked).then(({ outcome }) => ({
+  return ctx.next(step).then(({ outcome }) => ({
     preview:
       outcome.status === 'completed'
         ? outcome.output
@@ -165,7 +165,7 @@ function bounded(preview: Json | undefined): Json {
  */
 async function grantOf(
   ctx: Context,
-  asked: GatedCall & Parameters<typeof holdsFor>[0],
+  action: GatedCall & Parameters<typeof holdsFor>[0],
   call: ToolCall,
   isRepeat: boolean,
 ): Promise<Verdict | undefined> {
@@ -175,12 +175,12 @@ async function grantOf(
   })
   // it was read all the same: in the origin of a fork, nothing was known of a repeat yet
   if (isRepeat) return undefined
-  const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
-  const grant = grantFor(good, asked, ctx.now().getTime())
+  const holding = readGrants(grants).filter(({ approver }) => holdsFor(action, approver))
+  const grant = grantFor(holding, action, ctx.now().getTime())
   if (grant === undefined) return undefined
   const by = grant.approver === undefined ? undefined : { approver: grant.approver }
-  const { tool, toolVersion } = asked
-  const inputHash = digestJson(asked.input)
+  const { tool, toolVersion } = action
+  const inputHash = digestJson(action.input)
   const approvers = grant.approver === undefined ? [] : [grant.approver]
   const { until } = grant
   const capability = capabilityFor(ctx, {
@@ -201,19 +201,19 @@ async function grantOf(
     capability: capability.id,
     ...by,
   })
-  return { approved: true, input: asked.input, edited: false, by: 'grant', capability, ...by }
+  return { approved: true, input: action.input, edited: false, by: 'grant', capability, ...by }
 }
 
 /** The result of a call that was not approved. */
 export function approvalRefusal(ctx: Context, call: ToolCall, verdict: RefusedVerdict, known?: KnownWork): CallResult {
   known?.release?.()
-  const told = `[${toldRefusal(refusalOf({ kind: 'call', name: call.name }, verdict), known)}]`
-  return refuse(ctx, call, refusalFailure(told, verdict), told)
+  const message = `[${toldRefusal(refusalOf({ kind: 'call', name: call.name }, verdict), known)}]`
+  return refuse(ctx, call, refusalFailure(message, verdict), message)
 }
 
 /** The result of a call, and the arguments it ran with. */
 interface WorkedCall {
-  readonly told: CallResult
+  readonly result: CallResult
   readonly by: Checked<unknown>
 }
 
@@ -271,15 +271,15 @@ export class ToolBinding implements Binding {
     return checked.ok ? canonical(runArguments(this.#tool, checked.value, given)) : undefined
   }
 
-  run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
+  run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
     const { hooks, background } = state
     const isWrapped = hooks?.wrapsTools === true
     const work = (): Promise<CallResult> =>
-      isWrapped ? this.#runWrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
+      isWrapped ? this.#runWrapped(ctx, call, state, hooks) : this.#run(ctx, call, state)
     // invalid arguments are reported at once
     const defers =
-      this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
-    return defers ? Promise.resolve(background.deferCall(ctx, asked, work(), isWrapped)) : work()
+      this.#tool.background === true && background !== undefined && this.#tool.input.check(call.input ?? {}).ok
+    return defers ? Promise.resolve(background.deferCall(ctx, call, work(), isWrapped)) : work()
   }
 
   /** The middlewares around a call decide its result, and so the action that follows from it. */
@@ -292,52 +292,58 @@ export class ToolBinding implements Binding {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
     try {
-      const given: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      const wrapped: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
       // whatever they make of the result, what a person said of the call stands
-      const told = { ...given, ...ran.review }
-      if (action === undefined || told.isError === true || 'isWithheld' in told) return told
+      const reviewed = { ...wrapped, ...ran.review }
+      if (action === undefined || reviewed.isError === true || 'isWithheld' in reviewed) return reviewed
       const by = ran.checked ?? input.check(asked.input)
-      return by.ok ? withActions(action, told, by.value, { ctx, call: asked, state, answer: this.#answer }) : told
+      return by.ok
+        ? withActions(action, reviewed, by.value, { ctx, call: asked, state, answer: this.#answer })
+        : reviewed
     } catch (thrown) {
       const what = middlewareFailure(thrown)
       return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
     }
   }
 
-  async #run(ctx: Context, asked: ToolCall, state: ConversationState, ran?: WrappedRun): Promise<CallResult> {
+  async #run(ctx: Context, original: ToolCall, state: ConversationState, ran?: WrappedRun): Promise<CallResult> {
     const tool = this.#tool
-    const call = asked.input === null ? { ...asked, input: {} } : asked
+    const call = original.input === null ? { ...original, input: {} } : original
     const checked = tool.input.check(call.input)
     const wasAsked = ctx.wasAsked(approvalQuestion)
     if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
-    const looked = checked.ok ? approvalNeedOf(ctx, tool, call, checked.value, state.edge) : undefined
-    const found = looked instanceof Promise ? await looked : looked
-    const asking =
-      found ?? (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
-    const known = asking === undefined || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
+    const pending = checked.ok ? approvalNeedOf(ctx, tool, call, checked.value, state.edge) : undefined
+    const required = pending instanceof Promise ? await pending : pending
+    const need =
+      required ??
+      (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+    const known = need === undefined || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
     // what has completed is not asked about
     const isMade = known === 'made' && !wasAsked
-    if (isMade && asking?.decision !== undefined) noteCallHits(ctx, call, asking.decision, false)
-    const done =
-      asking === undefined || isMade
+    if (isMade && need?.decision !== undefined) noteCallHits(ctx, call, need.decision, false)
+    const worked =
+      need === undefined || isMade
         ? undefined
         : await this.#runApproved(
             ctx,
             call,
             checked,
-            known === 'made' ? asking : { ...asking, ...present({ known }) },
+            known === 'made' ? need : { ...need, ...present({ known }) },
             state,
           )
-    if (done !== undefined && !('told' in done)) return done
+    if (worked !== undefined && !('result' in worked)) return worked
     const unasked = { edited: false, from: call.input }
-    const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
-    if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
+    const { result, by } = worked ?? {
+      result: await this.#work(ctx, call, valueOf(checked), state, unasked),
+      by: checked,
+    }
+    if ('lapsed' in result) return refuse(ctx, call, result.lapsed, `[${result.lapsed.message}]`)
     if (ran !== undefined) ran.checked = by
-    const { note, isNoteOwn } = told
+    const { note, isNoteOwn } = result
     if (ran !== undefined && note !== undefined) ran.review = { note, ...present({ isNoteOwn }) }
-    return tool.action === undefined || told.isError === true || ran !== undefined
-      ? told
-      : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
+    return tool.action === undefined || result.isError === true || ran !== undefined
+      ? result
+      : withActions(tool.action, result, valueOf(by), { ctx, call, state, answer: this.#answer })
   }
 
   #known(ctx: Context, call: ToolCall, value: unknown): ReturnType<typeof knownCall> {
@@ -360,7 +366,7 @@ export class ToolBinding implements Binding {
     /** The arguments validated last, and the result of that. */
     let last = { from: asked.input, checked: given }
     let follows: string | undefined
-    let done: CallResult | WorkedCall | undefined
+    let worked: CallResult | WorkedCall | undefined
     let reviewed: CallReview = {}
     const fits: Fits = (input, on) => {
       const checked = tool.input.check(input)
@@ -391,7 +397,7 @@ export class ToolBinding implements Binding {
           const runs = edited && checked.ok ? { ...call, input: runArguments(tool, checked.value, call.input) } : call
           reviewed = noteReview(ctx, runs, approval, reviewed)
         }
-        const told = isUnused
+        const result = isUnused
           ? undefined
           : await this.#work(ctx, call, valueOf(checked), state, {
               edited,
@@ -400,15 +406,15 @@ export class ToolBinding implements Binding {
               on,
               again: decidesRepeat(asking.known, edited) ? capability?.approvals.at(-1) : undefined,
             })
-        if (told !== undefined && !('lapsed' in told))
-          return void (done = { told: { ...told, ...reviewed }, by: checked })
-        if (told === undefined || !checked.ok)
-          return void (done = changedInputResult(ctx, call, approver, misfit(checked)))
+        if (result !== undefined && !('lapsed' in result))
+          return void (worked = { result: { ...result, ...reviewed }, by: checked })
+        if (result === undefined || !checked.ok)
+          return void (worked = changedInputResult(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
-        return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
+        return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${result.lapsed.message}`
       },
     })
-    if (verdict.approved) return done!
+    if (verdict.approved) return worked!
     recordNote(ctx, call.id, undefined, reviewed)
     return approvalRefusal(ctx, call, verdict, asking.known)
   }
@@ -473,8 +479,8 @@ async function runAgentTool(
   ])
   failureCounterOf(ctx).note(outcome)
   unanswered.ended(work.agent.name, { activation: started, brief: briefValue(brief) }, outcome.status === 'completed')
-  const told = formatAgentToolResult(name, work.agent.name, outcome)
-  return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
+  const result = formatAgentToolResult(name, work.agent.name, outcome)
+  return outcome.status === 'completed' || work.onFailure === 'tell' ? result : { ...result, finish: { outcome } }
 }
 
 /** Approved work that did not run because the approval no longer holds. */
@@ -598,12 +604,11 @@ async function runEffect(
       callId: call.id,
       ...(edited ? { input: call.input } : undefined),
       ...(capability === undefined ? undefined : { capability: capability.id }),
-      ...(again === undefined ? undefined : { again }),
+      ...present({ again }),
     },
     content: () => toolCallContent(ctx, tool, runs),
     ...(work.effect === 'read' ? undefined : { equalBy: runs }),
-    ...(work.retry === undefined ? undefined : { retry: work.retry }),
-    ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
+    ...present({ retry: work.retry, timeoutMs: work.timeoutMs }),
   })
   const { outcome } = await ctx.next(id)
   const lapsed = lapseIn(outcome)

@@ -176,10 +176,10 @@ function withBrief(edge: Edge, input: Json): Edge {
   const at = entries.findLastIndex(
     ({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before,
   )
-  const asked: HistoryEntry = { message: { role: 'user', content: now } }
+  const entry: HistoryEntry = { message: { role: 'user', content: now } }
   return {
     ...edge,
-    work: { ...work, brief, entries: at === -1 ? [...entries, asked] : entries.with(at, asked) },
+    work: { ...work, brief, entries: at === -1 ? [...entries, entry] : entries.with(at, entry) },
     ...(flow?.task === undefined ? undefined : { flow: { ...flow, task: now } }),
   }
 }
@@ -222,7 +222,7 @@ async function reviewResult(
   const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
   const subject: Subject = {
     ...(assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, assess, used, unknownToolIn(said, name))),
-    ...(unusable === undefined ? undefined : { unusable }),
+    ...present({ unusable }),
   }
   const { all } = evaluateEscalation(subject, oversight.escalate)
   if (found === undefined && unusable === undefined && all.length === 0) return undefined
@@ -232,7 +232,7 @@ async function reviewResult(
     toolVersion: version,
     input: output,
     kind: 'result',
-    ...(unusable === undefined ? undefined : { reason: unusable }),
+    ...present({ reason: unusable }),
     ...(found === undefined ? undefined : { context: found as unknown as Json }),
     ...(isTask(ctx, edge.team) ? { defaultTimeoutMs: defaultApprovalTimeoutMs } : undefined),
     ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
@@ -270,8 +270,7 @@ function subjectOf(
     tookMs: used.tookMs,
     ...(proposedAction === undefined ? undefined : { action: proposedAction.name }),
     ...(costs.length === 0 ? undefined : { costUsd: Math.max(...costs) }),
-    ...(confidence === undefined ? undefined : { confidence }),
-    ...(outOfScope === undefined ? undefined : { outOfScope }),
+    ...present({ confidence, outOfScope }),
   }
 }
 

@@ -7,7 +7,7 @@
  * format.
  */
 import type { Context } from '@reeve/engine'
-import { optionProblems, refuseProblems, unchecked, type Checks, type Json } from '@reeve/core'
+import { optionProblems, present, refuseProblems, unchecked, type Checks, type Json } from '@reeve/core'
 import {
   compileSchema,
   recordedOversight,
@@ -122,10 +122,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
   const subject = {
     action,
     always: true,
-    ...(description === undefined ? undefined : { description }),
-    ...(risk === undefined ? undefined : { risk }),
-    ...(costUsd === undefined ? undefined : { costUsd }),
-    ...(sensitive === undefined ? undefined : { sensitive }),
+    ...present({ description, risk, costUsd, sensitive }),
   }
   const word = gateOf(oversight, subject, mode)
   noteHits(ctx, { subject: 'action', name: action }, word)
@@ -144,10 +141,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
       sensitive: word.sensitive,
       ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
       ...(oversight?.approval === undefined ? undefined : { rules: oversight.approval }),
-      ...(options.timeoutMs === undefined ? undefined : { timeoutMs: options.timeoutMs }),
-      ...(options.onTimeout === undefined ? undefined : { onTimeout: options.onTimeout }),
-      ...(description === undefined ? undefined : { description }),
-      ...(options.context === undefined ? undefined : { context: options.context }),
+      ...present({ timeoutMs: options.timeoutMs, onTimeout: options.onTimeout, description, context: options.context }),
     },
     schema === undefined
       ? {}
@@ -202,7 +196,6 @@ function answerOf(
     edited,
     by,
     ...approver,
-    ...(comment === undefined ? undefined : { comment }),
-    ...(capability === undefined ? undefined : { capability }),
+    ...present({ comment, capability }),
   }
 }

@@ -12,6 +12,7 @@ import {
   copy,
   described,
   optionProblems,
+  present,
   ReeveError,
   refuseProblems,
   unchecked,
@@ -69,7 +70,7 @@ export function transferTo(
     throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
   refuseProblems('input.invalid', optionProblems(handedOn, options, 'transferTo'))
   const { task, output = null } = options
-  return new CodeEnd(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
+  return new CodeEnd(output, { type: 'transfer', to, ...present({ task }) })
 }
 
 /** Ends with this output. `by`: the name of the person who gave it, if known. */

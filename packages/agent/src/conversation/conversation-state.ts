@@ -339,11 +339,11 @@ export class ConversationState {
   #permanentMessages(): (message: Message) => boolean {
     const before = this.whole.slice(0, this.#ownStart)
     const brief = briefText(this.edge.work.brief)
-    const asked =
+    const briefMessage =
       before.findLast(({ role, content }) => role === 'user' && content === brief) ??
       before.find(({ role }) => role === 'user')
     const task = this.edge.flow?.task === undefined ? undefined : before.at(-1)
-    return (message) => message.role === 'system' || message === asked || message === task
+    return (message) => message.role === 'system' || message === briefMessage || message === task
   }
 
   #recount(): void {

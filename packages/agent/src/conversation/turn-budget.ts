@@ -23,7 +23,7 @@ export class TurnBudget {
   }
 
   /** Whether the current model call, the `asked`th, is the one reserved for the last answer. */
-  isLast(asked: number): boolean {
-    return this.#keepsLast && (this.treeIsUsedUp || asked === this.max)
+  isLast(call: number): boolean {
+    return this.#keepsLast && (this.treeIsUsedUp || call === this.max)
   }
 }

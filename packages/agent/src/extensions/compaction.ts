@@ -15,6 +15,7 @@ import {
   isObject,
   number,
   object,
+  present,
   required,
   wholeNumber,
   type Failure,
@@ -243,12 +244,12 @@ export class Compactor implements Extension {
     this.#state.asked++
     const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
     const prompt = { messages, content, tokens: estimateTokens(messages) }
-    const asked = await askModel(this.#caller, this.#state, ctx, [], prompt)
-    if (asked.status !== 'completed') return asked
+    const answered = await askModel(this.#caller, this.#state, ctx, [], prompt)
+    if (answered.status !== 'completed') return answered
     // half a summary would replace the whole of what was said
     const { agent, cap } = this.#state
-    const problem = answerProblem(asked.output as unknown as ModelAnswer, { agent, cap })
-    return problem === undefined ? asked : { status: 'failed', failure: problem }
+    const problem = answerProblem(answered.output as unknown as ModelAnswer, { agent, cap })
+    return problem === undefined ? answered : { status: 'failed', failure: problem }
   }
 
   #input({ place }: Context, messages: readonly Message[]): () => SummaryInput {
@@ -259,7 +260,7 @@ export class Compactor implements Extension {
     return () => ({
       brief: copy(brief),
       messages: messages.map(deepFreeze),
-      ...(summary === undefined ? undefined : { summary }),
+      ...present({ summary }),
       text: transcript(brief, summary, messages),
       turn,
       agent,

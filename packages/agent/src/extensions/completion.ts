@@ -196,8 +196,8 @@ export function scoreOf(
 ): { readonly score: number; readonly reason?: string } | string {
   const read = typeof value === 'string' ? jsonOf(value, { path: 'the score', quotable }) : undefined
   if (read?.ok === false && read.none !== true) return `it gave no score that counts: ${read.problem}`
-  const found = read?.ok === true ? read.value : value
-  const { score, reason } = isObject(found) ? found : { score: found, reason: undefined }
+  const verdict = read?.ok === true ? read.value : value
+  const { score, reason } = isObject(verdict) ? verdict : { score: verdict, reason: undefined }
   if (typeof score !== 'boolean' && typeof score !== 'number')
     return `it answered ${short(asText(value ?? null))}, expected a number, true, false or { score, reason }`
   return { score: Number(score), ...(typeof reason === 'string' && reason.trim() !== '' ? { reason } : undefined) }

@@ -7,7 +7,7 @@
  * user's note, never as its own words.
  */
 import type { Context, StepIO } from '@reeve/engine'
-import { asText, flag, string, type Checks, type Json, type Outcome, type RunId } from '@reeve/core'
+import { asText, flag, present, string, type Checks, type Json, type Outcome, type RunId } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import type { Scored } from './completion.ts'
@@ -163,7 +163,7 @@ function iterationOf(
     results: resultsOf(state.messages, calls.length),
     isFinal: end !== undefined,
     finish: calls.length === 0 ? 'answer' : end === undefined ? 'calls' : 'finished',
-    ...(scored === undefined ? undefined : { scored }),
+    ...present({ scored }),
     agent: state.agent,
     path,
     run,
@@ -177,5 +177,5 @@ const resultsOf = (messages: readonly Message[], count: number): Iteration['resu
   messages.slice(messages.length - count).flatMap((message) => {
     if (message.role !== 'tool') return []
     const { callId, name, content, isError } = message
-    return [{ callId, name, content, ...(isError === undefined ? undefined : { isError }) }]
+    return [{ callId, name, content, ...present({ isError }) }]
   })

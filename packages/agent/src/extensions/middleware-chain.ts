@@ -16,6 +16,7 @@ import {
   isObject,
   jsonProblem,
   messageOf,
+  present,
   ReeveError,
   type Action,
   type Failure,
@@ -99,8 +100,8 @@ export class MiddlewareChain implements Extension, CallMiddleware {
   }
 
   /** Runs `before` of each middleware. Tools can only be removed. */
-  async begin(own: ActivationStart): Promise<ActivationStart> {
-    let begins = own
+  async begin(start: ActivationStart): Promise<ActivationStart> {
+    let begins = start
     for (const middleware of this.#list) {
       if (middleware.before === undefined) continue
       const { instructions, tools } = begins
@@ -268,7 +269,7 @@ export class MiddlewareChain implements Extension, CallMiddleware {
         return activation.shown()
       },
       values: this.#values,
-      ...(action === undefined ? undefined : { action }),
+      ...present({ action }),
     }
   }
 }

@@ -200,8 +200,8 @@ function resultOf({ name }: NamedScorer, outcome: Outcome, judged: () => ScorerI
     return failedResult(name, ended.status === 'failed' ? failureText(ended.failure) : describeOutcome(ended))
   }
   const { output } = ended
-  const found = scoreOf(output, typeof output === 'string' ? [judged().text, asText(judged().brief)] : [])
-  return typeof found === 'string' ? failedResult(name, found) : { scorer: name, ...found, passed: found.score === 1 }
+  const score = scoreOf(output, typeof output === 'string' ? [judged().text, asText(judged().brief)] : [])
+  return typeof score === 'string' ? failedResult(name, score) : { scorer: name, ...score, passed: score.score === 1 }
 }
 
 const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string =>

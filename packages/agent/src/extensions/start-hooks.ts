@@ -13,8 +13,8 @@ import type { Completion, Scorer, ScorerFunction } from './completion.ts'
 
 /** The function registered under this name, or one that throws if there is none. */
 export function hookNamed<F>(ctx: Context, name: string): F {
-  const found = ctx.hook?.(name)
-  return (typeof found === 'function' ? found : () => Promise.reject(unknownHook(name))) as F
+  const hook = ctx.hook?.(name)
+  return (typeof hook === 'function' ? hook : () => Promise.reject(unknownHook(name))) as F
 }
 
 const unknownHook = (name: string): ReeveError =>
@@ -25,8 +25,8 @@ const unknownHook = (name: string): ReeveError =>
 /** The completion check of the start. */
 export function completionOfStart(ctx: Context, { scorers, onScored, ...rest }: StartCompletion): Completion {
   const named = (name: string): Scorer => {
-    const found = ctx.hook?.(name)
-    return isAgent(found) ? found : { name, score: hookNamed<ScorerFunction>(ctx, name) }
+    const hook = ctx.hook?.(name)
+    return isAgent(hook) ? hook : { name, score: hookNamed<ScorerFunction>(ctx, name) }
   }
   return {
     ...rest,

@@ -196,8 +196,8 @@ function placeResult(state: ConversationState, { what, placeholder, result }: En
   )
   if (message?.role !== 'tool') return false
   const { content, isError, note, isNoteOwn } = result
-  const own = { ...message, content, ...(isError === true ? { isError } : undefined) }
-  const said = note === undefined ? own : { ...own, content: withNote(note, content) }
-  if (isNoteOwn === true) state.passOn(said, own)
+  const ownMessage = { ...message, content, ...(isError === true ? { isError } : undefined) }
+  const said = note === undefined ? ownMessage : { ...ownMessage, content: withNote(note, content) }
+  if (isNoteOwn === true) state.passOn(said, ownMessage)
   return state.replace(message, said)
 }

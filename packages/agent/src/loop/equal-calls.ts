@@ -32,11 +32,11 @@ export function madeFor(
 export function repeatedResult(ctx: Context, call: ToolCall, made: ToolCall, result: CallResult): CallResult {
   const { content, isError, note, pending } = result
   const open = `this answer calls "${call.name}" more than once with the same arguments, and it is made at most once`
-  const told =
+  const message =
     pending === undefined
       ? `[${open}. The result of that call:]\n${asText(withNote(note, content))}`
       : `[${open}. That call works in the background as ${pending}: its result will stand there.]`
   ctx.emit({ type: 'fact.noted', name: 'call.repeated', data: { callId: call.id, tool: call.name, of: made.id } })
-  ctx.emit({ type: 'result.told', callId: call.id, content: told, ...(isError === true ? { isError } : undefined) })
-  return isError === true ? { content: told, isError } : { content: told }
+  ctx.emit({ type: 'result.told', callId: call.id, content: message, ...(isError === true ? { isError } : undefined) })
+  return isError === true ? { content: message, isError } : { content: message }
 }

@@ -95,14 +95,18 @@ const withFeedback = (outcome: Outcome, { feedback }: ConversationState): Outcom
   feedback.length === 0 ? outcome : withHandoff(outcome, { said: [], feedback })
 
 /** The instructions with what a leader or a hook adds to them. */
-const appended = (own: string | undefined, more: string | undefined): string | undefined =>
-  more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
+const appended = (instructions: string | undefined, more: string | undefined): string | undefined =>
+  more === undefined || more === ''
+    ? instructions
+    : instructions === undefined || instructions === ''
+      ? more
+      : `${instructions}\n\n${more}`
 
 /** Runs the work with its template filled in and its middlewares around it. */
 async function runWithMiddleware(setup: ModelSetup, state: ConversationState): Promise<Outcome> {
-  const own = setup.instructions
+  const template = setup.instructions
   const instructions = appended(
-    setup.templating && own !== undefined ? await fillTemplate(own, state.ctx) : own,
+    setup.templating && template !== undefined ? await fillTemplate(template, state.ctx) : template,
     state.edge.work.added,
   )
   if (setup.middleware.length === 0) return runTurns(setup, state, instructions)

@@ -127,12 +127,12 @@ export async function turnLoop(
     if (waiting !== undefined) await waiting
     const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
-    const asked = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
+    const called = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
       last: setup.lastAnswer && isLast,
       holds: offer.answerShape,
       continues: open.isBegun,
     })
-    const answered = open.take(asked)
+    const answered = open.take(called)
     if ('status' in answered) {
       if (at.onUnanswered?.(answered) === true) continue
       return exceeded(answered) === undefined || stood === undefined
@@ -361,8 +361,8 @@ function modelFailure(
 
 /** The model must answer again: its calls are refused, or the reason is sent as a user's note. */
 function rejectAnswer(state: ConversationState, turn: Context, answer: ModelAnswer, why: string): void {
-  const told = `[not done: ${why}]`
-  refuseCalls(state, turn, answer, { told, failure: failure('work.rejected', told, 'rejected') })
+  const message = `[not done: ${why}]`
+  refuseCalls(state, turn, answer, { told: message, failure: failure('work.rejected', message, 'rejected') })
   if (answer.calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 

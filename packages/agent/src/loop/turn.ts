@@ -146,8 +146,8 @@ async function unknownTool(
   }
   const names = offeredTools(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
-  const told = `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`
-  return { ...refuseUnreached(ctx, call, what, told), unknownTool: true }
+  const message = `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`
+  return { ...refuseUnreached(ctx, call, what, message), unknownTool: true }
 }
 
 /**

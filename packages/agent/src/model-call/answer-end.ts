@@ -73,8 +73,8 @@ export function answerEnd(answer: ModelAnswer, parts: AnswerParts, asked: AskedF
     // a provider does not say which of the calls are whole, so none of them runs
     if (calls.length > 0 && parts.cutCalls < mostCutCalls) {
       const failure = failureOf(answer, parts, asked)
-      const told = `[not made: your answer was cut off at its output limit${limitOf(asked.cap)}, so none of its calls was made. Make them again with less in their arguments, one call at a time.]`
-      return { next: 'calls-again', parts: { ...parts, cutCalls: parts.cutCalls + 1 }, failure, told }
+      const message = `[not made: your answer was cut off at its output limit${limitOf(asked.cap)}, so none of its calls was made. Make them again with less in their arguments, one call at a time.]`
+      return { next: 'calls-again', parts: { ...parts, cutCalls: parts.cutCalls + 1 }, failure, told: message }
     }
     const mayContinue = calls.length === 0 && asked.isText && asked.onCut === 'continue'
     if (mayContinue && asked.cap.byBudget !== true && text.trim() !== '' && parts.continued < mostContinued)

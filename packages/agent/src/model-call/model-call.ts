@@ -204,10 +204,10 @@ function askOne(
     if (price !== undefined) request.price = price
     const silenceMs = asking.silenceMs ?? rules.silenceMs
     if (silenceMs !== undefined) request.silenceMs = silenceMs
-    const own = rules.prices && priceIn(rules.prices, model.id)
+    const listedPrice = rules.prices && priceIn(rules.prices, model.id)
     return model.call(request).then((given) => {
       const sound = withSoundUsage(given)
-      const answer = own === undefined ? sound : priced(sound, own)
+      const answer = listedPrice === undefined ? sound : priced(sound, listedPrice)
       mustAnswer(answer, model.isRule === true)
       const unfinished = isPassedOn?.(answer) === true ? answerProblem(answer, { agent, cap }) : undefined
       // a failed step: what it showed is withdrawn, what it used counts
@@ -215,9 +215,9 @@ function askOne(
       return ids.answer(answer) as unknown as Json
     })
   }
-  const asked = onceThereIsRoom(turn, ask, options)
-  if (!state.counts) return asked
-  return asked.then((outcome) => {
+  const answered = onceThereIsRoom(turn, ask, options)
+  if (!state.counts) return answered
+  return answered.then((outcome) => {
     if (outcome.status === 'completed')
       state.spent = spentWith(state.spent, (outcome.output as unknown as ModelAnswer).usage)
     return outcome

@@ -179,24 +179,24 @@ class ActivationTeammate implements Teammate {
     const ctx = this.#ctx
     const word: InboxCommand = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
     if (withinMs === undefined) return mailOf(await this.#ask(word))
-    const asked = tellLeader(ctx, this.#leader, { ...word, bounded: true })
+    const request = tellLeader(ctx, this.#leader, { ...word, bounded: true })
     const timer = ctx.ask('mail', { until: new Date(ctx.now().getTime() + Math.max(0, withinMs)) })
-    const first = await ctx.next((each) => each.id === timer || replyIn(each, this.#leader, asked) !== undefined)
-    if (first.id === timer) return this.#callOff(asked, { ...word, wait: false, instead: asked })
+    const first = await ctx.next((each) => each.id === timer || replyIn(each, this.#leader, request) !== undefined)
+    if (first.id === timer) return this.#callOff(request, { ...word, wait: false, instead: request })
     ctx.stop(timer, 'no longer needed')
-    return mailOf(replyIn(first, this.#leader, asked) ?? {})
+    return mailOf(replyIn(first, this.#leader, request) ?? {})
   }
 
   /** Ends a wait. If the leader has just replied, that reply is on its way and holds the mail. */
-  async #callOff(asked: MessageId, word: InboxCommand): Promise<readonly Mail[]> {
+  async #callOff(request: MessageId, word: InboxCommand): Promise<readonly Mail[]> {
     const again = tellLeader(this.#ctx, this.#leader, word)
     let early: readonly Mail[] | undefined
     let late: JsonObject | undefined
     while (late === undefined || (early === undefined && late['calledOff'] === false)) {
       const next = await this.#ctx.next((each) =>
-        [asked, again].some((id) => replyIn(each, this.#leader, id) !== undefined),
+        [request, again].some((id) => replyIn(each, this.#leader, id) !== undefined),
       )
-      const reply = replyIn(next, this.#leader, asked)
+      const reply = replyIn(next, this.#leader, request)
       if (reply !== undefined) early = mailOf(reply)
       late ??= replyIn(next, this.#leader, again)
     }

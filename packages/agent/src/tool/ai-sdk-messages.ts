@@ -3,7 +3,7 @@
  *
  * Owns: that form. Does not own: the prompts of models (../../model/prompt.ts).
  */
-import type { ContentPart, FilePart } from '@reeve/core'
+import { present, type ContentPart, type FilePart } from '@reeve/core'
 import type { Message } from '@reeve/model'
 
 /** The messages in that form. */
@@ -44,6 +44,6 @@ const part = (given: ContentPart): object =>
 const filePart = (file: FilePart): object => ({
   type: 'file',
   mediaType: file.mediaType,
-  ...(file.filename === undefined ? {} : { filename: file.filename }),
+  ...present({ filename: file.filename }),
   data: 'url' in file ? new URL(file.url) : file.data,
 })

@@ -18,7 +18,6 @@ export const withQuestions = (opening: Opening): Opening => ({
   toolbox: mergedToolbox(opening.toolbox, [askSupervisorTool]),
 })
 
-/** The tool `ask_supervisor`. */
 const askSupervisorTool: Binding = {
   verb: true,
   spec: {

@@ -10,16 +10,16 @@ import type { CallResult } from '../conversation/call-result.ts'
 import { knownOfTool } from '../known-work.ts'
 
 /** Refuses a call: records a fact, and tells the model why. */
-export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
-  const content = told === formatRefusedCall(failure) ? undefined : told
+export function refuse(ctx: Context, call: ToolCall, failure: Failure, message: string): CallResult {
+  const content = message === formatRefusedCall(failure) ? undefined : message
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure, ...present({ content }) })
-  return { content: told, isError: true }
+  return { content: message, isError: true }
 }
 
 /** Refuses a call before it reaches its tool. What was done with the tool before is told, so that nobody misses it. */
-export function refuseUnreached(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
+export function refuseUnreached(ctx: Context, call: ToolCall, failure: Failure, message: string): CallResult {
   const known = knownOfTool(ctx, call)
-  return refuse(ctx, call, failure, known === undefined ? told : `${told} [${known.told}]`)
+  return refuse(ctx, call, failure, known === undefined ? message : `${message} [${known.told}]`)
 }
 
 /** The result for arguments that do not fit their schema. It says what is wrong. */

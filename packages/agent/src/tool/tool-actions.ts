@@ -26,19 +26,19 @@ interface ActionCall {
 }
 
 /** The result with its actions applied. */
-export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: ActionCall): CallResult {
+export function withActions(rule: ActionRule, called: CallResult, input: unknown, at: ActionCall): CallResult {
   try {
-    const given = typeof rule === 'function' ? rule(outputIn(told), input) : rule
+    const chosen = typeof rule === 'function' ? rule(outputIn(called), input) : rule
     const actions =
-      given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
-    return actions.reduce((result, action) => applyAction(action, result, at), told)
+      chosen === undefined ? [] : Array.isArray(chosen) ? (chosen as readonly ToolAction[]) : [chosen as ToolAction]
+    return actions.reduce((result, action) => applyAction(action, result, at), called)
   } catch (thrown) {
     const open = `the action of "${at.call.name}" failed`
     // the journal has the message of an exception, a model never sees it
     return withoutAction(
       at.ctx,
       at.call,
-      told,
+      called,
       failure('tool.failed', `${open}: ${messageOf(thrown)}`, 'internal'),
       `${open}: ${thrownText(thrown)}`,
     )
@@ -48,14 +48,14 @@ export function withActions(rule: ActionRule, told: CallResult, input: unknown, 
 /** What the tool has returned, as it is recorded. */
 const outputIn = ({ content, output = content }: CallResult): Json => output
 
-function applyAction(action: ToolAction, told: CallResult, at: ActionCall): CallResult {
+function applyAction(action: ToolAction, result: CallResult, at: ActionCall): CallResult {
   const { ctx, call, state } = at
   if (action === 'break') {
     ctx.emit({ type: 'break.requested', callId: call.id })
-    return { ...told, breaks: true }
+    return { ...result, breaks: true }
   }
-  if (typeof action === 'object' && 'transfer' in action) return transferAction(action, told, at)
-  const output = outputIn(told)
+  if (typeof action === 'object' && 'transfer' in action) return transferAction(action, result, at)
+  const output = outputIn(result)
   const fits = typeof output === 'string' ? outputOf(output, at.answer) : checkOutput(output, at.answer)
   if (!fits.ok) {
     const what = failure(
@@ -63,13 +63,13 @@ function applyAction(action: ToolAction, told: CallResult, at: ActionCall): Call
       `the result of "${call.name}" cannot be the answer of "${state.agent}": ${fits.problem}`,
       'validation',
     )
-    return withoutAction(ctx, call, told, what)
+    return withoutAction(ctx, call, result, what)
   }
-  if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
+  if (action === 'return') return { ...result, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor')
     throw new FailureError(failure('tool.failed', `invalid action ${JSON.stringify(action)}`, 'validation'))
   const scope = action === 'exit' ? 'run' : 'supervisor'
-  return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
+  return { ...result, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }
 
 function transferAction(

@@ -4,7 +4,7 @@
  * Owns: its schema and texts, the list of agents for the model, the check of its arguments. Does not own: which agents
  * are offered and where control goes (../../flow), how a transfer appears in a history (../../edge/history.ts).
  */
-import { completed, failure, isObject, transferred, transferTool } from '@reeve/core'
+import { completed, failure, isObject, present, transferred, transferTool } from '@reeve/core'
 import type { Candidate } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
@@ -96,7 +96,7 @@ export function transferResult(
     content: transferred(to),
     finish: {
       outcome: completed(''),
-      action: { type: 'transfer', to, callId, path: ctx.place.path, ...(task === undefined ? undefined : { task }) },
+      action: { type: 'transfer', to, callId, path: ctx.place.path, ...present({ task }) },
     },
   }
 }
@@ -105,14 +105,14 @@ export function transferResult(
  * The result of a transfer that a later call of the same turn overrides. A tool that did more than transfer keeps its
  * result.
  */
-export function supersededTransfer(told: CallResult, ctx: Context, call: ToolCall): CallResult {
-  const action = told.finish?.action
-  if (action?.type !== 'transfer') return told
+export function supersededTransfer(result: CallResult, ctx: Context, call: ToolCall): CallResult {
+  const action = result.finish?.action
+  if (action?.type !== 'transfer') return result
   const what = failure(
     'transfer.refused',
     `a later call of this turn decides, so "${action.to}" does not take over`,
     'policy',
   )
   const why = `not transferred: ${what.message}`
-  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : withoutAction(ctx, call, told, what, why)
+  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : withoutAction(ctx, call, result, what, why)
 }

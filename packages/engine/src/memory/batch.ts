@@ -162,8 +162,8 @@ function writeValue(
   { by, stream: name, key, expected, body, event, at }: ValueWrite,
 ): ValueResult {
   const writer = by === undefined ? undefined : tables.runs.get(by.run)
-  const word = by === undefined ? '' : `${name} ${by.once}`
-  const done = writer?.done.get(word)
+  const once = by === undefined ? '' : `${name} ${by.once}`
+  const done = writer?.done.get(once)
   if (done !== undefined) return { status: 'repeated', seq: done }
   const stream = tables.stream(name)
   const version = stream.values.get(key)?.version ?? 0
@@ -171,7 +171,7 @@ function writeValue(
   stream.values.set(key, { version: version + 1, body })
   const seq = stream.log.lastSeq + 1
   tables.write(stream.log, seq, at, event)
-  writer?.done.set(word, seq)
+  writer?.done.set(once, seq)
   return { status: 'written' }
 }
 
@@ -213,7 +213,7 @@ function park(tables: MemoryTables, batch: Batch, lost: ReadonlySet<RunId>): Run
   return awake
 }
 
-/** Operator's words to a run that is set aside, up to one of them. */
+/** Operator's commands to a run that is set aside, up to one of them. */
 function forgetCommands(tables: MemoryTables, run: RunRecord, cancel: boolean, upTo = Infinity): void {
   const root = rootActivation(run.id)
   for (const row of run.unread)

@@ -22,14 +22,7 @@ import type {
   StoredRun,
   StoreReader,
 } from '../store.ts'
-import {
-  placeOf,
-  type EntryRecord,
-  type HeldQuestion,
-  type MailRecord,
-  type MemoryTables,
-  type RunRecord,
-} from './tables.ts'
+import { inboxRow, placeOf, type EntryRecord, type MemoryTables, type RunRecord } from './tables.ts'
 
 /** So many deadlines are told at once. */
 const dueAtOnce = 1_000
@@ -153,8 +146,7 @@ export class MemoryReader implements StoreReader, Past {
   }
   /** What `queriesOver` reads. */
   scan(of?: RunId): Iterable<ScannedRun> {
-    const runs = of === undefined ? this.#tables.runs.values() : this.#tables.family(of)
-    return [...runs].map((run) => scanned(run))
+    return of === undefined ? this.#tables.runs.values() : this.#tables.family(of)
   }
   children(run: RunId): RunId[] {
     return this.#tables.below(run).flatMap(({ id, ended }) => (ended === null ? [id] : []))
@@ -268,7 +260,7 @@ export class MemoryReader implements StoreReader, Past {
 
   unmoved(before: number, most: number): UnmovedRun[] {
     return [...this.#tables.working].slice(0, most).flatMap((run) => {
-      const since = lastAt(run)
+      const since = run.lastAt
       return run.stuck === null && since < before ? [{ run: run.id, owner: run.owner, since }] : []
     })
   }
@@ -290,26 +282,6 @@ const recorded = (run: RunId, { position, act, seq, at, body }: EntryRecord): Re
   at,
   event: decode(body),
 })
-export const inboxRow = ({ position, act, key, body }: MailRecord): InboxRow => ({
-  position,
-  act: act.id,
-  key,
-  body: body ?? 'null',
-})
-const isAnswered = ({ of, key }: HeldQuestion): boolean => of.hasMail(key)
-const scanned = (run: RunRecord): ScannedRun => ({
-  ...run.summaryRow(),
-  get asks() {
-    return run.asked.map((each) => ({ ...each, answered: isAnswered(each) }))
-  },
-  get mail() {
-    return [...run.unread].map(inboxRow)
-  },
-  get lastAt() {
-    return lastAt(run)
-  },
-})
-const lastAt = ({ feed, created }: RunRecord): number => Math.max(created, ...feed.slice(-100).map(({ at }) => at))
 /** Whether an operator's cancel was read. */
 function wasCancelled(tables: MemoryTables, run: RunRecord): boolean {
   const row = tables.activations.get(rootActivation(run.id))

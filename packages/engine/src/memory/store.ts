@@ -22,8 +22,8 @@ import { queriesOver } from '../queries-over.ts'
 import { refusedBy } from '../refusal.ts'
 import { apply, Refused } from './batch.ts'
 import { MemoryLease } from './lease.ts'
-import { inboxRow, MemoryReader } from './reader.ts'
-import { MemoryTables } from './tables.ts'
+import { MemoryReader } from './reader.ts'
+import { inboxRow, MemoryTables } from './tables.ts'
 
 /** Ended runs beyond so many are removed, the oldest first, some at a time. */
 const endedRunsKept = 1_000

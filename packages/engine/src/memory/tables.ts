@@ -8,8 +8,8 @@
 import { runOf, type ActivationId, type RunId, ChurnMap, ChurnSet } from '@reeve/core'
 import { isEndEvent } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
-import type { SummaryRow } from '../run-row.ts'
-import type { NewQuestion, NewRun, StoredRun } from '../store.ts'
+import type { ScannedQuestion, ScannedRun } from '../queries-over.ts'
+import type { InboxRow, NewQuestion, NewRun, StoredRun } from '../store.ts'
 import { runStream } from '../streams.ts'
 
 /** An entry of a log. */
@@ -28,6 +28,13 @@ export interface MailRecord {
   readonly key: string
   body: string | undefined
 }
+
+export const inboxRow = ({ position, act, key, body }: MailRecord): InboxRow => ({
+  position,
+  act: act.id,
+  key,
+  body: body ?? 'null',
+})
 
 /** An open question. */
 export interface HeldQuestion extends Omit<NewQuestion, 'until'> {
@@ -84,7 +91,7 @@ export class ActivationRecord {
 }
 
 /** A run, and what stands beside its journal. */
-export class RunRecord {
+export class RunRecord implements ScannedRun {
   readonly id: RunId
   readonly agent: string
   readonly version: string
@@ -125,14 +132,23 @@ export class RunRecord {
     return [...this.questions].filter(({ kind }) => kind !== 'timer')
   }
 
+  get parked(): 0 | 1 {
+    return this.isParked ? 1 : 0
+  }
+  get asks(): readonly ScannedQuestion[] {
+    return this.asked.map((each) => ({ ...each, answered: each.of.hasMail(each.key) }))
+  }
+  get mail(): readonly InboxRow[] {
+    return [...this.unread].map(inboxRow)
+  }
+  get lastAt(): number {
+    return Math.max(this.created, ...this.feed.slice(-100).map(({ at }) => at))
+  }
+
   /** As it is now: a copy, which stays as it is. */
   row(): StoredRun {
-    const { id, agent, version, status, control, stuck, epoch, owner, caller, created, ended, losses } = this
-    const parked = this.isParked ? 1 : 0
+    const { id, agent, version, status, control, stuck, parked, epoch, owner, caller, created, ended, losses } = this
     return { id, agent, version, status, control, stuck, parked, epoch, owner, caller, created, ended, losses }
-  }
-  summaryRow(): SummaryRow {
-    return { ...this.row(), usage: this.usage, why: this.why }
   }
 }
 

@@ -40,10 +40,18 @@ export interface LiveAnswer {
   isCut: boolean
 }
 
+/** The next piece of an answer. */
+export interface HeardPiece {
+  readonly type: 'piece'
+  readonly answer: LiveAnswer
+  readonly block: HeardBlock
+  readonly text: string
+}
+
 /** A piece that was heard, if any, and the answers that are not heard of any more because of it. */
 export interface AnswerChange {
   readonly withdrawn: readonly LiveAnswer[]
-  readonly piece?: { readonly answer: LiveAnswer; readonly block: HeardBlock; readonly text: string }
+  readonly piece?: HeardPiece
 }
 
 const nothing: AnswerChange = { withdrawn: [] }
@@ -61,21 +69,20 @@ export class LiveAnswers {
   readonly #all = new Map<ActivationId, Map<string, LiveAnswer>>()
 
   /**
-   * Takes a part in. `isOpen`: whether the step at an address of its activation is under way. `hasRoom`: false for a
-   * reader that is given no piece now; to it, this one is missed.
+   * Takes a part in. `open`: the steps of its activation that are under way, by address. `hasRoom`: false for a reader
+   * that is given no piece now; to it, this one is missed.
    */
-  hear(heard: HeardPart, isOpen: (address: string) => boolean, hasRoom: boolean): AnswerChange {
+  hear(heard: HeardPart, open: ReadonlyMap<string, unknown>, hasRoom: boolean): AnswerChange {
     const { activation, address, epoch, attempt, offset, part } = heard
     const kind = kindOf(part)
     if (kind === undefined) return nothing
     const { id = '', text } = part as { readonly id?: Json; readonly text: string }
-    let known = this.#all.get(activation)
-    if (known === undefined) this.#all.set(activation, (known = new Map()))
+    const known = this.#all.get(activation) ?? new Map<string, LiveAnswer>()
     let answer = known.get(address)
     let withdrawn = nothing.withdrawn
     if (answer === undefined || !isOf(answer, heard, kind)) {
       if (answer !== undefined && isLate(answer, heard)) return nothing
-      withdrawn = this.leave(activation, (each) => each === answer || !isOpen(each.address))
+      withdrawn = this.leave(activation, (each) => each === answer || !open.has(each.address))
       answer = { activation, address, epoch, attempt, blocks: [], heard: { text: 0, reasoning: 0 }, isCut: false }
       known.set(address, answer)
       this.#all.set(activation, known)
@@ -86,7 +93,7 @@ export class LiveAnswers {
     let block = answer.blocks.at(-1)
     if (block?.kind === kind && block.id === id) block.text += text
     else answer.blocks.push((block = { kind, id, text }))
-    return { withdrawn, piece: { answer, block, text } }
+    return { withdrawn, piece: { type: 'piece', answer, block, text } }
   }
 
   /** The answer at this address; without one, the one of the activation that began last. */

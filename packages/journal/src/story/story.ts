@@ -19,7 +19,7 @@ import type {
 import type { ApprovalResolved } from '../events/facts.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from '../views/run-index.ts'
 import { newTranscriptFold, transcribeChange, type Spoken, type TranscriptFold } from '../views/transcript.ts'
-import { LiveAnswers, type AnswerChange, type HeardPart, type LiveAnswer } from './live-answers.ts'
+import { LiveAnswers, type HeardPart, type HeardPiece, type LiveAnswer } from './live-answers.ts'
 import { holdsControl, ownerOf, type WorkOwner } from './speakers.ts'
 
 /** A model's answer as its step recorded it, before middlewares. */
@@ -38,7 +38,7 @@ export type StoryItem =
   /** A model is asked for the next turn. */
   | { readonly type: 'turn'; readonly agent: IndexedActivation }
   /** Live: the next piece of an answer. */
-  | ({ readonly type: 'piece' } & NonNullable<AnswerChange['piece']>)
+  | HeardPiece
   /** What was heard of this answer was never said: its attempt failed, or something else was said. */
   | { readonly type: 'withdrawn'; readonly answer: LiveAnswer }
   /** A model's answer is recorded. Its text is said when no middleware can change it any more. */
@@ -202,10 +202,10 @@ export class Story {
   hear(part: HeardPart, hasRoom = true): readonly StoryItem[] {
     const agent = this.index.activations.get(part.activation)
     if (agent === undefined) return []
-    const heard = this.#live.hear(part, (address) => agent.open.has(address), hasRoom)
-    const items = withdrawn(heard.withdrawn)
-    if (heard.piece !== undefined) items.push({ type: 'piece', ...heard.piece })
-    return items
+    const heard = this.#live.hear(part, agent.open, hasRoom)
+    const pieces = heard.piece === undefined ? [] : [heard.piece]
+    // pieces are frequent
+    return heard.withdrawn.length === 0 ? pieces : [...withdrawn(heard.withdrawn), ...pieces]
   }
 
   /** The last answer that a step of an activation at work has recorded. */

@@ -86,7 +86,8 @@ export class ChatFold {
     const isPart = item.type === 'part'
     const { activation } = isPart ? item.part : item.event
     const items = isPart ? this.#story.hear(item.part) : this.#story.take(item.event)
-    if (this.#isOfRun(activation)) {
+    // pieces are frequent: most are of who speaks for the run
+    if ((isPart && this.#speaks(activation)) || this.#isOfRun(activation)) {
       if (!isPart) this.position = item.event.position
       for (const each of items) this.#happens(each)
       return this.#changes

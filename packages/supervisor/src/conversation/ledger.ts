@@ -12,6 +12,7 @@ import type { Context } from '@reeve/engine'
 import {
   mustBeOptions,
   optionProblems,
+  present,
   required,
   unchecked,
   wholeNumber,
@@ -173,7 +174,7 @@ class Ledger implements Chair {
     const { output } = this.#floor
     const outcome = await this.#floor.ask(ctx, this.#model, answerPrompt, {
       aloud: true,
-      ...(output === undefined ? undefined : { output }),
+      ...present({ output }),
     })
     return outcome.status === 'completed' ? { type: 'done', answer: outcome.output } : { type: 'ends', outcome }
   }

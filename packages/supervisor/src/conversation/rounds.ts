@@ -13,8 +13,9 @@ import {
   failed,
   failure,
   handoffOf,
-  withoutHandoff,
+  present,
   withHandoff,
+  withoutHandoff,
   type HistoryEntry,
   type Json,
   type Outcome,
@@ -167,7 +168,7 @@ export class Rounds implements Floor {
       speaker: name,
       round: this.#round,
       by,
-      ...(task === undefined ? undefined : { instruction: task }),
+      ...present({ instruction: task }),
     })
     const policy = edgeOf(this.#rules.edge ?? {}, name)
     const path = [...this.#ctx.place.path, name]
@@ -258,7 +259,7 @@ export class Rounds implements Floor {
     this.#sayAnswer(left)
     return withHandoff(left, {
       said: this.#whole.said,
-      ...(passed === undefined ? undefined : { action: passed }),
+      ...present({ action: passed }),
       ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
     })
   }

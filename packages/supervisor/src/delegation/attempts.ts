@@ -152,8 +152,8 @@ export class Attempts {
     this.#slots = { awaited, deferred: background === undefined ? awaited : [new Slots(background), ...awaited] }
     this.#hearing = hearing
     this.#watch = new Watch((name) => {
-      const found = this.find(name)
-      return found.length === 0 ? undefined : (reason) => found.forEach((entry) => this.stop(entry, reason))
+      const running = this.find(name)
+      return running.length === 0 ? undefined : (reason) => running.forEach((entry) => this.stop(entry, reason))
     })
   }
 
@@ -218,36 +218,36 @@ export class Attempts {
   /** Runs the attempts up to the final one, and closes the delegation. */
   async work(job: DelegationAttempt): Promise<CallResult> {
     const { entry } = job
-    let told: CallResult | undefined
+    let result: CallResult | undefined
     let last: Attempted | undefined
     try {
       for (let attempt = 1; ; attempt++) {
         entry.state = 'pending'
-        const taken = takeAll(job.deferred ? this.#slots.deferred : this.#slots.awaited, entry)
-        const slots = (taken instanceof Promise ? await taken : taken) ?? noSlots
+        const acquired = takeAll(job.deferred ? this.#slots.deferred : this.#slots.awaited, entry)
+        const slots = (acquired instanceof Promise ? await acquired : acquired) ?? noSlots
         let delayMs: number | undefined
         try {
           const refused = this.refusal(entry)
-          if (refused !== undefined) return told ?? this.#hearing.refused(job, refused)
+          if (refused !== undefined) return result ?? this.#hearing.refused(job, refused)
           const ended = await withMemory(
             job,
             this.#threads,
             () => this.refusal(entry) ?? this.#attempt(job, slots, attempt),
             () => entry.remembered,
           )
-          if (!('told' in ended)) return told ?? this.#hearing.refused(job, ended)
+          if (!('told' in ended)) return result ?? this.#hearing.refused(job, ended)
           last = ended
-          told = ended.told
-          delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
+          result = ended.told
+          delayMs = result.finish === undefined ? this.#retryDelay(job, ended) : undefined
           if (delayMs === undefined) {
             failureCounterOf(job.ctx).note(ended.outcome)
-            return told
+            return result
           }
           job.after = ended.id
         } finally {
           for (const each of slots) each.give()
         }
-        if (!(await this.#pause(job, job.after, delayMs))) return told
+        if (!(await this.#pause(job, job.after, delayMs))) return result
       }
     } finally {
       if (last !== undefined) noteEnd(job, last)

@@ -11,6 +11,7 @@ import {
   functionCheck,
   interval,
   optionProblems,
+  present,
   refuseProblems,
   required,
   valid,
@@ -116,7 +117,7 @@ export async function delegateToSeveral<A extends Agent>(
           ? voteOf(outcome.output)
           : same(outcome.output as OutputOf<A>),
     idOf: ({ activation }) => activation,
-    ...(hedgeAfterMs === undefined ? undefined : { hedgeAfterMs }),
+    ...present({ hedgeAfterMs }),
   })
   const outputs = kept.flatMap(({ outcome }) => (outcome.status === 'completed' ? [outcome.output] : []))
   const result = decided

@@ -182,11 +182,11 @@ export type HookLayers = {
 const noHooks: HookLayers = { onStart: [], filterMessages: [], onComplete: [] }
 
 /** The hooks around the delegations of a leader. `own`: those of its definition. */
-export function hookLayersOf(own: DelegationHooks, ctx: Context, { run: { hooks } }: Edge): HookLayers {
-  const { onStart, filterMessages, onComplete } = own
+export function hookLayersOf(defined: DelegationHooks, ctx: Context, { run: { hooks } }: Edge): HookLayers {
+  const { onStart, filterMessages, onComplete } = defined
   if (hooks?.delegation === undefined && (onStart ?? filterMessages ?? onComplete) === undefined) return noHooks
   const all: readonly HookLayer[] = [
-    { ...own, of: '' },
+    { ...defined, of: '' },
     { ...hooksOfStart(ctx, hooks?.delegation), of: 'start.' },
   ]
   return {

@@ -84,10 +84,10 @@ export class DelegationRace {
     const others = all
       .filter((each) => !kept.includes(each))
       .map(({ entry }) => ({ ...rowOf(entry), ended: endOf(entry) }))
-    const told: CallResult = decided
+    const result: CallResult = decided
       ? { content: { decided, kept: rowsOf(kept), others } }
       : { content: { decided, ended: rowsOf(all) }, isError: true }
-    return { ...told, ...finishOf(all), counts: kept[0]?.entry }
+    return { ...result, ...finishOf(all), counts: kept[0]?.entry }
   }
 
   /**
@@ -111,8 +111,8 @@ export class DelegationRace {
     )
     if (counts.entry === second) Object.assign(entry, { id: second.id, outcome: second.outcome, output: second.output })
     const { result } = counts
-    const told = deeds.length === 0 ? {} : { content: [asText(result.content), ...deeds].join('\n') }
-    return { ...result, ...told, ...finishOf(all) }
+    const content = deeds.length === 0 ? {} : { content: [asText(result.content), ...deeds].join('\n') }
+    return { ...result, ...content, ...finishOf(all) }
   }
 
   #race(

@@ -190,10 +190,10 @@ export class Delegations {
    * that were stopped.
    */
   async stop(name: string, reason: string): Promise<readonly DelegationEntry[]> {
-    const found = this.#attempts.find(name)
-    for (const entry of found) this.#attempts.stop(entry, reason)
-    await this.background.settled(new Set(found.map(({ label }) => label)))
-    return found
+    const running = this.#attempts.find(name)
+    for (const entry of running) this.#attempts.stop(entry, reason)
+    await this.background.settled(new Set(running.map(({ label }) => label)))
+    return running
   }
 
   /**
@@ -432,13 +432,13 @@ export class Delegations {
       about(`${of}onComplete`, job),
       async (io) => {
         let bail: DelegationEndReply['bail']
-        const told: DelegationEnd = {
+        const moment: DelegationEnd = {
           ...end,
           bail: (answer) => {
             bail = answer === undefined ? true : { answer }
           },
         }
-        const reply = await onComplete?.(told, io)
+        const reply = await onComplete?.(moment, io)
         return bail === undefined ? reply : { ...reply, bail }
       },
       endProblem,
@@ -537,10 +537,10 @@ const refuseWork = ({ ctx, call, worker, entry, isOneOfSeveral }: DelegationAtte
   refuseDelegation(ctx, call, worker.name, what, entry.label, isOneOfSeveral ? 'leader' : undefined)
 
 /** Records what the leader's model is told of a call. */
-function noteTold({ ctx, call }: Pick<DelegationCall, 'ctx' | 'call'>, told: CallResult): CallResult {
-  const { content, isError } = told
+function noteTold({ ctx, call }: Pick<DelegationCall, 'ctx' | 'call'>, result: CallResult): CallResult {
+  const { content, isError } = result
   ctx.emit({ type: 'result.told', callId: call.id, content, ...(isError === true ? { isError } : undefined) })
-  return told
+  return result
 }
 
 /** Refuses a call of one of Reeve's verbs. */

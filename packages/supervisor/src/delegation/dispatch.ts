@@ -185,11 +185,11 @@ export function codeDispatchProblems(given: Dispatching | undefined, where: stri
   const { background, several, workers } = hasNames(given) ? given : ({} as Dispatching)
   const problem = (what: string, instead: string): string =>
     `${where}: ${what} is for a model that leads; code ${instead}`
-  const own = Object.entries(hasNames(workers) ? workers : {}).flatMap(([name, each]) =>
+  const ofWorkers = Object.entries(hasNames(workers) ? workers : {}).flatMap(([name, each]) =>
     hasNames(each) && 'background' in each ? [`delegation.workers.${name}.background`] : [],
   )
   return [
-    ...[...(background === undefined ? [] : ['delegation.background']), ...own].map((option) =>
+    ...[...(background === undefined ? [] : ['delegation.background']), ...ofWorkers].map((option) =>
       problem(option, 'goes on by itself: call team.delegate() and await it later'),
     ),
     ...(several === undefined || several === false ? [] : [problem('delegation.several', 'calls delegateToSeveral()')]),

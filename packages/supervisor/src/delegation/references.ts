@@ -137,9 +137,9 @@ export function expanded(
   about: JsonObject,
 ): string {
   const blocks = refs.flatMap((reference) => {
-    const found = find(reference.ref)
-    if (isReferable(found?.output)) return [blockOf(ctx, found, found.output, reference)]
-    const why = found === undefined ? 'unknown' : found.outcome === undefined ? 'unfinished' : 'without a result'
+    const entry = find(reference.ref)
+    if (isReferable(entry?.output)) return [blockOf(ctx, entry, entry.output, reference)]
+    const why = entry === undefined ? 'unknown' : entry.outcome === undefined ? 'unfinished' : 'without a result'
     ctx.emit({ type: 'fact.noted', name: 'reference.unknown', data: { ref: reference.ref, why, ...about } })
     return []
   })

@@ -44,15 +44,15 @@ export function rememberedText(outcome: Outcome, reply: DelegationEndReply | und
 /** The result of the call. A hook's text is used unchanged. */
 export function resultOfCall(telling: ResultTextInput, reply: DelegationEndReply | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
-  const told = formatWorkerResult(worker, outcome)
+  const formatted = formatWorkerResult(worker, outcome)
   const output = references === undefined ? undefined : handedOnOutput(outcome, reply)
   const refers = references !== undefined && isReferable(output)
   if (typeof reply?.result === 'string') {
     const text = isBlank(reply.result) ? '[no result]' : reply.result
-    return { ...told, content: refers ? withReference(text, label) : text }
+    return { ...formatted, content: refers ? withReference(text, label) : text }
   }
-  const answer = refers ? shownResult(output, label, references.above, references.read) : told.content
-  return { ...told, content: results === 'full' ? { answer, tools: toolResults(telling.said) } : answer }
+  const answer = refers ? shownResult(output, label, references.above, references.read) : formatted.content
+  return { ...formatted, content: results === 'full' ? { answer, tools: toolResults(telling.said) } : answer }
 }
 
 /** The tool calls of a worker with their results. */

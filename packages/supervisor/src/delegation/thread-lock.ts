@@ -67,7 +67,7 @@ function closesCircle(all: readonly LockEntry[], { lane, above = [] }: LockEntry
   const needed = new Set([lane])
   for (let size = 0; size !== needed.size;) {
     size = needed.size
-    for (const each of all) if (each.above?.some((held) => needed.has(held)) === true) needed.add(each.lane)
+    for (const each of all) if (each.above?.some((lane) => needed.has(lane)) === true) needed.add(each.lane)
   }
-  return above.some((held) => needed.has(held))
+  return above.some((lane) => needed.has(lane))
 }

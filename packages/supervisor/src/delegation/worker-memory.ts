@@ -44,6 +44,7 @@ import {
   messageOf,
   objectOr,
   objectOrInstance,
+  present,
   wholeNumber,
   type Failure,
   type Now,
@@ -255,7 +256,7 @@ class Thread {
       id: this.#ctx.id('turn'),
       at: activation,
       lane: key,
-      ...(above === undefined ? undefined : { above }),
+      ...present({ above }),
     }
     this.#keys = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
     this.#context = job.grant.context

@@ -83,8 +83,9 @@ export class LeaderAnswers {
     counts.set(entry, number)
     const ctx = job.ctx.scope('question')
     const about = { worker: entry.worker, callId: entry.callId, delegation: entry.label }
-    const asked: DelegationQuestion = { ...moment, question, number }
-    const reply = (await this.#byCode(ctx, onQuestion, asked)) ?? (await this.#byModel(ctx, job, asked))
+    const delegationQuestion: DelegationQuestion = { ...moment, question, number }
+    const reply =
+      (await this.#byCode(ctx, onQuestion, delegationQuestion)) ?? (await this.#byModel(ctx, job, delegationQuestion))
     ctx.emit({ type: 'fact.noted', name: 'question.answered', data: { ...about, question, ...reply } })
     state.tell(
       `While it worked, "${entry.worker}" (${entry.label}) asked you: ${question}\n${reply.answered ? 'You answered' : 'It was not answered'}: ${reply.text}`,
@@ -110,7 +111,7 @@ export class LeaderAnswers {
     return reply === undefined ? undefined : { answered: true, text: reply }
   }
 
-  async #byModel(ctx: Context, { state }: AskingDelegation, asked: DelegationQuestion): Promise<Reply> {
+  async #byModel(ctx: Context, { state }: AskingDelegation, delegationQuestion: DelegationQuestion): Promise<Reply> {
     const access = this.#access
     if (access === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
@@ -121,7 +122,11 @@ export class LeaderAnswers {
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
       const said = conversationSoFar(access.agent, messages)
       return replyOf(
-        await askSideQuery({ ...access, settings }, ctx, state.edge, { system, said, question: questionPrompt(asked) }),
+        await askSideQuery({ ...access, settings }, ctx, state.edge, {
+          system,
+          said,
+          question: questionPrompt(delegationQuestion),
+        }),
       )
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown

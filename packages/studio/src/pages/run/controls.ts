@@ -8,7 +8,6 @@
 import type { RemoteRun } from '@reeve/client'
 import type { LiveRun, RunHead } from '@reeve/server/wire'
 import { orRecorded } from '../../data/server.ts'
-import type { IconName } from '../../ui/icon.tsx'
 
 export type ControlName = 'pause' | 'resume' | 'take-over' | 'hand-back' | 'cancel' | 'fork' | 'retry'
 
@@ -24,7 +23,7 @@ export interface ControlInput {
 export interface Control {
   readonly name: ControlName
   readonly label: string
-  readonly icon: IconName
+  readonly icon: 'pause' | 'play' | 'hand' | 'send' | 'stop' | 'fork' | 'back'
   /** What happens, in one or two sentences. */
   readonly effect: string
   readonly danger?: true
