@@ -157,7 +157,6 @@ export type ErrorCode = (typeof errorCodes)[number]
 
 const marker = Symbol.for('reeve.error')
 
-/** Options of a `ReeveError`. */
 export interface ReeveErrorOptions {
   /** Whether trying the same call again may help. Default false. */
   retryable?: boolean

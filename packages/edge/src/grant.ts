@@ -4,7 +4,7 @@
  * Owns: the grants of a caller and of a leader, the receiver and its own limits. Does not own: how they cross
  * (groups/).
  */
-import { own, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '@reeve/core'
+import { own, present, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '@reeve/core'
 import type { FollowedWork } from '@reeve/engine'
 import type { Assignment } from './assignment.ts'
 import type { EdgeMessage } from './brief.ts'
@@ -93,8 +93,7 @@ export function revised(versions: Revisions | undefined, receiver: Receiver): Re
   return {
     name,
     limits,
-    ...(oversight === undefined ? undefined : { oversight }),
-    ...(lastAnswer === undefined ? undefined : { lastAnswer }),
+    ...present({ oversight, lastAnswer }),
     defaults: { limits: { ...defaults?.limits, ...limits } },
     ...(receiver.team === undefined ? undefined : { team: () => receiver.team?.() ?? [] }),
   }

@@ -22,6 +22,7 @@ import {
   stricterMode,
   wholeNumber,
   choiceIn,
+  present,
   type Check,
   type Checks,
   type OversightMode,
@@ -197,7 +198,7 @@ export function stricter(above: Oversight | undefined, own: Oversight | undefine
   const escalate = stricterEscalate(above.escalate ?? {}, own.escalate ?? {})
   const approval = stricterApproval(above.approval ?? {}, own.approval ?? {})
   return {
-    ...(mode === undefined ? undefined : { mode }),
+    ...present({ mode }),
     ...(trust.length === 0 ? undefined : { trust }),
     ...(Object.keys(escalate).length === 0 ? undefined : { escalate }),
     ...(Object.keys(approval).length === 0 ? undefined : { approval }),

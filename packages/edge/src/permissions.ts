@@ -5,7 +5,7 @@
  * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks
  * (agent/approval/tool-gate.ts).
  */
-import { either, expects, listOf, object } from '@reeve/core'
+import { either, expects, listOf, object, present } from '@reeve/core'
 
 /**
  * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing
@@ -75,9 +75,7 @@ export function narrow(leader: Permissions | undefined, grant: Permissions | und
   const approval =
     leader.approval === 'all' || grant.approval === 'all' ? 'all' : union(leader.approval, grant.approval)
   return {
-    ...(tools === undefined ? {} : { tools }),
-    ...(deny === undefined ? {} : { deny }),
-    ...(approval === undefined ? {} : { approval }),
+    ...present({ tools, deny, approval }),
   }
 }
 

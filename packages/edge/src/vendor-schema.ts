@@ -6,6 +6,7 @@
  * Holds: what is described is never narrower than what the library takes; a kind that JSON has no words for is named in
  * the error.
  */
+import { present } from '@reeve/core'
 import type { Json, JsonObject } from '@reeve/core'
 import type { JsonSchema } from './json-schema.ts'
 
@@ -77,7 +78,7 @@ function objectForm(
     type: 'object',
     properties: Object.fromEntries(names.map((name) => [name, read(entries[name])])),
     ...(required.length === 0 ? undefined : { required }),
-    ...(additional === undefined ? undefined : { additionalProperties: additional }),
+    ...present({ additionalProperties: additional }),
   }
 }
 
@@ -489,7 +490,7 @@ function zod4Text(checks: readonly Members[]): JsonObject {
   const formats = checks.filter(({ check }) => check === 'string_format')
   const known = formats.map(({ format }) => zod4Formats[String(format)]).find((each) => each !== undefined)
   const pattern = formats.find(({ format }) => format === 'regex')?.['pattern']
-  return { ...(known === undefined ? undefined : { format: known }), ...patternOf(pattern) }
+  return { ...present({ format: known }), ...patternOf(pattern) }
 }
 
 /** A pattern without flags; with them it means something else in JSON Schema. */

@@ -24,6 +24,7 @@ import {
   recordOf,
   refuseProblems,
   text,
+  present,
   type Checks,
   type Rule,
 } from '@reeve/core'
@@ -174,7 +175,7 @@ export async function mcp(options: McpOptions): Promise<McpTools> {
 
 /** What a step records is thrown at who calls `mcp()`. */
 function asError({ failure: { code, message, retryable, hint }, cause }: FailureError): ReeveError {
-  return new ReeveError(code, message, { retryable, cause, ...(hint === undefined ? undefined : { hint }) })
+  return new ReeveError(code, message, { retryable, cause, ...present({ hint }) })
 }
 
 const nameOf = ({ url, command = '' }: McpOptions): string =>
@@ -204,7 +205,7 @@ function transportOf({ url, headers = {}, authProvider, command, args = [], env,
       env: { ...getDefaultEnvironment(), ...env },
       stderr: 'pipe',
       maxBufferSize: 2 * most,
-      ...(cwd === undefined ? undefined : { cwd }),
+      ...present({ cwd }),
     })
     boundLines(transport, most)
     let last = ''

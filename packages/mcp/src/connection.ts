@@ -19,6 +19,7 @@ import {
   ReeveError,
   systemClock,
   visibleLine,
+  present,
   type Failure,
   type Json,
   type JsonObject,
@@ -240,7 +241,7 @@ export class McpConnection {
       name: definition.name,
       arguments: args as Record<string, unknown>,
       ...(given === undefined ? undefined : { inputResponses: Object.fromEntries(given) }),
-      ...(state === undefined ? undefined : { requestState: state }),
+      ...present({ requestState: state }),
     }
     const { ProtocolError, SdkError, SdkErrorCode } = await clientPackage()
     try {
@@ -254,8 +255,7 @@ export class McpConnection {
             type: 'tool.progress',
             value: {
               progress,
-              ...(total === undefined ? {} : { total }),
-              ...(message === undefined ? {} : { message }),
+              ...present({ total, message }),
             },
           }),
       })

@@ -4,6 +4,7 @@
  * Owns: making one for a connection or a request. Does not own: the tools (run-tools.ts), where it is reached
  * (server-protocol.ts, stdio.ts).
  */
+import { present } from '@reeve/core'
 import type { McpServer, ServerContext, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import type { Json } from '@reeve/core'
 import type { Schema } from '@reeve/edge'
@@ -35,7 +36,7 @@ export async function runServers(
         (given, call) => {
           const signal = AbortSignal.any([context.signal, call.mcpReq.signal])
           const tell = teller(call)
-          return callTool(tool, given, { context, signal, ...(tell === undefined ? undefined : { tell }) })
+          return callTool(tool, given, { context, signal, ...present({ tell }) })
         },
       )
     }

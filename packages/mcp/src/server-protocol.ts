@@ -16,6 +16,7 @@ import {
   own,
   ReeveError,
   refuseProblems,
+  present,
   type Checks,
   type Json,
 } from '@reeve/core'
@@ -23,7 +24,6 @@ import type { Protocol, ProtocolContext, ShownError } from '@reeve/server'
 import { serverPackage } from './packages.ts'
 import { runServers } from './run-server.ts'
 
-/** The options of `mcpServer`. */
 export interface McpServerOptions {
   /** The path at which it answers. Default `/mcp`. */
   readonly path?: string
@@ -90,5 +90,5 @@ const rpcCodes: Readonly<Record<number, number>> = { 400: -32700, 404: -32601, 5
 const rpcError = (status: number, { code, message, hint, retryable }: Omit<ShownError, 'status'>): object => ({
   code: rpcCodes[status] ?? -32000,
   message,
-  data: { code, ...(hint === undefined ? undefined : { hint }), retryable },
+  data: { code, ...present({ hint }), retryable },
 })

@@ -14,6 +14,7 @@ import {
   FailureError,
   isObject,
   visibleLine,
+  present,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -67,8 +68,7 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
               args,
               once: effect === 'once',
               answers: [...answers],
-              ...(keys === undefined ? undefined : { keys }),
-              ...(state === undefined ? undefined : { state }),
+              ...present({ keys, state }),
             },
             io.signal,
             (part) => io.emit(part),

@@ -5,7 +5,7 @@
  * address: it may be a secret. Does not own: when it is tried again (the engine: a step), what is posted.
  */
 import { createHash } from 'node:crypto'
-import { failure, FailureError, messageOf, systemClock, type Failure } from '@reeve/core'
+import { failure, FailureError, messageOf, systemClock, present, type Failure } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 
 /** As much of `fetch` as is needed. */
@@ -56,7 +56,7 @@ const headerKey = (key: string): string =>
 function refusal({ status, headers }: Response, host: string): Failure | undefined {
   if (status >= 200 && status < 300) return undefined
   const after = retryAfterMs(headers.get('retry-after'))
-  const more = { details: { status }, ...(after === undefined ? undefined : { retryAfterMs: after }) }
+  const more = { details: { status }, ...present({ retryAfterMs: after }) }
   const what = `${host} answered ${status}`
   if (status === 429) return failure('notice.failed', what, 'rate-limit', more)
   if (status >= 500 || status === 408 || status === 425) return failure('notice.failed', what, 'transport', more)

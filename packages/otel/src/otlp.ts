@@ -6,7 +6,7 @@
  * Holds: no redirect is followed and no error shows an address or a header: both may hold a secret.
  */
 import { gzipSync } from 'node:zlib'
-import { jitter, messageOf, pause, ReeveError, systemClock, timerMs } from '@reeve/core'
+import { jitter, messageOf, pause, ReeveError, systemClock, timerMs, present } from '@reeve/core'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import { otlpSettings, type Environment, type OtlpOptions, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
@@ -35,7 +35,7 @@ function wireSpan(span: ReeveSpan): Wire {
   return {
     traceId,
     spanId,
-    ...(parentId === undefined ? {} : { parentSpanId: parentId }),
+    ...present({ parentSpanId: parentId }),
     // bits 9 and 10: whether the parent is remote, and that this is known
     flags: flags | 0x100 | (span.hasRemoteParent === true ? 0x200 : 0),
     name,
@@ -44,9 +44,9 @@ function wireSpan(span: ReeveSpan): Wire {
     endTimeUnixNano: nanos(to),
     attributes: wireAttributes(attributes),
     ...(events.length === 0 ? {} : { events: events.map(wireEvent) }),
-    ...(droppedEvents === undefined ? {} : { droppedEventsCount: droppedEvents }),
+    ...present({ droppedEventsCount: droppedEvents }),
     ...(links.length === 0 ? {} : { links: links.map(wireLink) }),
-    status: error === undefined ? {} : { code: 2, ...(error.message === undefined ? {} : { message: error.message }) },
+    status: error === undefined ? {} : { code: 2, ...present({ message: error.message }) },
   }
 }
 
@@ -277,7 +277,7 @@ export class OtlpClient {
     const retryable = status === 429 || status === 502 || status === 503 || status === 504
     const afterMs = retryAfterMs(headers.get('retry-after'))
     const message = `${where} answered ${status}`
-    return { status: 'refused', retryable, message, ...(afterMs === undefined ? {} : { afterMs }) }
+    return { status: 'refused', retryable, message, ...present({ afterMs }) }
   }
 }
 

@@ -30,7 +30,6 @@ import {
 import { announce, settledWithNotices, type Notice } from './notice.ts'
 import { withoutSlot } from './approval/concurrency-slot.ts'
 
-/** The options of an interrupt. */
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {
   /** When to stop waiting. Default: never. */
   readonly until?: Date
@@ -101,7 +100,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
     const interruptId = ctx.id('int')
     const raised = { type: 'interrupt.raised', id: interruptId, question: put, path: ctx.place.path } as const
     const id = ctx.ask('interrupt', {
-      ...(until === undefined ? undefined : { until }),
+      ...present({ until }),
       as: { ...raised, ...present({ schema: options.answerSchema }) },
     })
     const channels = options.notify ?? rulesOf(ctx)?.notify ?? []
@@ -114,7 +113,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
       )
     }
     const checked = options.check?.(outcome.output) ?? { ok: true, value: outcome.output }
-    if (checked.ok) return { value: checked.value, ...(outcome.by === undefined ? undefined : { by: outcome.by }) }
+    if (checked.ok) return { value: checked.value, ...present({ by: outcome.by }) }
     put = { question, problem: `the last answer does not fit: ${checked.problem}` }
   }
 }

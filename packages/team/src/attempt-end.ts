@@ -10,6 +10,7 @@ import {
   doneBefore,
   failure,
   isObject,
+  present,
   type Failure,
   type Json,
   type JsonObject,
@@ -28,7 +29,7 @@ export function endOfAttempt(outcome: Outcome): End {
     case 'completed':
       return isObject(outcome.output) && outcome.output['success'] === false
         ? unsuccessful(outcome.output)
-        : { type: 'done', output: outcome.output, ...(outcome.by === undefined ? undefined : { by: outcome.by }) }
+        : { type: 'done', output: outcome.output, ...present({ by: outcome.by }) }
     case 'failed': {
       const { failure: what } = outcome
       return { type: 'failed', failure: what, again: mayPass(what) && what.details?.['attempts'] === undefined }

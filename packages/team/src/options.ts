@@ -23,7 +23,6 @@ import type { BudgetOptions } from './budget/budget.ts'
 import type { Tolerance } from './schedule/failure-budget.ts'
 import type { UndoTask } from './schedule/rollback.ts'
 
-/** Options of `team()`. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
   // Identity and output
 

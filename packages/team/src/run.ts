@@ -10,6 +10,7 @@ import {
   describeOutcome,
   failed,
   hasNames,
+  present,
   type Failure,
   type Json,
   type MessageId,
@@ -108,7 +109,7 @@ export class TeamRun {
     const planned = await makePlan(this.#ctx.scope('planning'), this.#edge, this.#options, this.#roles, {
       question,
       roles: this.#roles.list,
-      ...(advice === undefined ? undefined : { advice }),
+      ...present({ advice }),
     })
     if (!planned.ok) return failed(planned.failure)
     const { route, work } = this.#open(planned.validated, planned.fallback, advice)
@@ -183,7 +184,7 @@ export class TeamRun {
       complexity: plan.complexity ?? 0.5,
       tasks: this.#graph.planned.map((entry) => plannedTask(entry, this.#edge.oversight?.policy)),
       warnings,
-      ...(fallback === undefined ? undefined : { fallback }),
+      ...present({ fallback }),
     })
     for (const entry of this.#graph.planned) addMember(this.#ctx, this.#directory, entry)
     return { route, work: this.#work(concurrency, failures, route) }

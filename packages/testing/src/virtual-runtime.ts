@@ -7,6 +7,7 @@
  * Holds: embedded engine only. It never sleeps in real time, but yields to the event loop. An effect that takes virtual
  * time awaits `clock.sleep(ms, io.signal)`; others run in real time.
  */
+import { present } from '@reeve/core'
 import type { ActivationId, RunId } from '@reeve/core'
 import { createEmbeddedEngine, type EmbeddedEngine } from '@reeve/sqlite'
 import type { OpenOperation, RunView, ViewStatus } from '@reeve/journal'
@@ -190,7 +191,7 @@ async function waitingRuns({ engine, runtime }: VirtualParts): Promise<readonly 
         agent,
         status,
         questions: await runtime.questions({ run }),
-        ...(queued === undefined ? undefined : { queued }),
+        ...present({ queued }),
         activations: waits.map(({ activation, agent: who, open: left }) => ({
           activation,
           agent: who,

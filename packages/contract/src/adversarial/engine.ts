@@ -4,7 +4,7 @@
  *
  * Owns: asking again for callers where the store has failed. Does not own: what is bad (store.ts).
  */
-import { jitter, ReeveError, systemClock, type Clock, type Json, type Now, type RunId } from '@reeve/core'
+import { jitter, ReeveError, systemClock, present, type Clock, type Json, type Now, type RunId } from '@reeve/core'
 import type {
   FeedPage,
   ForkRun,
@@ -52,7 +52,7 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
 
   constructor({ seed, weather, store, mover, ...options }: AdversarialOptions = {}) {
     const own = store === undefined ? inMemory(options.clock) : undefined
-    const given = { ...(seed === undefined ? {} : { seed }), ...(weather === undefined ? {} : { weather }) }
+    const given = { ...present({ seed, weather }) }
     super(new AdversarialStore(store ?? own!, given), { pollMs: 5, onWarning: () => {}, ...options }, mover)
     this.#own = own
   }

@@ -1,6 +1,6 @@
 /** Contract: pause delays effects and nothing else; orchestration never sees it (K8). */
 import assert from 'node:assert/strict'
-import { cancelled, completed, type Json, type RunId } from '@reeve/core'
+import { cancelled, completed, present, type Json, type RunId } from '@reeve/core'
 import { isArrival } from '@reeve/journal'
 import type { Post } from '@reeve/engine'
 import { ended, gate, question, step, until, type HeldEffect, type Play, type Stage } from './stage.ts'
@@ -8,7 +8,7 @@ import { ended, gate, question, step, until, type HeldEffect, type Play, type St
 type PauseAt = Extract<Post, { type: 'pause' }>['at']
 
 const pause = (stage: Stage, run: RunId, at: PauseAt, withinMs?: number): Promise<unknown> =>
-  stage.post({ type: 'pause', run, at, ...(withinMs === undefined ? {} : { withinMs }), by: 'operator' })
+  stage.post({ type: 'pause', run, at, ...present({ withinMs }), by: 'operator' })
 
 /** One effect waiting in a gate, then another one. */
 async function twoSteps(stage: Stage): Promise<{ run: RunId; first: HeldEffect }> {

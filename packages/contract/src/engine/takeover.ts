@@ -1,6 +1,6 @@
 /** Contract: a human takes a run over, hands it back, finishes it or one worker of it by hand (K8, spec team R-13). */
 import assert from 'node:assert/strict'
-import { cancelled, completed, rootActivation, type ActivationId, type Json, type RunId } from '@reeve/core'
+import { cancelled, completed, rootActivation, present, type ActivationId, type Json, type RunId } from '@reeve/core'
 import type { PostResult } from '@reeve/engine'
 import { ended, gate, question, step, until, type HeldEffect, type Play, type Stage } from './stage.ts'
 
@@ -210,7 +210,7 @@ const takeovers: readonly Play[] = [
         await stage.answer(await stage.question(run), 'well')
         await stage.fence()
         assert.equal((await stage.engine.summary(run))?.status, 'human_control')
-        await stage.post({ type: 'cancel', run, reason: 'enough', ...(outcome === undefined ? {} : { outcome }) })
+        await stage.post({ type: 'cancel', run, reason: 'enough', ...present({ outcome }) })
         assert.deepEqual(await stage.outcome(run), outcome ?? cancelled('enough'))
       }
     },
@@ -235,7 +235,7 @@ const takeovers: readonly Play[] = [
           await stage.answer(await stage.question(run), 'well')
           await until('the answer is read', () => stage.has(run, 'ask.settled'))
           if (restarted) await stage.restart('kill')
-          await stage.post({ type: 'cancel', run, reason: 'enough', ...(outcome === undefined ? {} : { outcome }) })
+          await stage.post({ type: 'cancel', run, reason: 'enough', ...present({ outcome }) })
           assert.deepEqual(await stage.outcome(run), outcome ?? cancelled('enough'))
         }
     },

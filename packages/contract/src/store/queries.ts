@@ -1,6 +1,6 @@
 /** Store contract: how operators find runs and questions. Every filter alone and with others, in pages. */
 import assert from 'node:assert/strict'
-import { cancelled, failed, failure, type RunId } from '@reeve/core'
+import { cancelled, failed, failure, present, type RunId } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
 import type { Question, QuestionFilter, RunFilter, RunStatus, RunSummary } from '@reeve/engine'
 import type { StoreQueries } from '@reeve/engine/storage'
@@ -12,7 +12,7 @@ const names = (runs: readonly RunSummary[]): readonly string[] => runs.map((each
 async function paged(queries: StoreQueries, filter: RunFilter, limit: number): Promise<readonly RunSummary[]> {
   const all: RunSummary[] = []
   for (let after: RunSummary | undefined; ;) {
-    const page = await queries.summaries({ ...filter, limit, ...(after === undefined ? {} : { after }) })
+    const page = await queries.summaries({ ...filter, limit, ...present({ after }) })
     assert.ok(page.length <= limit)
     all.push(...page)
     if (page.length < limit) return all
@@ -51,7 +51,7 @@ function numbered(i: number): {
 
 function putNumbered(draft: BatchDraft, i: number): void {
   const { id, agent, at, caller, status, usd } = numbered(i)
-  const usage = { calls: 1, tokens: i, ...(usd === undefined ? {} : { usd }) }
+  const usage = { calls: 1, tokens: i, ...present({ usd }) }
   draft.begin(id, { agent, at, caller })
   if (status === 'waiting') {
     draft.ask(root(id), 'q', { at: at + 10 })
@@ -385,7 +385,7 @@ export const queryCases: readonly StorePlay[] = [
       await a.commit((draft) => {
         for (let i = 0; i < 4; i++) draft.begin(run(`a${i}`), { caller: i === 0 ? {} : { tenant: 'north' } })
         for (const { id, run: of, kind, at, tenant } of asked)
-          draft.ask(root(of), id, { id, kind, at, ...(tenant === undefined ? {} : { tenant }) })
+          draft.ask(root(of), id, { id, kind, at, ...present({ tenant }) })
         draft.ask(root(run('a0')), 't', { kind: 'timer', until: 1, at: 1 })
       })
       const { queries } = a.store
@@ -398,7 +398,7 @@ export const queryCases: readonly StorePlay[] = [
         )
         const pages: string[] = []
         for (let after: Question | undefined; ;) {
-          const page = await queries.questions({ ...filter, limit: 7, ...(after === undefined ? {} : { after }) })
+          const page = await queries.questions({ ...filter, limit: 7, ...present({ after }) })
           pages.push(...page.map(({ id }) => id))
           if (page.length < 7) break
           after = page.at(-1)!

@@ -10,6 +10,7 @@ import {
   rootActivation,
   runId,
   runOf,
+  present,
   type ActivationId,
   type Clock,
   type Json,
@@ -224,7 +225,7 @@ export class BatchDraft {
     return this
   }
   aside(id: RunId, reason: string | null, commands?: { upTo: number; cancel: boolean }): this {
-    this.batch.stuck.push({ run: id, reason, ...(commands === undefined ? {} : { commands }) })
+    this.batch.stuck.push({ run: id, reason, ...present({ commands }) })
     return this
   }
 }

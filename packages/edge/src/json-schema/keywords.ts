@@ -328,7 +328,6 @@ export class Checks {
 
 const fits: Check = () => undefined
 
-// ---------------------------------------------------------------- words
 
 /** How much of a value, a pattern or a list of choices is said. Characters. */
 const longestValue = 60
@@ -357,7 +356,6 @@ const notExpected =
     return `${named(path)} is not expected${names === '' ? '' : `; known are ${cut(names, longestSaid)}`}`
   }
 
-// ---------------------------------------------------------------- values
 
 /** What a JSON value is, in the words of JSON Schema. */
 function kindOf(value: Json | undefined): string {

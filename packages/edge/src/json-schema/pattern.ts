@@ -71,7 +71,6 @@ function compiled(source: string): Pattern | UnreadPattern {
   }
 }
 
-// ---------------------------------------------------------------- the engine of JavaScript
 
 interface Native {
   readonly expression: RegExp
@@ -165,7 +164,6 @@ function sourceOf(node: PatternNode): string {
   }
 }
 
-// ---------------------------------------------------------------- the engine of this house
 
 type State =
   | { readonly kind: 'accept' }

@@ -18,6 +18,7 @@ import {
   object,
   objectOr,
   required,
+  present,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -129,9 +130,9 @@ export async function keepGrant(
     tool,
     toolVersion,
     at,
-    ...(input === undefined ? undefined : { input }),
+    ...present({ input }),
     ...(expiresInMs === undefined ? undefined : { until: at + expiresInMs }),
-    ...(approver === undefined ? undefined : { approver }),
+    ...present({ approver }),
   }
   await ctx.values.update(grantsKey, (value) => {
     const others = readGrants(value).filter(({ until, id }) => id !== grant.id && (until === undefined || at < until))

@@ -206,7 +206,7 @@ export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { h
     mode,
     hits,
     asks,
-    ...(callId === undefined ? undefined : { callId }),
+    ...present({ callId }),
   })
 }
 

@@ -5,7 +5,17 @@
  * Holds: a hash chain alone proves only consistency, as an attacker could write another one. The signature of the head
  * proves its origin; an earlier head kept elsewhere proves that no entry was removed since.
  */
-import { canonical, isObject, isReeveMessage, jsonProblem, own, Slices, type Json, type JsonObject } from '@reeve/core'
+import {
+  canonical,
+  isObject,
+  isReeveMessage,
+  jsonProblem,
+  own,
+  Slices,
+  present,
+  type Json,
+  type JsonObject,
+} from '@reeve/core'
 import { auditBegin, auditType, entryHash, type AuditDocument, type AuditHead } from './audit.ts'
 import { readSigned, type Verifier } from './signer.ts'
 
@@ -85,7 +95,7 @@ export async function verifyAudit(document: unknown, { keys, against }: AuditChe
 
 const problem = (code: AuditProblem['code'], message: string, n?: number): AuditProblem => ({
   code,
-  ...(n === undefined ? undefined : { n }),
+  ...present({ n }),
   message,
 })
 

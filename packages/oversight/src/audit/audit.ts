@@ -122,7 +122,7 @@ export class AuditChain {
         at,
         position,
         by,
-        ...(who === undefined ? undefined : { who }),
+        ...present({ who }),
         what,
         subject,
         evidence: JSON.parse(JSON.stringify(evidence)) as JsonObject,

@@ -5,7 +5,7 @@
  * (runtime/operator/takeover.ts), edits of a plan (../../team).
  * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON, a deep copy.
  */
-import { type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '@reeve/core'
+import { present, type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '@reeve/core'
 import type { ActivationView, DelegationView, RunView, TaskView, TeamView } from '@reeve/journal'
 
 /** A task of a plan, a delegation outside planned teams, or, in a run without either, an activation. */
@@ -153,7 +153,7 @@ export function takeoverContext({ view, delegations, lastText }: TakeoverSources
       .flatMap(({ mailbox }) => Object.values(mailbox.unread))
       .reduce((sum, count) => sum + count, 0),
     budget: { used: view.usage, remaining: remaining(view) },
-    ...(plan === undefined ? {} : { plan }),
+    ...present({ plan }),
     cursor: view.position,
   })
 }
@@ -219,13 +219,9 @@ function taskStep(view: TaskView, outcomes: ReadonlyMap<ActivationId, Outcome | 
     description,
     status,
     worker: member,
-    ...(activation === undefined ? {} : { activation }),
+    ...present({ activation }),
     ...(waitsFor.length === 0 ? {} : { waitsFor }),
-    ...(failure === undefined ? {} : { failure }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(by === undefined ? {} : { by }),
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(output === undefined ? {} : { output }),
+    ...present({ failure, reason, by, endedAt, output }),
   }
 }
 
@@ -235,7 +231,7 @@ const outputOf = (outcome: Outcome | undefined): Json | undefined =>
 function ofOutcome(outcome: Outcome | undefined): Pick<Step, 'failure' | 'reason' | 'by' | 'output'> {
   switch (outcome?.status) {
     case 'completed':
-      return { output: outcome.output, ...(outcome.by === undefined ? {} : { by: outcome.by }) }
+      return { output: outcome.output, ...present({ by: outcome.by }) }
     case 'failed':
       return { failure: outcome.failure }
     case 'cancelled':
@@ -266,9 +262,7 @@ function delegationStep(row: DelegationView): Step {
     description: typeof brief === 'string' ? brief : brief === undefined ? '' : JSON.stringify(brief),
     status,
     worker,
-    ...(activation === undefined ? {} : { activation }),
-    ...(failure === undefined ? {} : { failure }),
-    ...(endedAt === undefined ? {} : { endedAt }),
+    ...present({ activation, failure, endedAt }),
     ...ofOutcome(outcome),
   }
 }
@@ -281,7 +275,7 @@ function activationStep({ activation, agent, state, endedAt, outcome }: Activati
     status: state,
     worker: agent,
     activation,
-    ...(endedAt === undefined ? {} : { endedAt }),
+    ...present({ endedAt }),
     ...ofOutcome(outcome),
   }
 }

@@ -82,7 +82,7 @@ export function evaluateEscalation(subject: Subject, rules: Escalate = {}): Esca
     hit('decision_timeout', `it took ${tookMs} ms, and more than ${decisionMs} is to be seen`)
   if (outOfScope && subject.outOfScope !== undefined) hit('out_of_scope', subject.outOfScope)
   const [primary] = all
-  return { escalate: primary !== undefined, ...(primary === undefined ? undefined : { primary }), all }
+  return { escalate: primary !== undefined, ...present({ primary }), all }
 }
 
 /** The result of the gate: whether an approver is asked, and with which hits and risk. */

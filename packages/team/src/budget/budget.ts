@@ -7,7 +7,7 @@
  * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a
  * call of unknown usage counts at the estimate, and is shown as unknown.
  */
-import { totalUsage, type Usage } from '@reeve/core'
+import { totalUsage, present, type Usage } from '@reeve/core'
 import type { Limits } from '@reeve/edge'
 import type { Estimate } from '../plan/plan.ts'
 
@@ -94,7 +94,7 @@ export class TeamBudget {
   #ranOut: Counted | undefined
 
   constructor({ tokens, usd, perTask }: BudgetOptions) {
-    this.#limits = { ...(tokens === undefined ? undefined : { tokens }), ...(usd === undefined ? undefined : { usd }) }
+    this.#limits = { ...present({ tokens, usd }) }
     this.#perTask = perTask
   }
 

@@ -104,7 +104,7 @@ export class Learning {
       strategy,
       confidence,
       overrides: overrides(advice),
-      ...(source === undefined ? undefined : { source }),
+      ...present({ source }),
       warnings,
     })
     return advice

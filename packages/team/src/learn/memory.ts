@@ -132,8 +132,6 @@ function recordable(given: unknown): Json {
   return given as Json
 }
 
-// ---- what is said
-// ------------------------------------------------------------------------------------------------------------------------
 
 /** What is wrong with a recollection; undefined if nothing. What is left out is nothing. */
 function recollectionProblem(given: Json): string | undefined {
@@ -160,8 +158,6 @@ const isPlan = (given: Json): boolean =>
   (given['subtasks'] === undefined || Array.isArray(given['subtasks'])) &&
   isCount(given)
 
-// ---- what is kept
-// ------------------------------------------------------------------------------------------------------------------------
 
 /** It outlives the run; what one session has taught is no other's business. */
 const ofTeam = (ctx: Context, { team }: MemoryScope): ReturnType<Context['stream']> => ctx.stream(`mem_team.${team}`)

@@ -5,7 +5,7 @@
  * goes out (message-router.ts), who is meant (recipients.ts). Below the bounds nothing is lost. A message costs the
  * same, however many there were before.
  */
-import { copy, type Json } from '@reeve/core'
+import { copy, present, type Json } from '@reeve/core'
 import type { Mail } from '@reeve/agent'
 import { Inbox } from './inbox.ts'
 import { mailDefaults, type MailboxOptions } from './options.ts'
@@ -242,8 +242,7 @@ export class Mailbox {
       letter.givenUp = true
     }
     return {
-      ...(member === undefined ? undefined : { member }),
-      ...(from === undefined ? undefined : { from }),
+      ...present({ member, from }),
       dropped: letters.length,
       total: this.#dropped,
     }

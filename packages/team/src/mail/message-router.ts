@@ -237,7 +237,7 @@ export class MessageRouter {
       const ends = bounded || before?.bounded === true
       found.set(entry, {
         entry,
-        ...(sender === undefined ? undefined : { from: sender }),
+        ...present({ from: sender }),
         ...(ends ? { bounded: ends } : undefined),
       })
     }

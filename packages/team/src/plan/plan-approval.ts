@@ -7,7 +7,7 @@
  * Holds: no route and no shape of a plan goes round it. K6: each question is put once, and has the same id and deadline
  * over a crash.
  */
-import { asText, failure, type Failure, type Json } from '@reeve/core'
+import { asText, failure, present, type Failure, type Json } from '@reeve/core'
 import { defaultApprovalTimeoutMs, type Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { escalateToBegin, refusalFailure, refusalOf, review } from '@reeve/oversight'
@@ -45,7 +45,7 @@ export async function planApproval(
     actor: 'lead',
     description: asText(question),
     run,
-    ...(caller.user === undefined ? undefined : { user: caller.user }),
+    ...present({ user: caller.user }),
     teamSize: validated.plan.subtasks.length,
     details: { plan: validated.plan as unknown as Json },
   })
@@ -91,7 +91,7 @@ async function approved(
           toolVersion: ctx.place.version,
           input,
           defaultTimeoutMs: defaultApprovalTimeoutMs,
-          ...(asked === undefined ? undefined : { reason: asked }),
+          ...present({ reason: asked }),
           asking: (said) => (why = said),
         },
       )

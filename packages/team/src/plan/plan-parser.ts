@@ -5,7 +5,7 @@
  * what makes a well-formed plan impossible (validate.ts). Pure. Fields that there are not are noted and passed over:
  * models invent them.
  */
-import { copy, described, isObject, jsonProblem, type Json, type JsonObject } from '@reeve/core'
+import { copy, described, isObject, jsonProblem, present, type Json, type JsonObject } from '@reeve/core'
 import { overseenOf } from './task-oversight.ts'
 import type { DependencyPolicy, TeamStrategy } from '@reeve/journal'
 import { fieldOf, unknownFields, type UnknownField } from './fields.ts'
@@ -51,8 +51,7 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
       : [],
     agentTypes: agentTypesOf(fieldOf(given, 'agentTypes'), notes),
     complexity: complexityOf(fieldOf(given, 'complexity'), notes),
-    ...(strategy === undefined ? undefined : { strategy }),
-    ...(concurrencyLimit === undefined ? undefined : { concurrencyLimit }),
+    ...present({ strategy, concurrencyLimit }),
   }
 }
 
@@ -89,15 +88,12 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
   return {
     id,
     description: typeof description === 'string' ? description : '',
-    ...(role === undefined ? undefined : { role }),
+    ...present({ role }),
     ...lists,
-    ...(onMissing === undefined ? undefined : { onMissing }),
+    ...present({ onMissing }),
     ...(critical === true ? { critical } : undefined),
     ...overseen,
-    ...(estimate === undefined ? undefined : { estimate }),
-    ...(toolParameters === undefined ? undefined : { toolParameters }),
-    ...(input === undefined ? undefined : { input }),
-    ...(taskType === undefined ? undefined : { taskType }),
+    ...present({ estimate, toolParameters, input, taskType }),
   }
 }
 

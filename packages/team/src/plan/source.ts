@@ -11,6 +11,7 @@ import {
   failure,
   FailureError,
   failureFrom,
+  present,
   type Failure,
   type HistoryEntry,
   type Json,
@@ -144,8 +145,7 @@ const drafted = (end: ReturnType<typeof endOfAttempt>, { question }: PlanQuestio
 export const planFailed = ({ code, message, class: of, retryable, retryAfterMs, hint, details }: Failure): Failure =>
   failure('plan.failed', `planning failed: ${message}`, of, {
     retryable,
-    ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
-    ...(hint === undefined ? undefined : { hint }),
+    ...present({ retryAfterMs, hint }),
     details: { ...details, cause: code },
   })
 

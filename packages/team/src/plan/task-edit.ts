@@ -3,7 +3,7 @@
  *
  * Owns: what may be changed: what is to be done, and with what. Who does it and what comes before it stay.
  */
-import { described, isObject, type Json } from '@reeve/core'
+import { described, isObject, present, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Subtask } from './plan.ts'
 
@@ -29,8 +29,7 @@ export function editedTask(
     task: {
       ...task,
       description,
-      ...(toolParameters === undefined ? undefined : { toolParameters }),
-      ...(input === undefined ? undefined : { input }),
+      ...present({ toolParameters, input }),
     },
   }
 }

@@ -55,12 +55,12 @@ export function overseenOf(task: JsonObject, where: string, problems: string[]):
   const isHidden = Object.keys(task).some((name) => name.includes(redactedMark))
   return {
     ...(typeof action === 'string' && action.trim() !== '' ? { action: action.trim() } : undefined),
-    ...(risk === undefined ? undefined : { risk }),
+    ...present({ risk }),
     ...(flag('required') === false ? { required: false } : undefined),
     ...(flag('requiresApproval') === true || isHidden ? { requiresApproval: true } : undefined),
-    ...(mode === undefined ? undefined : { mode }),
+    ...present({ mode }),
     ...(flag('review') === true ? { review: true } : undefined),
-    ...(approval === undefined ? undefined : { approval }),
+    ...present({ approval }),
   }
 }
 
@@ -92,8 +92,7 @@ export function overseenTogether(tasks: readonly Subtask[]): Overseen {
   const mode = strictest(oversightModes, tasks.map((each) => each.mode)) // prettier-ignore
   return {
     ...(actions.length === 0 ? undefined : { action: actions.join('+') }),
-    ...(risk === undefined ? undefined : { risk }),
-    ...(mode === undefined ? undefined : { mode }),
+    ...present({ risk, mode }),
     ...(tasks.some(({ requiresApproval }) => requiresApproval === true) ? { requiresApproval: true } : undefined),
     ...(tasks.some(({ review }) => review === true) ? { review: true } : undefined),
   }
@@ -101,9 +100,9 @@ export function overseenTogether(tasks: readonly Subtask[]): Overseen {
 
 /** What a gate looks at before a task begins. */
 export const subjectOf = ({ action, description, risk, requiresApproval, estimate }: Subtask): Subject => ({
-  ...(action === undefined ? undefined : { action }),
+  ...present({ action }),
   description,
-  ...(risk === undefined ? undefined : { risk }),
+  ...present({ risk }),
   ...(requiresApproval === true ? { always: true } : undefined),
   ...(estimate?.usd === undefined ? undefined : { costUsd: estimate.usd }),
 })

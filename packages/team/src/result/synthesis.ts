@@ -11,6 +11,7 @@ import {
   copy,
   describeOutcome,
   failure,
+  present,
   type Failure,
   type Json,
   type Outcome,
@@ -244,8 +245,6 @@ const spokenAnswer = (output: Json | undefined): SynthesizedAnswer =>
     ? { failure: failure('output.invalid', 'the synthesis gave an empty answer', 'validation') }
     : { output: output! }
 
-// ---- how it ends
-// -----------------------------------------------------------------------------------------------------------------------
 
 /** The answer, if it looks as it must. A text may be the JSON that is wanted. */
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
@@ -280,7 +279,7 @@ function note(
     by,
     used: used.map(({ task }) => task),
     dropped,
-    ...(fallback === undefined ? undefined : { fallback }),
+    ...present({ fallback }),
   })
 }
 

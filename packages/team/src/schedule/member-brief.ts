@@ -2,7 +2,7 @@
  * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what
  * the whole is about. A text for workers that take texts; the plan's value for a typed input.
  */
-import { asText, type ActivationId, type Json } from '@reeve/core'
+import { asText, present, type ActivationId, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Assignment, TaskInput, TeamVerb } from '@reeve/edge'
 import type { TaskEntry } from '../state/task-graph.ts'
@@ -27,9 +27,7 @@ export const assignmentOf = (
   verbs,
   ...(rework === undefined ? undefined : { feedback: rework.feedback }),
   ...(unread === 0 ? undefined : { unread }),
-  ...(task.produces === undefined ? undefined : { produces: task.produces }),
-  ...(task.tools === undefined ? undefined : { tools: task.tools }),
-  ...(task.toolParameters === undefined ? undefined : { toolParameters: task.toolParameters }),
+  ...present({ produces: task.produces, tools: task.tools, toolParameters: task.toolParameters }),
 })
 
 /** What a member is asked to do. `topics`: those it consumes. Pure. */

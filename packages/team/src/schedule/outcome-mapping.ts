@@ -3,7 +3,7 @@
  *
  * Owns: how a task ends, and what is noted of it. Does not own: what the end of an attempt means (../attempt-end.ts).
  */
-import { failure, type Failure } from '@reeve/core'
+import { failure, present, type Failure } from '@reeve/core'
 import type { TaskEndStatus } from '@reeve/journal'
 import type { TaskEntry } from '../state/task-graph.ts'
 import type { ReviewResult } from './task-reviews.ts'
@@ -46,8 +46,7 @@ export function refusedBy(
   const details = {
     task: id,
     reason,
-    ...(by === undefined ? undefined : { approver: by }),
-    ...(comment === undefined ? undefined : { comment }),
+    ...present({ approver: by, comment }),
   }
   return {
     status: 'failed',
@@ -71,9 +70,7 @@ export const endOf = (
   member,
   status,
   attempts,
-  ...(what === undefined ? undefined : { failure: what }),
-  ...(reason === undefined ? undefined : { reason }),
-  ...(by === undefined ? undefined : { by }),
+  ...present({ failure: what, reason, by }),
   // a task that has begun has an end of its own, which says it
   ...(by === undefined || output === undefined || begun > 0 ? undefined : { output }),
   ...(missing.length === 0 ? undefined : { missing }),

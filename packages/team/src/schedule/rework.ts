@@ -7,6 +7,7 @@
  * Holds: K3: it follows from a decision. No attempt is consumed and no failure counted. Who has begun with what there
  * was before goes on with it.
  */
+import { present } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { TaskGraph, TaskEntry } from '../state/task-graph.ts'
 
@@ -40,7 +41,7 @@ export function reopen(ctx: Context, entry: TaskEntry, { feedback, by, repeat }:
     task: entry.id,
     round: entry.reopened,
     feedback,
-    ...(by === undefined ? undefined : { by }),
+    ...present({ by }),
   })
 }
 
@@ -49,7 +50,7 @@ export function reopen(ctx: Context, entry: TaskEntry, { feedback, by, repeat }:
  * like that of any earlier attempt, apart from what the approver names.
  */
 export function noteRework(entry: TaskEntry, { feedback, repeat = [] }: ReworkRequest): void {
-  entry.rework = { feedback, ...(entry.output === undefined ? undefined : { before: entry.output }) }
+  entry.rework = { feedback, ...present({ before: entry.output }) }
   entry.uncounted = entry.begun
   entry.after = entry.last
   entry.sentBack = entry.last === undefined ? undefined : { repeat }

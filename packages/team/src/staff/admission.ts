@@ -4,7 +4,7 @@
  * Owns: that all three know it, in one order. Does not own: who may join (recruitment.ts), who leaves for whom
  * (retirement.ts), what the plan says (../plan).
  */
-import { asText } from '@reeve/core'
+import { asText, present } from '@reeve/core'
 import type { Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { PlannedTask } from '@reeve/journal'
@@ -60,14 +60,12 @@ export function plannedTask(
     member,
     role,
     dependencies,
-    ...(produces === undefined ? undefined : { produces }),
-    ...(consumes === undefined ? undefined : { consumes }),
+    ...present({ produces, consumes }),
     ...(critical === true ? { critical } : undefined),
-    ...(action === undefined ? undefined : { action }),
-    ...(risk === undefined ? undefined : { risk }),
+    ...present({ action, risk }),
     ...(required === false ? { optional: true } : undefined),
     ...(requiresApproval === true ? { requiresApproval } : undefined),
     ...(review === true ? { review } : undefined),
-    ...(mode === undefined ? undefined : { mode }),
+    ...present({ mode }),
   }
 }

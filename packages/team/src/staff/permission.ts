@@ -71,15 +71,14 @@ export async function permission(
 ): Promise<Permission> {
   const { run, caller } = ctx.place
   const { user } = caller
-  const question: PolicyQuestion = { ...request, run, ...(user === undefined ? undefined : { user }), teamSize }
+  const question: PolicyQuestion = { ...request, run, ...present({ user }), teamSize }
   const { verdict, reason } = await decide(ctx, policies, question)
   if (verdict === 'deny') return { ok: false, reason: 'policy', message: reason ?? 'the policy does not allow it' }
   if (verdict === 'allow' && requester.oversight === undefined) return { ok: true }
   const { action, actor, role, description, details } = request
   const input = {
     ...details,
-    ...(role === undefined ? undefined : { role }),
-    ...(description === undefined ? undefined : { description }),
+    ...present({ role, description }),
   }
   const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
   const about = {

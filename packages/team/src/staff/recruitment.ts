@@ -105,7 +105,7 @@ export class Recruitment {
       role,
       description,
       by: speaker.name,
-      ...(parent === undefined ? undefined : { parent }),
+      ...present({ parent }),
     })
     // no task waits for a recruit of `none`, so none waits for the answer either
     const release = join === 'none' ? undefined : work.hold()
@@ -113,7 +113,7 @@ export class Recruitment {
       const details: JsonObject = {
         request,
         join,
-        ...(parent === undefined ? undefined : { parent }),
+        ...present({ parent }),
         ...estimateOf(recruit),
       }
       const asked = { action: 'recruit', actor: speaker.name, role, description, details } as const
@@ -158,7 +158,7 @@ export class Recruitment {
       return this.#note(request, { admitted: true, member: already.member, duplicate: true, ...said })
     const { description, parent, join, estimate } = recruit
     const member = directory.newId(role.role, true, (id) => graph.get(id) !== undefined)
-    const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
+    const task = { id: member, description, role: role.role, ...present({ estimate }) }
     const entry = newEntry(task, role, member, {
       by: speaker.name,
       asker: speaker.entry?.member,

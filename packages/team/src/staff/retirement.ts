@@ -6,7 +6,7 @@
  * Holds: K7: a task ends once, for any member: one done before its stop arrives is done. No member comes back, and no
  * id is used twice.
  */
-import { failure, meantInstead } from '@reeve/core'
+import { failure, meantInstead, present } from '@reeve/core'
 import type { Retired, RetireRequest } from '@reeve/agent'
 import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
@@ -42,7 +42,7 @@ export class Retirement {
       action: 'retire',
       actor: speaker.name,
       role,
-      ...(reason === undefined ? undefined : { description: reason }),
+      ...present({ description: reason }),
       details,
     } as const
     const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), {
@@ -81,7 +81,7 @@ export class Retirement {
       type: 'teammate.retired',
       member,
       mode,
-      ...(reason === undefined ? undefined : { reason }),
+      ...present({ reason }),
       by: name,
       request,
     })

@@ -9,6 +9,7 @@
 import {
   addUsage,
   copy,
+  present,
   type ActivationId,
   type Failure,
   type Json,
@@ -104,7 +105,7 @@ export const newEntry = (
   id: task.id,
   task,
   role,
-  ...(recruit === undefined ? undefined : { recruit }),
+  ...present({ recruit }),
   estimate: task.estimate,
   place: 0,
   member,
@@ -292,8 +293,7 @@ export function policyTowards({ task }: TaskEntry, id: string, common: Dependenc
 function inputOf({ status, output, failure, usage }: TaskEntry): TaskInput {
   const input: TaskInput = {
     status: status === 'succeeded' ? status : 'missing',
-    ...(output === undefined ? undefined : { output }),
-    ...(failure === undefined ? undefined : { failure }),
+    ...present({ output, failure }),
     usage,
   }
   return copy(input as unknown as Json) as unknown as TaskInput
@@ -319,11 +319,9 @@ export function resultOf({
     role: role.role,
     status,
     attempts,
-    ...(output === undefined ? undefined : { output }),
-    ...(failure === undefined ? undefined : { failure }),
-    ...(reason === undefined ? undefined : { reason }),
+    ...present({ output, failure, reason }),
     ...(recruit === undefined ? undefined : { recruited: true as const }),
-    ...(by === undefined ? undefined : { by }),
+    ...present({ by }),
     usage,
   }
 }

@@ -20,7 +20,6 @@ import type {
   VendorFailure,
 } from './wire.ts'
 
-/** Options of `strictProvider`. */
 export interface StrictProviderOptions {
   /** Whose rules and whose form. */
   readonly preset: ProviderName

@@ -19,7 +19,6 @@ import {
 } from '../external-agent/index.ts'
 import { contentOf, failed, Session } from './session.ts'
 
-/** The options of `acpAgent`. */
 export interface AcpAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The program that speaks ACP over its standard input and output. Started without a shell. */
   readonly command: string

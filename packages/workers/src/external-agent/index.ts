@@ -18,6 +18,7 @@ import {
   messageOf,
   readJson,
   withSignalOf,
+  present,
   type CallUsage,
   type HistoryEntry,
   type Json,
@@ -141,7 +142,7 @@ export function externalAgent<const Name extends string>(
     retry: retry ?? tries ?? { attempts: 1 },
     reserve: { turns: 1 },
     settle: (segment) => charged(agentName, (segment as unknown as WorkSegment).uses ?? [], prices),
-    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
+    ...present({ timeoutMs }),
   })
   const run = async (
     ctx: AgentContext,
@@ -248,8 +249,7 @@ async function replyTo(
   const answer = await ctx.approve(action, {
     ...options,
     input,
-    ...(description === undefined ? undefined : { description }),
-    ...(context === undefined ? undefined : { context }),
+    ...present({ description, context }),
   })
   return answer.approved
     ? { type: 'approved', id, input: answer.input, edited: answer.edited }
@@ -312,8 +312,6 @@ export function usedOf(counts: {
   const cached = countOf(counts.cached)
   if (input === undefined && output === undefined) return undefined
   return {
-    ...(input === undefined ? undefined : { input }),
-    ...(output === undefined ? undefined : { output }),
-    ...(cached === undefined ? undefined : { cached }),
+    ...present({ input, output, cached }),
   }
 }

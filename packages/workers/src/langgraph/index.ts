@@ -7,7 +7,7 @@
  * Holds: the thread is the activation's id, so after a crash the same thread goes on from its last checkpoint.
  */
 import type { Agent } from '@reeve/agent'
-import { isObject, type Json, type JsonObject } from '@reeve/core'
+import { isObject, present, type Json, type JsonObject } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 import {
   externalAgent,
@@ -30,7 +30,6 @@ export interface LangGraphLike {
   readonly checkpointer?: unknown
 }
 
-/** The options of `langGraphAgent`. */
 export interface LangGraphAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The graph: `builder.compile({ checkpointer })`. Interrupts, and going on after a crash, need the checkpointer. */
   readonly graph: LangGraphLike
@@ -244,7 +243,7 @@ const counting = (uses: ExternalUse[]): object => ({
       cached: isObject(details) ? details['cache_read'] : undefined,
     })
     const named = isObject(response) ? (response['model_name'] ?? response['model']) : undefined
-    uses.push({ model: typeof named === 'string' ? named : 'unknown', ...(used === undefined ? undefined : { used }) })
+    uses.push({ model: typeof named === 'string' ? named : 'unknown', ...present({ used }) })
   },
 })
 
@@ -298,7 +297,7 @@ function asksOf({ id, value }: Raised): readonly ExternalAsk[] {
     id: `${id}:${at}`,
     action: name,
     input: args,
-    ...(description === undefined ? undefined : { description }),
+    ...present({ description }),
   }))
 }
 

@@ -6,7 +6,7 @@
  * Holds: the run's id is the activation's, and is recorded with what it waits for.
  */
 import type { Agent } from '@reeve/agent'
-import { asText, isObject, type Json, type JsonObject } from '@reeve/core'
+import { asText, isObject, present, type Json, type JsonObject } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 import {
   externalAgent,
@@ -30,7 +30,6 @@ export interface MastraAgentLike {
   declineToolCall(options: never): Promise<object>
 }
 
-/** The options of `mastraAgent`. */
 export interface MastraAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The agent: `new Agent({ … })`, or `mastra.getAgent(…)`, with a storage where its tools ask or suspend. */
   readonly agent: MastraAgentLike
@@ -143,7 +142,7 @@ const modelOf = (metadata: Json): string | undefined => {
 function useOf(model: string, counts: Json): ExternalUse {
   const { inputTokens, outputTokens, cachedInputTokens } = isObject(counts) ? counts : {}
   const used = usedOf({ input: inputTokens, output: outputTokens, cached: cachedInputTokens })
-  return { model, ...(used === undefined ? undefined : { used }) }
+  return { model, ...present({ used }) }
 }
 
 const errorOf = (thrown: unknown): Error =>

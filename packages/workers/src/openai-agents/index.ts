@@ -7,7 +7,7 @@
  * Holds: the serialized `RunState` is in the journal, so no state of the process is needed.
  */
 import type { Agent } from '@reeve/agent'
-import { isObject, readJson, type Json, type JsonObject } from '@reeve/core'
+import { isObject, readJson, present, type Json, type JsonObject } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 import {
   externalAgent,
@@ -29,7 +29,6 @@ export interface OpenAIAgentsLike {
   readonly RunState: { fromString(agent: never, state: string): Promise<object> }
 }
 
-/** The options of `openAIAgent`. */
 export interface OpenAIAgentOptions<Name extends string = string> extends ExternalAgentOptions<Name> {
   /** The SDK. `run` may be that of a `Runner`: `{ run: runner.run.bind(runner), RunState }`. */
   readonly sdk: OpenAIAgentsLike
@@ -148,7 +147,7 @@ function useOf(model: string, usage: unknown): ExternalUse {
   const details = Array.isArray(inputTokensDetails) ? (inputTokensDetails as readonly Json[])[0] : inputTokensDetails
   const cached = isObject(details) ? details['cached_tokens'] : undefined
   const used = usedOf({ input: inputTokens, output: outputTokens, cached })
-  return { model, ...(used === undefined ? undefined : { used }) }
+  return { model, ...present({ used }) }
 }
 
 const rawOf = ({ rawItem }: Interruption): JsonObject => {
