@@ -35,9 +35,7 @@ test('the demo does not write through a .reeve symlink, only in its own folder',
 })
 
 /** Commands that run agents, make something new, or name both of their stores. */
-const runners: readonly string[] = 'init doctor demo start resume work serve dev studio mcp restate help'.split(
-  ' ',
-)
+const runners: readonly string[] = 'init doctor demo start resume work serve dev studio mcp restate help'.split(' ')
 
 /** Every command that is no worker, with arguments that it takes. */
 const lookers: Readonly<Record<string, readonly string[]>> = {

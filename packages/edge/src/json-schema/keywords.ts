@@ -328,7 +328,6 @@ export class Checks {
 
 const fits: Check = () => undefined
 
-
 /** How much of a value, a pattern or a list of choices is said. Characters. */
 const longestValue = 60
 const longestSaid = 2_000
@@ -355,7 +354,6 @@ const notExpected =
     const names = [...known.keys()].map((each) => `"${each}"`).join(', ')
     return `${named(path)} is not expected${names === '' ? '' : `; known are ${cut(names, longestSaid)}`}`
   }
-
 
 /** What a JSON value is, in the words of JSON Schema. */
 function kindOf(value: Json | undefined): string {

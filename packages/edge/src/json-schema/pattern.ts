@@ -71,7 +71,6 @@ function compiled(source: string): Pattern | UnreadPattern {
   }
 }
 
-
 interface Native {
   readonly expression: RegExp
   /** The most steps for a text of this length. */
@@ -163,7 +162,6 @@ function sourceOf(node: PatternNode): string {
       return String.raw`\B`
   }
 }
-
 
 type State =
   | { readonly kind: 'accept' }

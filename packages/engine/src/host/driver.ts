@@ -926,7 +926,7 @@ export class Driver implements EngineState {
   /** Nothing can be recorded any more: nothing is let out, and callers that wait for a commit get the error. */
   fail(error: ReeveError): void {
     this.stop()
-    for (const { reports: reports } of this.#unsynced) for (const { reject } of reports) reject?.(error)
+    for (const { reports } of this.#unsynced) for (const { reject } of reports) reject?.(error)
     this.#unsynced.clear()
     this.#followUp.fail(error)
     this.#followUp = new FollowUp()

@@ -132,7 +132,6 @@ function recordable(given: unknown): Json {
   return given as Json
 }
 
-
 /** What is wrong with a recollection; undefined if nothing. What is left out is nothing. */
 function recollectionProblem(given: Json): string | undefined {
   if (!isObject(given)) return `what it recalls is ${described(given)}, expected { plans, strategies }`
@@ -157,7 +156,6 @@ const isPlan = (given: Json): boolean =>
   strategies.some((strategy) => strategy === given['strategy']) &&
   (given['subtasks'] === undefined || Array.isArray(given['subtasks'])) &&
   isCount(given)
-
 
 /** It outlives the run; what one session has taught is no other's business. */
 const ofTeam = (ctx: Context, { team }: MemoryScope): ReturnType<Context['stream']> => ctx.stream(`mem_team.${team}`)

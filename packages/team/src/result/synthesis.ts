@@ -245,7 +245,6 @@ const spokenAnswer = (output: Json | undefined): SynthesizedAnswer =>
     ? { failure: failure('output.invalid', 'the synthesis gave an empty answer', 'validation') }
     : { output: output! }
 
-
 /** The answer, if it looks as it must. A text may be the JSON that is wanted. */
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
   typeof output === 'string' ? outputOf(output, schema) : checkOutput(output, schema)
