@@ -84,6 +84,7 @@ export {
   type FailureClass,
   type UsedByFailure,
 } from './failure.ts'
+export { fetchProblem, retryAfter, untilDate } from './retry-after.ts'
 export { fileSource, isPublicHost, type FileSource } from './file-address.ts'
 export { base64Problem, mediaTypeIn } from './file-content.ts'
 export { fileInput } from './file-input.ts'

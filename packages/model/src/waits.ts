@@ -6,7 +6,7 @@
  * believed. Does not own: the classes of failure (faults.ts), who waits (the engine).
  * What is read was written by others: lengths are bounded, and only numbers and dates come out of it.
  */
-import { isObject, own, systemClock } from '@reeve/core'
+import { isObject, own, retryAfter, systemClock, untilDate } from '@reeve/core'
 
 /** What an error says. */
 export interface SaidOfWait {
@@ -29,7 +29,7 @@ const longestBody = 100_000
  */
 export function waitOf({ headers, body = '', text }: SaidOfWait): number | undefined {
   const header = headerOf(headers)
-  const found = saidByHeader(header) ?? saidByBody(body.slice(0, longestBody)) ?? waitInText(text) ?? untilReset(header)
+  const found = inHeaders(header) ?? saidByBody(body.slice(0, longestBody)) ?? waitInText(text) ?? untilReset(header)
   return found === undefined ? undefined : bounded(found)
 }
 
@@ -44,30 +44,11 @@ function headerOf(headers: { readonly [name: string]: unknown }): Header {
   return (name) => known.get(name)
 }
 
-/**
- * `retry-after-ms` (OpenAI, Azure), then `retry-after` in seconds or as a date (RFC 9110 §10.2.3). The date counts from
- * the clock of the server, if it says what that shows.
- */
-function saidByHeader(header: Header): number | undefined {
-  const exact = numberIn(header('retry-after-ms'))
-  if (exact !== undefined) return exact
-  const after = header('retry-after')
-  if (after === undefined) return undefined
-  const seconds = numberIn(after)
-  if (seconds !== undefined) return seconds * 1000
-  return untilDate(after, header) ?? durationIn(after)
-}
+/** What the headers ask for; some write a duration (`2m30s`) where the standard has seconds. */
+const inHeaders = (header: Header): number | undefined => retryAfter(header) ?? durationIn(header('retry-after') ?? '')
 
 const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
-
-function untilDate(text: string, header: Header): number | undefined {
-  // an HTTP date or RFC 3339; `Date.parse` takes a bare number, too
-  const until = /^(?:[A-Za-z]{3}|\d{4}-\d{2})/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(until)) return undefined
-  const theirNow = Date.parse(header('date') ?? '')
-  return Math.max(0, until - (Number.isNaN(theirNow) ? systemClock.now() : theirNow))
-}
 
 /**
  * - `google.rpc.RetryInfo` among the details of an error: `{ "retryDelay": "17s" }`
@@ -101,7 +82,7 @@ function saidByError(read: unknown): number | undefined {
   const metadata = own(error, 'metadata')
   const headers = isObject(metadata) ? own(metadata, 'headers') : undefined
   const behind = isObject(headers) ? headerOf(headers) : undefined
-  const told = behind && (saidByHeader(behind) ?? untilReset(behind))
+  const told = behind && (inHeaders(behind) ?? untilReset(behind))
   if (told !== undefined) return told
   for (const at of [metadata, error])
     for (const name of ['retry_after_seconds', 'retry_after']) {

@@ -5,7 +5,7 @@
  * address: it may be a secret. Does not own: when it is tried again (the engine: a step), what is posted.
  */
 import { createHash } from 'node:crypto'
-import { failure, FailureError, messageOf, systemClock, present, type Failure } from '@reeve/core'
+import { failure, FailureError, fetchProblem, present, retryAfter, type Failure } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 
 /** As much of `fetch` as is needed. */
@@ -38,7 +38,7 @@ export async function post(
     // the caller that aborted knows why
     if (io.signal.aborted) throw thrown
     throw new FailureError(
-      failure('notice.failed', `${host} could not be reached: ${reasonOf(thrown)}`, 'transport'),
+      failure('notice.failed', `${host} could not be reached: ${fetchProblem(thrown)}`, 'transport'),
       thrown,
     )
   }
@@ -55,8 +55,11 @@ const headerKey = (key: string): string =>
 /** What an answer means; undefined: it was taken. */
 function refusal({ status, headers }: Response, host: string): Failure | undefined {
   if (status >= 200 && status < 300) return undefined
-  const after = retryAfterMs(headers.get('retry-after'))
-  const more = { details: { status }, ...present({ retryAfterMs: after }) }
+  const after = retryAfter((name) => headers.get(name))
+  const more = {
+    details: { status },
+    ...present({ retryAfterMs: after === undefined ? undefined : Math.min(after, afterMost) }),
+  }
   const what = `${host} answered ${status}`
   if (status === 429) return failure('notice.failed', what, 'rate-limit', more)
   if (status >= 500 || status === 408 || status === 425) return failure('notice.failed', what, 'transport', more)
@@ -69,17 +72,3 @@ function refusal({ status, headers }: Response, host: string): Failure | undefin
 
 /** A quarter of an hour: a server that asks for a longer wait is given up. */
 const afterMost = 15 * 60_000
-
-/** Milliseconds from now on that a `retry-after` names, in seconds or as a date. */
-function retryAfterMs(given: string | null): number | undefined {
-  if (given === null || given.trim() === '') return undefined
-  const ms = /^\s*\d+\s*$/u.test(given) ? Number(given) * 1_000 : Date.parse(given) - systemClock.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), afterMost)
-}
-
-/** What `fetch` says is in its cause. */
-function reasonOf(thrown: unknown): string {
-  const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
-  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
-  return typeof code === 'string' ? code : messageOf(thrown).slice(0, 200)
-}

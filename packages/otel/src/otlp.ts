@@ -6,7 +6,7 @@
  * Holds: no redirect is followed and no error shows an address or a header: both may hold a secret.
  */
 import { gzipSync } from 'node:zlib'
-import { jitter, messageOf, pause, ReeveError, systemClock, timerMs, present } from '@reeve/core'
+import { fetchProblem, jitter, pause, present, ReeveError, retryAfter, timerMs } from '@reeve/core'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import { otlpSettings, type Environment, type OtlpOptions, type OtlpSettings, type Signal } from './environment.ts'
 import { histograms, type Measurement, type ReeveSpan, type SpanEvent, type SpanLink } from './span.ts'
@@ -269,15 +269,20 @@ export class OtlpClient {
     try {
       answer = await send()
     } catch (thrown) {
-      return { status: 'refused', retryable: true, message: `${where} could not be reached: ${reasonOf(thrown)}` }
+      return { status: 'refused', retryable: true, message: `${where} could not be reached: ${fetchProblem(thrown)}` }
     }
     const { status, headers } = answer
     const body = await bodyOf(answer)
     if (status >= 200 && status < 300) return { status: 'taken', body }
     const retryable = status === 429 || status === 502 || status === 503 || status === 504
-    const afterMs = retryAfterMs(headers.get('retry-after'))
+    const after = retryAfter((name) => headers.get(name))
     const message = `${where} answered ${status}`
-    return { status: 'refused', retryable, message, ...present({ afterMs }) }
+    return {
+      status: 'refused',
+      retryable,
+      message,
+      ...present({ afterMs: after === undefined ? undefined : Math.min(after, afterMost) }),
+    }
   }
 }
 
@@ -329,16 +334,3 @@ const ownMember = (value: unknown, name: string): unknown =>
 
 /** A receiver that asks for a longer wait than this is tried again after it. Milliseconds. */
 const afterMost = 5 * 60_000
-
-function retryAfterMs(given: string | null): number | undefined {
-  if (given === null || given.trim() === '') return undefined
-  const ms = /^\s*\d+\s*$/.test(given) ? Number(given) * 1_000 : Date.parse(given) - systemClock.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), afterMost)
-}
-
-/** What `fetch` says is in its cause. */
-function reasonOf(thrown: unknown): string {
-  const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
-  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined
-  return typeof code === 'string' ? code : messageOf(thrown).slice(0, 200)
-}
