@@ -36,10 +36,10 @@ export class EffectNames {
   }
 }
 
-type Said = (row: EventRow<JournalEvent>, event: JournalEvent, context: LineContext) => string | undefined
+type RowText = (row: EventRow<JournalEvent>, event: JournalEvent, context: LineContext) => string | undefined
 
-/** Takes the events of a run in their order, and says of each what `said` makes of its row. */
-function lines(said: Said): (given: SaidEvent) => string | undefined {
+/** Takes the events of a run in their order, and says of each what `textOf` makes of its row. */
+function lines(textOf: RowText): (given: SaidEvent) => string | undefined {
   const agents = new Map<string, string>()
   const asked = new Map<string, string>()
   const names = new EffectNames()
@@ -56,7 +56,7 @@ function lines(said: Said): (given: SaidEvent) => string | undefined {
     if (event.type === 'tool.called' || event.type === 'step.attempt-failed') shown.add(place)
     if (event.type === 'effect.in-doubt') doubted.add(place)
     const hasEnded = event.type === 'step.settled'
-    const text = said(rowOf(event), event, {
+    const text = textOf(rowOf(event), event, {
       agent: given.agent ?? agents.get(activation) ?? '?',
       effect: address === undefined ? '' : names.of(activation, address),
       interrupt: event.type === 'ask.settled' ? asked.get(place) : undefined,
@@ -68,7 +68,7 @@ function lines(said: Said): (given: SaidEvent) => string | undefined {
   }
 }
 
-const lineOf: Said = ({ line }, event, context) => (typeof line === 'string' ? undefined : line(event, context))
+const lineOf: RowText = ({ line }, event, context) => (typeof line === 'string' ? undefined : line(event, context))
 
 /**
  * The lines of a log: a function that takes the events of a run, from the first on. Undefined for what only matters to
@@ -85,6 +85,6 @@ export const eventLines = (): ((given: SaidEvent) => string | undefined) =>
  * of a run: an effect that began before is called by its address.
  */
 export const entryLines = (): ((given: SaidEvent) => string) => {
-  const said = lines((row, event, context) => lineOf(row, event, context) ?? row.entry?.(event, context))
-  return (given) => said(given) ?? ''
+  const toText = lines((row, event, context) => lineOf(row, event, context) ?? row.entry?.(event, context))
+  return (given) => toText(given) ?? ''
 }

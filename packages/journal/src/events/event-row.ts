@@ -42,7 +42,7 @@ export interface LineContext {
   /** Of the end of an effect: it was in doubt. */
   readonly wasInDoubt: boolean
 }
-type Sentence<E, Said> = (event: E, context: LineContext) => Said
+type Sentence<E, Text> = (event: E, context: LineContext) => Text
 
 /**
  * Why an event has no line. `internal`: it matters to replay and to the engine alone. `told`: the line of another event

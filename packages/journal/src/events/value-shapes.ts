@@ -160,8 +160,8 @@ const edge = {
 } satisfies Shape
 
 /** A message between activations: Reeve's own words have a type that begins with `$`, anything else is users'. */
-export const body: Shape = (value) => (isReeveMessage(value) ? word : 'payload')
-const word = {
+export const body: Shape = (value) => (isReeveMessage(value) ? reeveMessageShape : 'payload')
+const reeveMessageShape = {
   type: 'kept',
   do: 'kept',
   id: 'kept',
