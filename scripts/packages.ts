@@ -109,10 +109,16 @@ function derived(): ReadonlyMap<string, object> {
   return files
 }
 
+/** As `npm run format` leaves it. */
+async function written(file: string, content: object): Promise<string> {
+  const { format, resolveConfig } = await import('prettier')
+  const path = join(root, file)
+  return format(JSON.stringify(content, null, 2), { ...(await resolveConfig(path)), filepath: path })
+}
+
 if (process.argv[1] === import.meta.filename)
   for (const [file, content] of derived()) {
-    const text = `${JSON.stringify(content, null, 2)}\n`
-    if (!process.argv.includes('--check')) writeFileSync(join(root, file), text)
+    if (!process.argv.includes('--check')) writeFileSync(join(root, file), await written(file, content))
     else if (JSON.stringify(JSON.parse(readFileSync(join(root, file), 'utf8'))) !== JSON.stringify(content)) {
       console.error(`packages: ${file} is not what the manifests say. Run \`npm run packages\`.`)
       process.exitCode = 1

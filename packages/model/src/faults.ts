@@ -234,7 +234,7 @@ const tooLong: readonly RegExp[] = [
   // Google: https://ai.google.dev/gemini-api/docs/troubleshooting
   /input token count.{0,40}exceeds the maximum/i,
   /request payload size exceeds/i,
-  // llama.cpp: github.com/ggml-org/llama.cpp tools/server (exceed_context_size_error); LM Studio; Ollama
+  // llama.cpp: github.com/ggml-org/llama.cpp tools/server (exceed_context_size_error); LM Studio, which writes "context the overflows"; Ollama
   /exceeds? the available context size/i,
   /context the overflows|greater than the context length/i,
   /input length exceeds the (?:maximum )?context length/i,
