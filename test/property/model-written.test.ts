@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent } from '@reeve/agent'
-import { canonical, oversightModes, type Json, type JsonObject, type OversightMode } from '@reeve/core'
-import { riskLevels, type Oversight } from '@reeve/edge'
+import { canonical, oversightModes, type Json, type JsonObject, type OversightMode, riskLevels } from '@reeve/core'
+import { type Oversight } from '@reeve/edge'
 import { gateOf } from '@reeve/oversight'
 import { createRuntime } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'

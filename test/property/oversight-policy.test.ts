@@ -3,8 +3,8 @@
  * order. Seeded. Spec team R-14, R-15, R-17, C76 to C78.
  */
 import { describe, expect, test } from 'vitest'
-import { oversightModes, stricterMode, type OversightMode } from '@reeve/core'
-import { riskLevels, stricter, type Escalate, type Oversight, type RiskLevel } from '@reeve/edge'
+import { oversightModes, stricterMode, type OversightMode, riskLevels, type RiskLevel } from '@reeve/core'
+import { stricter, type Escalate, type Oversight } from '@reeve/edge'
 import { evaluateEscalation, gateOf, sensitiveWord, type Subject } from '@reeve/oversight'
 import { dice } from '../dice.ts'
 

@@ -70,6 +70,7 @@ export {
   type OversightMode,
   type OversightModeRule,
 } from './oversight-mode.ts'
+export { riskLevels, type RiskLevel } from './risk.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, pause, seededRandom, stopwatch, systemClock, timerMs } from './clock.ts'

@@ -37,7 +37,6 @@ export {
   escalateDefaults,
   isTrustName,
   oversightCheck,
-  riskLevels,
   stricter,
   trustNameForm,
   trustsOf,
@@ -45,7 +44,6 @@ export {
   type ApproverTier,
   type Escalate,
   type Oversight,
-  type RiskLevel,
 } from './oversight.ts'
 export {
   denies,

@@ -19,6 +19,7 @@ import {
   oversightModeRules,
   personName,
   required,
+  riskLevels,
   stricterMode,
   wholeNumber,
   choiceIn,
@@ -26,6 +27,7 @@ import {
   type Check,
   type Checks,
   type OversightMode,
+  type RiskLevel,
   type Rule,
 } from '@reeve/core'
 
@@ -65,9 +67,6 @@ export interface ApproverTier {
   readonly timeoutMs?: number
 }
 
-/** How bad it is if something should not have been done. */
-export type RiskLevel = 'low' | 'medium' | 'high' | 'critical'
-
 /** How approvers are asked. What a tool or a task says of its own approval goes before it, where that is stricter. */
 export interface ApprovalRules {
   /**
@@ -104,9 +103,6 @@ export interface Oversight {
   readonly escalate?: Escalate
   readonly approval?: ApprovalRules
 }
-
-/** From the least to the worst. */
-export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
 /** Under which trust may be kept: it becomes the name of a stream. */
 export const isTrustName = (given: unknown): boolean =>

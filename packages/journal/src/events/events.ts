@@ -17,6 +17,7 @@ import type {
   JsonObject,
   MessageId,
   Outcome,
+  RiskLevel,
   RunId,
   SessionId,
   Usage,
@@ -262,7 +263,7 @@ export interface ApprovalRequested extends AskCommand, Keyed {
   /** SHA-256 of the canonical arguments: the approval holds for exactly these. */
   readonly inputHash: string
   readonly reason: string
-  readonly risk: 'low' | 'medium' | 'high' | 'critical'
+  readonly risk: RiskLevel
   readonly onTimeout: 'reject' | 'approve' | 'escalate'
   /** A yes may hold for later calls, too. */
   readonly grantable?: true

@@ -5,7 +5,7 @@
  * Owns: these events. Does not own: who emits them (../../team), their view (team-fold.ts). Spec team R-21, in
  * our words; docs/how-to/coming-from-shannon.md has the table of names.
  */
-import type { ActivationId, Failure, Json, OversightMode, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, OversightMode, RiskLevel, Usage } from '@reeve/core'
 import type { MailFactEvent } from './mail-facts.ts'
 import type { FactCommand } from './fact-command.ts'
 
@@ -31,7 +31,7 @@ export interface PlannedTask {
   readonly critical?: true
   /** The action it takes outside, as approval rules name it. */
   readonly action?: string
-  readonly risk?: 'low' | 'medium' | 'high' | 'critical'
+  readonly risk?: RiskLevel
   /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
   /** An approver is asked before it begins, in every mode. */

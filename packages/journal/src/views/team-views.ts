@@ -6,7 +6,7 @@
  * All times are milliseconds since 1970.
  */
 import type { MailRefused } from '../events/mail-facts.ts'
-import type { ActivationId, Failure, Json, Outcome, OversightMode, TaskStatus, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, Outcome, OversightMode, RiskLevel, TaskStatus, Usage } from '@reeve/core'
 import type {
   BudgetCrossed,
   BudgetMoved,
@@ -54,7 +54,7 @@ export interface TaskView {
   readonly critical: boolean
   /** The action it takes outside and its risk, as approval rules name them. */
   readonly action?: string
-  readonly risk?: 'low' | 'medium' | 'high' | 'critical'
+  readonly risk?: RiskLevel
   /** If the approver rejects it, the plan goes on. */
   readonly optional?: true
   /** An approver is asked before it begins, in every mode. */

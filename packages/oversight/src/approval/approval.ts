@@ -8,16 +8,8 @@
  * else needs a new request. No model output can approve: decisions come from outside only.
  */
 import type { Context } from '@reeve/engine'
-import { beginning, digestJson, expects, present, type Json } from '@reeve/core'
-import {
-  briefText,
-  defaultApprovalTimeoutMs,
-  readEdge,
-  riskLevels,
-  type ApprovalRules,
-  type ApproverTier,
-  type RiskLevel,
-} from '@reeve/edge'
+import { beginning, digestJson, expects, present, type Json, riskLevels, type RiskLevel } from '@reeve/core'
+import { briefText, defaultApprovalTimeoutMs, readEdge, type ApprovalRules, type ApproverTier } from '@reeve/edge'
 import {
   isEdge,
   type ApprovalRequested,

@@ -4,8 +4,8 @@
  * Owns: the triggers, their order, the gate of the three modes. Pure. Does not own: the review (review.ts), the current
  * mode (trust.ts and the edge), the source of confidence and cost (agent).
  */
-import { defaultMode, present, redactedMark, ruleOfMode, type OversightMode } from '@reeve/core'
-import { escalateDefaults, type Escalate, type Oversight, type RiskLevel } from '@reeve/edge'
+import { defaultMode, present, redactedMark, ruleOfMode, type OversightMode, type RiskLevel } from '@reeve/core'
+import { escalateDefaults, type Escalate, type Oversight } from '@reeve/edge'
 import type { EscalationHit } from '@reeve/journal'
 import { sensitiveWord, worse } from './sensitive-words.ts'
 

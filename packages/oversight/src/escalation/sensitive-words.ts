@@ -4,8 +4,8 @@
  * Owns: the words, the matching of names, the comparison of risks. Pure. Does not own: the consequences
  * (escalation.ts).
  */
-import { redactedMark } from '@reeve/core'
-import { riskLevels, type Escalate, type RiskLevel } from '@reeve/edge'
+import { redactedMark, riskLevels, type RiskLevel } from '@reeve/core'
+import { type Escalate } from '@reeve/edge'
 
 /** Both lists that the sources have. */
 export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email', 'delete', 'pay', 'share']

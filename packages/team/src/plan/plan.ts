@@ -4,8 +4,8 @@
  * Owns: the types and their defaults, a plan as it is recorded. Does not own: whether a plan makes sense (validate.ts), who makes one
  * (planner.ts), how it is carried out (../schedule). Spec team 1.2.
  */
-import type { Json, JsonObject, OversightMode } from '@reeve/core'
-import type { RiskLevel } from '@reeve/edge'
+import { type Json, type JsonObject, type OversightMode, type RiskLevel } from '@reeve/core'
+
 import type { DependencyPolicy, TeamStrategy } from '@reeve/journal'
 
 /** What work may use, as an estimate. */

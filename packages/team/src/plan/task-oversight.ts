@@ -15,8 +15,10 @@ import {
   redactedMark,
   type JsonObject,
   type OversightMode,
+  riskLevels,
+  type RiskLevel,
 } from '@reeve/core'
-import { riskLevels, stricter, type Oversight, type RiskLevel } from '@reeve/edge'
+import { stricter, type Oversight } from '@reeve/edge'
 import { approvalProblems, approvalTimeoutCheck, gateOf, type GateDecision, type Subject } from '@reeve/oversight'
 import { fieldOf } from './fields.ts'
 import type { Subtask, TaskApproval } from './plan.ts'
