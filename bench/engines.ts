@@ -40,9 +40,6 @@ function note(line: Line): void {
   console.error(`  ${cells(line).join('  ')}`)
 }
 
-// ---- one process
-// ----------------------------------------------------------------------------------------------------------------------
-
 interface Plan {
   readonly what: string
   /**
@@ -111,9 +108,6 @@ async function speed(contestants: readonly Contestant[], { what, unit, order }: 
   note({ figure: `… CPU for one`, unit: 'ms', of: of(({ cpuMs }) => median(cpuMs)) })
   note({ figure: `… commits for one`, unit: '', of: of(({ commits }) => median(commits)) })
 }
-
-// ---- several processes
-// ------------------------------------------------------------------------------------------------------------------
 
 /**
  * Whether more workers make a run dearer: clients elsewhere, 1, 2 and 4 workers. A store in a file is for one host, and
@@ -238,9 +232,6 @@ async function madeUpFor(
   const [ms] = await client.take({ ...order, do: 'await all' })
   return ms! / 1000
 }
-
-// ---- the table
-// --------------------------------------------------------------------------------------------------------------------------
 
 function cells({ figure, unit, of }: Line): string[] {
   const embedded = of.get('embedded')

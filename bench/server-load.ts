@@ -50,8 +50,6 @@ interface Measured {
   readonly lateMs: number
 }
 
-// ---- the server
-
 const large = 'B'.repeat(200_000)
 
 async function serve(folder: string): Promise<void> {
@@ -153,8 +151,6 @@ function lengthen(store: string, runs: readonly string[], events: number): void 
   }
   db.close()
 }
-
-// ---- the callers
 
 const sockets = new Agent({ keepAlive: true })
 

@@ -40,9 +40,6 @@ interface Served {
   readonly events: number
 }
 
-// ---- the server
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** Serves; on a new store it first makes the runs, of which the large one goes on. */
 async function serve(store: string, port: number): Promise<void> {
   let begin = (): void => {}
@@ -130,9 +127,6 @@ async function started(store: string, port = 0): Promise<{ readonly child: Child
   const [served] = (await Promise.race([once(child, 'message'), failed])) as [Served]
   return { child, served }
 }
-
-// ---- the page
-// ---------------------------------------------------------------------------------------------------------------------
 
 interface Seen {
   /** Milliseconds after the navigation until what is looked for was drawn. */

@@ -180,8 +180,6 @@ export class JsonStore implements Store {
     // a commit is on disk when it returns
   }
 
-  // ---- who holds what
-
   #newLease(id: string, leaseMs: number): OwnLease {
     let until = 0
     let stoodStill = false
@@ -292,8 +290,6 @@ export class JsonStore implements Store {
     })
     this.lease.abandon()
   }
-
-  // ---- reading
 
   #scanned(run: Run): ScannedRun {
     const state = this.#open
@@ -419,8 +415,6 @@ export class JsonStore implements Store {
     return read
   }
 
-  // ---- the rest
-
   moved(): undefined {
     // no other process writes
   }
@@ -472,8 +466,6 @@ export class JsonStore implements Store {
   }
 }
 
-// ---- what is kept of a run
-
 const storedRun = ({ done: _, usage: _usage, why: _why, ...run }: Run): StoredRun => run
 const stored = ({ act, seq, at, body }: Entry): StoredEntry => ({ activation: act, seq, at, event: decode(body) })
 const logOf = ({ entries }: State, id: ActivationId): readonly Entry[] =>
@@ -514,8 +506,6 @@ function commandTo(state: State, run: string): 'cancel' | 'resume' | undefined {
   if (keys.includes('!cancel')) return 'cancel'
   return keys.some((key) => key.startsWith('!resume')) ? 'resume' : undefined
 }
-
-// ---- one commit
 
 function apply(state: State, batch: Batch): BatchResult {
   const begun = new Set(batch.runs.map(({ id }) => id))

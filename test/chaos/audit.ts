@@ -105,9 +105,6 @@ export class Audit {
     this.figures.moved = [...whose.values()].filter(({ size }) => size > 1).length
   }
 
-  // ---- one run's journal
-  // -------------------------------------------------------------------------------------------------------------
-
   async #run(run: string): Promise<void> {
     const { recorder, problems } = this.#o
     const rows = await recorder.ask<Written>(
@@ -178,9 +175,6 @@ export class Audit {
         where: `${before.at.toISOString()} ${said(before)} … ${said(after)}${claims === '' ? '' : `, claimed after ${claims} s`}`,
       })
   }
-
-  // ---- effects and decisions
-  // ---------------------------------------------------------------------------------------------------------
 
   /**
    * Every call belongs to a step that was recorded before, and none was made by somebody who could know that the step

@@ -114,8 +114,6 @@ export class Hostile {
     }
   }
 
-  // ---- what they do
-
   /** Opens a stream, or asks for a whole journal, and reads nothing. */
   async #stall(): Promise<void> {
     const socket = await this.#send({ path: this.#one(this.#reads()), token: viewer })
@@ -195,8 +193,6 @@ export class Hostile {
       ].map((path) => `/api/runs/${run}${path}`),
     ]
   }
-
-  // ---- connections
 
   async #send({ method = 'GET', path, token, body, headers = '' }: Said): Promise<Socket> {
     const socket = connect(await this.#port, '127.0.0.1')

@@ -181,9 +181,6 @@ export class Operator {
     return this.#patiently((which) => this.#o.engines[which]!.post(post))
   }
 
-  // ---- commands
-  // ----------------------------------------------------------------------------------------------------------------------
-
   async #cancel(run: RunId, reason: string): Promise<void> {
     this.cancels++
     this.cancelled.add(run)

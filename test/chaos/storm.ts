@@ -211,9 +211,6 @@ export class Storm {
     return url.href
   }
 
-  // ---- runs
-  // ------------------------------------------------------------------------------------------------------------------------
-
   /** Keeps so many runs open, answers what they ask, and pauses some. */
   async #torment(operator: Operator, until: number): Promise<void> {
     const dice = this.#dice

@@ -147,8 +147,6 @@ class Fuzzer {
     }
   }
 
-  // ---- requests that are right
-
   #draft(tenant: Tenant, of: Tenant): Draft {
     const pool = this.#pools[of]
     const text = this.#one([`hello ${markOf(tenant)}`, `{"usd":1,"note":"${markOf(tenant)}"}`])
@@ -348,8 +346,6 @@ class Fuzzer {
     return this.#roll(6) === 0 ? this.#one(recorded)() : this.#one(drafts)()
   }
 
-  // ---- what is changed of them
-
   /** One in three is sent as it is; the others with one to three changes. */
   #changed(draft: Draft): Draft {
     let { path, body, headers = {} } = draft
@@ -409,8 +405,6 @@ class Fuzzer {
       ? `${path}${path.includes('?') ? '&' : '?'}${encodeURIComponent(this.#one(strangeMembers))}=${parts[at]}`
       : parts.join('/')
   }
-
-  // ---- what is recorded in the end
 
   /** Every run is of the tenant and user of who asked, and its audit names nobody else. */
   async #recorded(): Promise<void> {

@@ -126,8 +126,6 @@ export class World {
     return `${prefix}${this.#drawn++}`
   }
 
-  // ---- requests
-
   /** A request by a person; undefined: without a credential. */
   async ask(
     who: Person | undefined,
@@ -235,8 +233,6 @@ export class World {
       { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
     )
   }
-
-  // ---- runs
 
   /** Starts a run over HTTP. Rejects where that is refused: it is no attack. */
   async start(who: Person, agentName: string, input: Json = 'hello', more: JsonObject = {}): Promise<string> {

@@ -23,9 +23,6 @@ import type { Caller } from '@reeve/journal'
 import type { Question, RunStatus, RunSummary, RunUsage } from './port.ts'
 import { asideFor, type StoredRun } from './store.ts'
 
-// ---- tags
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** By which a run is found: a property of its caller and its value, both as texts that every store can hold. */
 export interface RunTag {
   readonly name: string
@@ -80,9 +77,6 @@ export function tagsOf({ user, session, tenant, metadata = {} }: CallerQuery): r
 export const callerIn = (row: Pick<StoredRun, 'caller'>): Caller =>
   row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
 
-// ---- usage and the end
-// ------------------------------------------------------------------------------------------------------------------
-
 /** The totals of a run, or of what is known of it so far. */
 export function runUsage(usage: Usage): RunUsage {
   const { calls, input, output, usd, unknown, unpriced } = totalUsage(usage)
@@ -131,9 +125,6 @@ export function endReason(outcome: Outcome): RowEnd | undefined {
 }
 
 const whyFailed = (what: Failure): EndReason => ({ reason: `${what.code}: ${what.message}`, failure: what })
-
-// ---- the summary
-// ------------------------------------------------------------------------------------------------------------------------
 
 /** A run as a list of runs needs it. */
 export interface SummaryRow extends StoredRun {

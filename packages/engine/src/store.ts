@@ -64,9 +64,6 @@ export const synced = (store: Pick<StoreLog, 'synced' | 'errorOf' | 'name'>): No
     },
   )
 
-// ---- what is written
-// -----------------------------------------------------------------------------------------------------------------
-
 export interface NewRun {
   readonly id: RunId
   readonly agent: string
@@ -237,9 +234,6 @@ export const isEmpty = (b: Batch): boolean =>
 export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
 /** The sender of rows whose run was dropped before the commit: they are not written. */
 export const noRun = '' as RunId
-
-// ---- what is read
-// --------------------------------------------------------------------------------------------------------------------
 
 /** What is kept about a run. */
 export interface StoredRun {
@@ -476,9 +470,6 @@ export interface StoreReader {
   unmoved?(before: number, most: number): Now<readonly UnmovedRun[]>
 }
 
-// ---- who holds what
-// ------------------------------------------------------------------------------------------------------------------
-
 /** What became of the runs of processes that are dead. */
 export interface ReleasedOwners {
   readonly owners: number
@@ -526,9 +517,6 @@ export interface StoreLease {
   /** Nothing is said any more: what this process holds is lost to it. */
   abandon(): void
 }
-
-// ---- live parts between processes
-// ------------------------------------------------------------------------------------------------------
 
 /** Live parts of one run, as the process that drives it has published them at once. */
 export interface PublishedParts {
@@ -652,9 +640,6 @@ export interface StoreLog {
   release(): Now<void>
   close(): Now<void>
 }
-
-// ---- what operators ask
-// -------------------------------------------------------------------------------------------------------------------
 
 /**
  * What operators ask: which runs there are and how each is, which questions wait for people, what waits for a process.

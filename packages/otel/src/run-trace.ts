@@ -204,8 +204,6 @@ export class RunTrace {
     }
   }
 
-  // ---- agents
-
   #begin({ activation, at, run }: Recorded, event: ActivationStarted): void {
     const place = parentOf(activation)
     if (activation === rootActivation(run)) this.#beginRun(run, at, event)
@@ -314,8 +312,6 @@ export class RunTrace {
     this.#ended = this.#whole
     this.#whole = undefined
   }
-
-  // ---- operations
 
   #open({ activation, at }: Recorded, here: OpenSpan, event: Opened): void {
     const parentId = this.#parentOf(activation, here, event.address, at)
@@ -533,8 +529,6 @@ export class RunTrace {
     })
   }
 
-  // ---- approvals
-
   #resolve(recorded: Recorded, event: Extract<JournalEvent, { type: 'approval.resolved' }>): void {
     const found = this.#answered.get(event.id)
     if (found === undefined) return
@@ -563,8 +557,6 @@ export class RunTrace {
       pick(span.attributes, [genAi.toolName, reeve.approvalKind, reeve.approvalRisk, reeve.approvalResolution]),
     )
   }
-
-  // ---- plans
 
   #planned(recorded: Recorded, event: Extract<JournalEvent, { type: 'plan.created' }>): void {
     const plan = this.#plans.get(recorded.activation)
@@ -598,8 +590,6 @@ export class RunTrace {
     return spanId
   }
 
-  // ---- forks
-
   /** What was copied stays in the trace of the origin; what goes on begins here. */
   #fork(at: number, { run, at: position }: RunForked): void {
     const link: SpanLink = {
@@ -624,8 +614,6 @@ export class RunTrace {
   #isCopied({ activation, seq }: Recorded): boolean {
     return seq < (this.#copied.get(activation) ?? 0)
   }
-
-  // ---- spans
 
   #span(
     spanId: string,

@@ -66,9 +66,6 @@ export class PostgresParts implements StoreParts {
     this.#options = options
   }
 
-  // ---- listening
-  // -------------------------------------------------------------------------------------------------------------------
-
   overhear(run: RunId, hear: (published: PublishedParts) => void): () => void {
     const hearing = this.#hearing.get(run) ?? new Set()
     this.#hearing.set(run, hearing.add(hear))
@@ -102,9 +99,6 @@ export class PostgresParts implements StoreParts {
     const { run, parts } = said
     for (const hear of this.#hearing.get(run) ?? []) hear({ from, n: Number(n), parts })
   }
-
-  // ---- being listened to
-  // -----------------------------------------------------------------------------------------------------------
 
   /** Another process listens to these runs. */
   heardOf(process: string, runs: readonly RunId[]): void {

@@ -84,9 +84,6 @@ export class Notifier {
     })
   }
 
-  // ---- receiving
-  // ---------------------------------------------------------------------------------------------------------------------
-
   /** Reports `all` at intervals: news may be lost. */
   moved(): ReadonlySet<RunId> | 'all' | undefined {
     const moved = stopwatch() - this.#lastAll >= fullEveryMs ? 'all' : this.#moved
@@ -194,9 +191,6 @@ export class Notifier {
     if (this.#moved === 'all') return
     this.#moved = new Set([...(this.#moved ?? []), ...runs])
   }
-
-  // ---- sending
-  // ---------------------------------------------------------------------------------------------------------------------
 
   /** This process has written. */
   note({ written, mailed, born, left }: Committed): void {

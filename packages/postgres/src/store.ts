@@ -204,9 +204,6 @@ export class PostgresStore implements Store {
     this.parts = this.#news.parts
   }
 
-  // ---- opening
-  // ---------------------------------------------------------------------------------------------------------------------
-
   /** For writes: creates the tables if they do not exist. */
   async #open(): Promise<Pool> {
     const pool = await this.#reach()
@@ -300,9 +297,6 @@ export class PostgresStore implements Store {
     return this.#meta!.id
   }
 
-  // ---- runs
-  // ------------------------------------------------------------------------------------------------------------------------
-
   commit(batch: Batch): Promise<BatchResult> {
     if (this.#isStopped) return Promise.reject(closedStore(this.name))
     return this.#meta === undefined ? this.#firstCommit(batch) : this.#writer.commit(batch)
@@ -365,9 +359,6 @@ export class PostgresStore implements Store {
     if (this.#listens && this.#meta !== undefined) this.#lease.appear().catch(() => undefined)
   }
 
-  // ---- what goes wrong
-  // -------------------------------------------------------------------------------------------------------------
-
   errorOf(thrown: unknown): ReeveError {
     return storeError(thrown, this.name)
   }
@@ -404,9 +395,6 @@ export class PostgresStore implements Store {
     if (this.#options.redact === undefined && this.#isRedacted) throw storeIsRedacted(this.name)
   }
 
-  // ---- time
-  // ------------------------------------------------------------------------------------------------------------------------
-
   time(): number {
     const now = this.#clock.now()
     if (this.#clock === systemClock) return now + this.#lease.ahead
@@ -417,9 +405,6 @@ export class PostgresStore implements Store {
     await this.#ask(this.#sql.ownClock, [])
     this.#ownClock = true
   }
-
-  // ---- upkeep
-  // ----------------------------------------------------------------------------------------------------------------------
 
   async remove(run: RunId): Promise<void> {
     const client = await (await this.#open()).connect()
@@ -452,9 +437,6 @@ export class PostgresStore implements Store {
   shrink(): boolean {
     return false
   }
-
-  // ---- the end
-  // ---------------------------------------------------------------------------------------------------------------------
 
   leave(mustWait: () => boolean = () => false): void {
     this.#writer.leave()

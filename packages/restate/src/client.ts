@@ -76,8 +76,6 @@ export class RestateClient {
     this.#timeoutMs = timeoutMs
   }
 
-  // ---- calls
-
   /** Leaves a call with the server, which sees to it. Resolves with the id of the invocation. */
   async send(service: string, handler: string, body: unknown): Promise<string> {
     const path = `/${encodeURIComponent(service)}/${encodeURIComponent(handler)}/send`
@@ -86,8 +84,6 @@ export class RestateClient {
     if (id === '') throw wrongAddress('ingress', this.ingress, answer)
     return id
   }
-
-  // ---- the operator
 
   /** Resolves if both sides are there and are what they should be. */
   async check(): Promise<{ readonly version: string }> {

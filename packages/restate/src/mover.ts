@@ -64,9 +64,6 @@ export class RestateMover implements Mover {
     })
   }
 
-  // ---- waking
-  // ----------------------------------------------------------------------------------------------------------------------
-
   wake(runs: readonly RunId[]): void {
     if (this.#closing !== undefined) return
     for (const run of runs) if (this.#waiting.size < mostWaiting) this.#waiting.add(run)
@@ -109,9 +106,6 @@ export class RestateMover implements Mover {
     }
   }
 
-  // ---- what is wrong is said once
-  // ----------------------------------------------------------------------------------------------------
-
   #isNotWell(what: 'calls' | 'registration', thrown: unknown): void {
     const code = ReeveError.is(thrown) ? thrown.code : 'engine.unreachable'
     const isKnown = Object.values(this.#troubles).includes(code)
@@ -129,9 +123,6 @@ export class RestateMover implements Mover {
       `Restate moves the runs of ${this.#service} again (${this.#client.ingress})`,
     )
   }
-
-  // ---- taking runs up
-  // ----------------------------------------------------------------------------------------------------------------
 
   async open(workerProcess: WorkerProcess): Promise<void> {
     const { listen: where, identityKeys, warn } = this.#setup
@@ -202,9 +193,6 @@ export class RestateMover implements Mover {
       this.#registerLater(thrown)
     }
   }
-
-  // ---- the end
-  // -----------------------------------------------------------------------------------------------------------------------
 
   /** Calls are refused from now on, so Restate makes them elsewhere. */
   retire(): void {

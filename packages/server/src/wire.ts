@@ -27,9 +27,6 @@ import type {
   VersionUse,
 } from '@reeve/runtime'
 
-// ---- who asks
-// ---------------------------------------------------------------------------------------------------------------------
-
 /**
  * What a person or program may do. `viewer`: see. `operator`: also start, pause, resume, cancel, take over, fork, retry,
  * settle, recruit, retire, post, share sessions of their own. `approver`: see, decide and answer, take back grants.
@@ -97,9 +94,6 @@ export interface SessionBody {
   readonly token?: string
 }
 
-// ---- errors
-// -----------------------------------------------------------------------------------------------------------------------
-
 /** The body of every response that is not 2xx. */
 export interface ErrorBody {
   readonly error: {
@@ -112,18 +106,12 @@ export interface ErrorBody {
   }
 }
 
-// ---- pages
-// ----------------------------------------------------------------------------------------------------------------------
-
 /** A part of a long list. */
 export interface Page<T> {
   readonly items: readonly T[]
   /** Give it back as `after` for the next page. Absent: this was the last one. */
   readonly next?: string
 }
-
-// ---- runs
-// -----------------------------------------------------------------------------------------------------------------------
 
 /** The body of `POST /api/runs`. The header `Idempotency-Key` may stand for `runId`. */
 export interface StartBody {
@@ -211,9 +199,6 @@ export interface PartMessage {
   /** As it was sent: `streamPartOf` of the client reads it. */
   readonly part: Json
 }
-
-// ---- a run, live, as the studio sees it
-// ---------------------------------------------------------------------------------------------------------------------
 
 /** The head of a run: what is shown above every tab. */
 export interface RunHead {
@@ -347,9 +332,6 @@ export interface AuditAnswer {
   readonly report: AuditReport
 }
 
-// ---- questions
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** An open question with all that is needed to answer it: `GET /api/questions`. */
 export interface QuestionView {
   readonly id: string
@@ -435,9 +417,6 @@ export interface Changes {
   readonly runs?: readonly RunId[]
 }
 
-// ---- the rest of the house
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** A registered agent: `GET /api/agents`. */
 export interface AgentDocument {
   readonly name: string
@@ -506,9 +485,6 @@ export interface VersionUses {
   /** The cursor of the next page. Absent: there are no more runs. */
   readonly next?: string
 }
-
-// ---- views and options of the runtime, as they are
-// ---------------------------------------------------------------------------------------------------------------------
 
 export type { Revision } from '@reeve/edge'
 export type { DelegationView } from '@reeve/journal'

@@ -73,9 +73,6 @@ function streaming(id: string, turns: readonly Turn[]): Model {
   }
 }
 
-// ---- one leader, one worker
-// ---------------------------------------------------------------------------------------------------------------------
-
 const lookUp = tool({
   name: 'look_up',
   description: 'Looks an order up.',
@@ -129,9 +126,6 @@ const stepper = agent({
   },
 })
 
-// ---- a planned team
-// ---------------------------------------------------------------------------------------------------------------------
-
 const scout = agent({
   name: 'scout',
   description: 'Finds sources.',
@@ -183,9 +177,6 @@ const research = team({
   },
 })
 
-// ---- what hostile models write
-// ---------------------------------------------------------------------------------------------------------------------
-
 /** All of it in one text. */
 export const hostileText = `${hostile.to} ${hostile.subject} ${hostile.body}`
 
@@ -229,9 +220,6 @@ const strangers = team({
     ],
   },
 })
-
-// ---- for pictures: a team whose calls take as long as such calls do
-// ---------------------------------------------------------------------------------------------------------------------
 
 const lasting = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -301,9 +289,6 @@ const newsroom = supervisor({
     ],
   ),
 })
-
-// ---- many
-// ---------------------------------------------------------------------------------------------------------------------
 
 const counter = agent({
   name: 'counter',

@@ -152,9 +152,6 @@ export class Round {
     }
   }
 
-  // ---- the processes
-  // -----------------------------------------------------------------------------------------------------------------
-
   async #slot(): Promise<void> {
     const { dice, plan, file, socket, figures } = this.#o
     // Here every process dies young, whatever its runs do: none of them is to blame.
@@ -225,9 +222,6 @@ export class Round {
   async #live(ms: number): Promise<void> {
     for (const until = Date.now() + ms; !this.#over && Date.now() < until;) await pause(10)
   }
-
-  // ---- the audit
-  // ---------------------------------------------------------------------------------------------------------------------
 
   #audit(): void {
     const { figures, problems, world, file, expected } = this.#o

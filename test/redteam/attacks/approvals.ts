@@ -347,7 +347,6 @@ export const approvals = area('Who may approve, and what', [
     },
   },
 
-  // ---- links
   {
     id: 'link-read-decides-nothing',
     holds: 'GET, HEAD, PUT, DELETE and words in the query of a link decide nothing.',

@@ -119,7 +119,6 @@ async function grantedTo(world: World, session: string): Promise<void> {
 }
 
 export const ownership = area('What owns is what is checked', [
-  // ---- agents
   ...protocolNames.map((protocol) => ({
     id: `agent-of-tenant-${protocol}`,
     holds: `A tenant cannot start the agent of another tenant (${protocol}).`,
@@ -251,7 +250,6 @@ export const ownership = area('What owns is what is checked', [
     },
   },
 
-  // ---- sessions
   ...withSession.flatMap((from) =>
     withSession.map((protocol) => ({
       id: `session-of-user-${from}-${protocol}`,
@@ -433,7 +431,6 @@ export const ownership = area('What owns is what is checked', [
     },
   },
 
-  // ---- grants
   ...withSession.map((protocol) => ({
     id: `grant-of-user-${protocol}`,
     holds: `What was granted for a session does not hold for another user who names it (${protocol}).`,
@@ -566,7 +563,6 @@ export const ownership = area('What owns is what is checked', [
     },
   },
 
-  // ---- runs of another tenant
   {
     id: 'run-of-tenant-every-route',
     holds: 'On every route a run or question of another tenant is answered as what is not there, byte for byte.',
@@ -754,7 +750,6 @@ export const ownership = area('What owns is what is checked', [
     },
   },
 
-  // ---- ids, keys, conflicts, positions
   ...(Object.keys(keyed) as ProtocolName[]).map((protocol) => ({
     id: `key-taken-${protocol}`,
     holds: `The run that a key stands for cannot be taken by another tenant that computes its id (${protocol}).`,

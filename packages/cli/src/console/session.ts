@@ -177,9 +177,6 @@ export class ConsoleSession {
     })
   }
 
-  // ---- what there is
-  // ---------------------------------------------------------------------------------------------------------------
-
   /** A store that is away for a moment does not end the watch: the next tick looks again. */
   async #refreshIfPossible(): Promise<void> {
     try {
@@ -284,9 +281,6 @@ export class ConsoleSession {
     const { style } = this.#terminal
     this.#screen.draw(frame.lines.map((each) => (each.style === undefined ? each.text : style(each.style, each.text))))
   }
-
-  // ---- keys
-  // ------------------------------------------------------------------------------------------------------------------------
 
   #onKeys(keys: string): void {
     // a key that is held down comes several times at once
@@ -421,9 +415,6 @@ export class ConsoleSession {
     this.#isStale = true
     this.#wake()
   }
-
-  // ---- typing
-  // ------------------------------------------------------------------------------------------------------------------------
 
   #ask(label: string, done: TypedLine['done'], text = ''): void {
     this.#prompt = { label: `${label} (Esc: back)`, text, done }

@@ -84,9 +84,6 @@ export class AdversarialStore implements Store {
     if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
 
-  // ---- answers that come late, or not
-  // ----------------------------------------------------------------------------------------------
-
   async #rest(kind: string, factor = 1): Promise<void> {
     const { late, turns: most } = this.#weather
     if (this.#draws.happens(`late ${kind}`, late)) await turns(this.#draws.upTo(`turns ${kind}`, most) * factor)
@@ -133,9 +130,6 @@ export class AdversarialStore implements Store {
     const wanted = left.filter((row) => row !== undefined && row.ended === null && row.parked === 0 && drives(row))
     return [...wanted.map((row) => row!.id as RunId), ...ready].slice(0, limit)
   }
-
-  // ---- who holds what
-  // --------------------------------------------------------------------------------------------------------------
 
   #doubtfulLease(lease: StoreLease): StoreLease {
     const isFresh = (): boolean => {
@@ -257,9 +251,6 @@ export class AdversarialStore implements Store {
     }
   }
 
-  // ---- writing and news
-  // ------------------------------------------------------------------------------------------------------------
-
   /** It fails never: a process whose store has is over. */
   async synced(): Promise<void> {
     await this.below.synced()
@@ -370,9 +361,6 @@ export class AdversarialStore implements Store {
     }
   }
 
-  // ---- what is as it is below
-  // ------------------------------------------------------------------------------------------------------
-
   get name(): string {
     return this.below.name
   }
@@ -419,9 +407,6 @@ export class AdversarialStore implements Store {
   shrink(): Promise<boolean> {
     return this.#ask('read', 'shrink', () => this.below.shrink())
   }
-
-  // ---- the end
-  // ---------------------------------------------------------------------------------------------------------------------
 
   /**
    * The process dies: nothing that it has asked is answered, and of what was on its way to the store nothing arrives

@@ -393,8 +393,6 @@ export class SchemaDocument {
     } else if (references.has(keyword)) this.#open.push([node, keyword, value as string])
   }
 
-  // -------------------------------------------------------------- references
-
   #resolve(node: SchemaNode, keyword: string, reference: string): void {
     const found = this.#found(node.resource, reference)
     if (typeof found === 'string') return this.#lose(node, keyword, `${shown(reference)} ${found}`)
@@ -477,8 +475,6 @@ export class SchemaDocument {
     for (const node of found) for (const each of node.all()) found.add(each)
     return found
   }
-
-  // -------------------------------------------------------------- what was taken out
 
   #relax(): void {
     if (this.problems.length === 0) return

@@ -99,8 +99,6 @@ export class Checks {
     return found === undefined ? undefined : this.of(found)
   }
 
-  // -------------------------------------------------------------- references
-
   #references(node: SchemaNode): readonly Check[] {
     return [...node.references].map(([keyword, target]) => {
       if (keyword === '$dynamicRef') return this.#dynamic(node, target)
@@ -130,8 +128,6 @@ export class Checks {
       return (found === undefined ? plain : this.of(found.root))(value, run, seen)
     }
   }
-
-  // -------------------------------------------------------------- lists
 
   #list(node: SchemaNode): readonly Check[] {
     return [
@@ -188,8 +184,6 @@ export class Checks {
         `${named(path)} must have at most ${bound} ${bound === 1 ? 'item that fits' : 'items that fit'} "contains", got ${found}`
     }
   }
-
-  // -------------------------------------------------------------- objects
 
   #object(node: SchemaNode): readonly Check[] {
     const required = listOf(node.get('required')).filter((each) => typeof each === 'string')
@@ -267,8 +261,6 @@ export class Checks {
       }
     return checks
   }
-
-  // -------------------------------------------------------------- what stands together
 
   #combined(node: SchemaNode): readonly Check[] {
     const several = (keyword: string): readonly Check[] | undefined =>

@@ -174,8 +174,6 @@ function indexOf({ index, event, begun }: End, feed: readonly Recorded[]): numbe
   return late === -1 ? index : Math.min(late, index)
 }
 
-// ---- what an end follows from
-
 /** What an activation's end follows from. Undefined: it was stopped, or its own code failed. */
 async function causeIn(
   activation: ActivationId,
@@ -343,8 +341,6 @@ function isSameEnd(one: Outcome, other: Outcome): boolean {
     end.status === 'failed' ? [end.failure.code, end.failure.message] : [end.status]
   return one.status === other.status && canonical(told(one)) === canonical(told(other))
 }
-
-// ---- what is not kept
 
 async function discardedFrom(feed: readonly Recorded[], index: number, slices: Slices): Promise<DiscardedWork> {
   const open = new Map<string, 'model' | 'effect'>()

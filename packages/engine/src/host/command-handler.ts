@@ -114,9 +114,6 @@ export class CommandHandler implements Commands {
     return (owner as LoadedActivation).run.caller
   }
 
-  // ---- the log
-  // ---------------------------------------------------------------------------------------------------------------------
-
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const engine = this.#engine
     const plain = encoded ?? encode(event)
@@ -171,9 +168,6 @@ export class CommandHandler implements Commands {
     this.#engine.touch(run)
   }
 
-  // ---- orchestration
-  // ---------------------------------------------------------------------------------------------------------------
-
   orchestration(activation: Owner): Orchestration | undefined {
     const { run } = activation as LoadedActivation
     if (run.broughtBack === 'cancel') return undefined
@@ -224,9 +218,6 @@ export class CommandHandler implements Commands {
     this.#stick(activation, `replay.diverged: ${activation.stuck ?? address}`)
   }
 
-  // ---- effects
-  // ---------------------------------------------------------------------------------------------------------------------
-
   letOut(op: Operation): void {
     this.dispatcher.letOut(op)
   }
@@ -236,9 +227,6 @@ export class CommandHandler implements Commands {
   abort(op: Operation): void {
     this.dispatcher.abort(op)
   }
-
-  // ---- workers
-  // ---------------------------------------------------------------------------------------------------------------------
 
   versionOf(leader: Owner, worker: string, given?: string): string | undefined {
     return versionToBegin(this.#engine.registry, upwards(leader as LoadedActivation), worker, given)
@@ -480,9 +468,6 @@ export class CommandHandler implements Commands {
     return why === undefined ? undefined : this.#engine.options.redact(JSON.stringify(why), endReasonShape)
   }
 
-  // ---- questions and messages
-  // ------------------------------------------------------------------------------------------------------
-
   openQuestion(op: Operation, event: AskOpened): void {
     putAsk(this.#engine, op, event)
   }
@@ -504,9 +489,6 @@ export class CommandHandler implements Commands {
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     putMessage(this.#engine, from, to, id, body)
   }
-
-  // ---- accounts and values
-  // ---------------------------------------------------------------------------------------------------------
 
   reserve(activation: Owner, charge: Charge): Failure | undefined {
     return reserve(activation, charge)

@@ -254,9 +254,6 @@ export class Driver implements EngineState {
     store.listen(() => this.checkNews())
   }
 
-  // ---- the tick
-  // --------------------------------------------------------------------------------------------------------------------
-
   schedule(): void {
     if (this.#scheduled || this.#pumping || this.dead) return
     this.#scheduled = true
@@ -733,9 +730,6 @@ export class Driver implements EngineState {
     )
   }
 
-  // ---- requests that ride in the next commit
-  // ---------------------------------------------------------------------------------------
-
   post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
       this.batch.rows.push({ ...row, at: this.store.time(), body: this.options.redact(row.body, mailShape) })
@@ -787,9 +781,6 @@ export class Driver implements EngineState {
   forgetSettled(activation: LoadedActivation): void {
     this.#followUp.gone.push(activation)
   }
-
-  // ---- news and time
-  // ---------------------------------------------------------------------------------------------------------------
 
   /** Asks what other processes have written. */
   checkNews(): void {

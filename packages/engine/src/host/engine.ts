@@ -281,9 +281,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#subscriptions.storeFailed(error, runs)
   }
 
-  // ---- starting and driving
-  // --------------------------------------------------------------------------------------------------------
-
   drive(registry: Registry): Now<void> {
     this.#open()
     this.store.mustHaveRules()
@@ -417,9 +414,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return await this.#read(() => forkRun(this.driver, request))
   }
 
-  // ---- the outside's word
-  // ----------------------------------------------------------------------------------------------------------
-
   async post(post: Post): Promise<PostResult> {
     this.#open()
     this.store.mustHaveRules()
@@ -436,9 +430,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
   now(): number {
     return this.store.time()
   }
-
-  // ---- reading
-  // ---------------------------------------------------------------------------------------------------------------------
 
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
@@ -527,9 +518,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
   listen(run: RunId, hear: PartListener, options?: PartListenerOptions): () => void {
     return this.#subscriptions.listen(run, hear, options)
   }
-
-  // ---- the watch: one for the whole process
-  // ----------------------------------------------------------------------------------------
 
   #look(): void {
     if (this.driver.dead) return
@@ -718,9 +706,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#quietly(() => andThen(this.store.shrink(), () => undefined))
     })
   }
-
-  // ---- the end
-  // ---------------------------------------------------------------------------------------------------------------------
 
   #open(): void {
     if (this.#isClosing)

@@ -46,8 +46,6 @@ export class MemoryReader implements StoreReader, Past {
     for (const { id } of ended) this.#ended.push(id)
   }
 
-  // ---- logs
-
   *activation(id: ActivationId): Generator<StoredEntry> {
     const act = this.#tables.activations.get(id)
     if (act === undefined) return
@@ -139,8 +137,6 @@ export class MemoryReader implements StoreReader, Past {
     }
   }
 
-  // ---- runs
-
   run(run: RunId): StoredRun | undefined {
     return this.#tables.runs.get(run)?.row()
   }
@@ -208,8 +204,6 @@ export class MemoryReader implements StoreReader, Past {
     return ready
   }
 
-  // ---- mail and questions
-
   unreadOf(run: RunId): InboxRow[] {
     return [...(this.#tables.runs.get(run)?.unread ?? [])].map(inboxRow)
   }
@@ -241,8 +235,6 @@ export class MemoryReader implements StoreReader, Past {
       if (account !== undefined) found.set(id, account)
     return found
   }
-
-  // ---- values
 
   value(stream: string, key: string): { version: number; value: Json } {
     const found = this.#tables.streams.get(stream)?.values.get(key)

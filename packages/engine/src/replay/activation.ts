@@ -152,9 +152,6 @@ export class Activation implements Owner, Verbs {
     this.#earlier = birth.earlier && new EarlierWork(birth.agent, birth.earlier)
   }
 
-  // ---- what the host sees
-  // ------------------------------------------------------------------------------------------------------------
-
   /** Folds one entry of the log into memory, in order. Throws `journal.hole`. */
   restore(seq: number, at: number, event: JournalEvent): void {
     this.#log.fold(seq, at, event)
@@ -301,9 +298,6 @@ export class Activation implements Owner, Verbs {
     this.#settleIfDone()
   }
 
-  // ---- delivery
-  // --------------------------------------------------------------------------------------------------------------------
-
   /** Records an arrival. Undefined: it would be a second end of an operation, or the end of an unknown one. */
   #record({ event, text, row }: QueuedArrival, at: number): ArrivalEvent | undefined {
     if (row !== undefined) this.host.useUp(this, row)
@@ -377,9 +371,6 @@ export class Activation implements Owner, Verbs {
     if (address !== undefined) this.operations.delete(address)
     return true
   }
-
-  // ---- what scopes ask for
-  // ---------------------------------------------------------------------------------------------------------
 
   blocked(undoing: Undoing | undefined): Error | undefined {
     if (this.#restarting !== undefined) return new RestartRequested()
@@ -584,9 +575,6 @@ export class Activation implements Owner, Verbs {
     this.#restarting = { state }
     throw new RestartRequested()
   }
-
-  // ---- the end
-  // ---------------------------------------------------------------------------------------------------------------------
 
   #runMain(): void {
     const orchestration = (this.#code = this.host.orchestration(this))

@@ -37,9 +37,6 @@ function open(file: string): SqliteStore {
   return store
 }
 
-// ---- random runs
-// ---------------------------------------------------------------------------------------------------------------------
-
 interface Act {
   readonly id: ActivationId
   seq: number
@@ -231,9 +228,6 @@ test('K2: who posts to what is archived hears what was heard before, and leaves 
     { numRuns: 100 },
   )
 }, 120_000)
-
-// ---- chosen cases
-// --------------------------------------------------------------------------------------------------------------------
 
 /** Many entries of two runs in turns, then a run that holds the newest position. */
 async function long(store: SqliteStore, entries: number): Promise<void> {

@@ -50,8 +50,6 @@ export interface Caller {
   readonly traceparent?: string
 }
 
-// ---- lifecycle
-
 /** First event of every activation. `caller` only on the root. */
 export interface ActivationStarted {
   readonly type: 'activation.started'
@@ -118,8 +116,6 @@ export interface ActivationSettled {
   /** The part of `usage` that the model calls among them used: calls of unknown usage. */
   readonly lost?: Usage
 }
-
-// ---- commands: steps
 
 /** What a recorded operation is known by. */
 interface Keyed {
@@ -194,8 +190,6 @@ export interface Charge {
   readonly tokens?: number
   readonly usd?: number
 }
-
-// ---- commands: workers, questions, messages, facts
 
 /** A worker was started. What crossed to it is the input of its own `activation.started`. */
 export interface WorkerStarted extends Keyed {
@@ -314,7 +308,6 @@ export interface MessageSent {
   readonly to: ActivationId
   readonly id: MessageId
 }
-// ---- arrivals
 
 /**
  * An effect has ended. `usage` and `charge` say what it used. Without a charge its reserve counts; a model call that
@@ -376,8 +369,6 @@ export interface CancelReceived {
   /** Nothing is undone; only compensations with `always` run. */
   readonly keeps?: true
 }
-
-// ---- notes
 
 /** One attempt of an effect has failed, and another follows after `delayMs`. */
 export interface AttemptFailed {

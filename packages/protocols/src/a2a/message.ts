@@ -101,9 +101,6 @@ function partIn(
   return { file }
 }
 
-// ---- questions
-// ----------------------------------------------------------------------------------------------------------------------
-
 /** A question as parts: a sentence, and the exact action with the form of its reply. */
 export function questionParts({
   id,

@@ -187,9 +187,6 @@ function flagIn(params: JsonObject, name: string): boolean {
 
 const invalid = (problem: string): A2aRefusal => new A2aRefusal('INVALID_PARAMS', problem)
 
-// ---- which run
-// ----------------------------------------------------------------------------------------------------------------------
-
 /** The task that the parameters name, if it is one of the agent's. Throws `run.unknown`. */
 async function ownTask(request: AgentRequest, params: JsonObject): Promise<Run> {
   mustHaveNoTenant(params)
@@ -275,9 +272,6 @@ async function latestSettled(run: Run): Promise<KnownQuestion | undefined> {
   const { id, kind, activation, address, resolvedAt } = last
   return { id, kind, activation, address, ...present({ resolvedAt }) }
 }
-
-// ---- streams
-// ------------------------------------------------------------------------------------------------------------------------
 
 /** Resolves when the run rests, or no one waits any more. */
 async function rested(context: ProtocolContext, run: Run, answered: readonly KnownQuestion[]): Promise<void> {

@@ -137,9 +137,6 @@ function mustBeOfVersion(request: Request): void {
   throw new A2aRefusal('VERSION_NOT_SUPPORTED', `${said}: send A2A-Version: ${protocolVersion}`)
 }
 
-// ---- JSON-RPC
-// ------------------------------------------------------------------------------------------------------------------------
-
 type Answered = Response | Json | ((signal: AbortSignal) => AsyncIterable<StreamResponse>)
 type Operation = (request: AgentRequest, params: JsonObject) => Promise<Exclude<Answered, Response>>
 
@@ -204,9 +201,6 @@ async function jsonOf(context: ProtocolContext): Promise<Json | undefined> {
     throw thrown
   }
 }
-
-// ---- HTTP
-// ----------------------------------------------------------------------------------------------------------------------------
 
 /** The routes of HTTP+JSON below the address of an agent. A name in braces is a parameter. */
 const routes: readonly { readonly method: string; readonly path: RegExp; readonly operation: Operation }[] = [

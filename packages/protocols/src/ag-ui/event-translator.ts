@@ -147,8 +147,6 @@ export class EventTranslator {
     }
   }
 
-  // ---- whose work it is
-
   #ownerOf(id: ActivationId): Owner {
     const owner = this.#story.ownerOf(id)
     if (owner.type === 'none') return undefined
@@ -183,8 +181,6 @@ export class EventTranslator {
     if (!this.#subagents.delete(id)) return events
     return [...events, subagentEnd(id, outcome)]
   }
-
-  // ---- what is said
 
   /** A live piece of work. */
   part(part: RunPart): readonly AgUiEvent[] {
@@ -321,8 +317,6 @@ export class EventTranslator {
     }
   }
 
-  // ---- plans
-
   /** The plan of a team, where an event of its leader or of a member has changed it. */
   #plan({ id, parent }: IndexedActivation): readonly AgUiEvent[] {
     if (this.#fold.index.teams.size === 0) return []
@@ -349,8 +343,6 @@ export class EventTranslator {
       return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'PLAN', content, replace: true, ...owner } as const]
     })
   }
-
-  // ---- the end
 
   /** The last events of a stream. `questions`: those that a waiting run asks people. */
   end(end: StreamEnd, questions: readonly AskedQuestion[]): readonly AgUiEvent[] {

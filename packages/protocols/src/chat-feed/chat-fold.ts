@@ -127,8 +127,6 @@ export class ChatFold {
     this.#changes.push({ type: 'show', position: this.position, item })
   }
 
-  // ---- what happens
-
   #happens(item: StoryItem): void {
     switch (item.type) {
       case 'began':
@@ -202,8 +200,6 @@ export class ChatFold {
       this.#unshown.set(this.#nameOf(agent.id, callId), event.agent.slice(event.agent.indexOf('.') + 1))
   }
 
-  // ---- what is said
-
   #toolResult({ activation, callId, content, isError, path }: Extract<Spoken, { readonly type: 'tool' }>): void {
     if (callId === undefined) return
     const name = this.#nameOf(activation, callId)
@@ -273,8 +269,6 @@ export class ChatFold {
     for (const block of blocks) this.#shown.delete(block)
     if (gone.length > 0) this.#changes.push({ type: 'withdraw', position: this.position, blocks: gone })
   }
-
-  // ---- calls and questions
 
   #speaks(activation: ActivationId): boolean {
     return this.#story.holdsControl(activation)
@@ -359,8 +353,6 @@ export class ChatFold {
   #answeredQuestion(question: string): void {
     if (this.#questions.has(question)) this.#show({ type: 'answered', question })
   }
-
-  // ---- workers
 
   #began({ id, agent, path, begunBy, isNotice }: IndexedActivation): void {
     if (this.#speaks(id) || this.#workers.has(id) || isNotice || isToolAgent(agent)) return

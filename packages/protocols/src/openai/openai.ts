@@ -146,8 +146,6 @@ class OpenAiApi {
     })
   }
 
-  // ---- chat completions
-
   async complete(context: ProtocolContext, request: Request, asked: ChatAsked): Promise<Response> {
     const run = await this.#start(context, asked, keyOf(context, request, 'chat'))
     const { createdAt } = await run.summary()
@@ -165,8 +163,6 @@ class OpenAiApi {
         : [...writer.end(change), sseMessage('[DONE]')],
     )
   }
-
-  // ---- responses
 
   async respond(context: ProtocolContext, request: Request, asked: ResponseAsked): Promise<Response> {
     const run =
@@ -244,8 +240,6 @@ class OpenAiApi {
     const changes = await recordedChanges(pagesOf(run))
     return responseOf(summary, changes, await stateOf(context, run, summary))
   }
-
-  // ---- runs
 
   async #start(
     context: ProtocolContext,

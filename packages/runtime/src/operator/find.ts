@@ -69,8 +69,6 @@ function find(fold: DelegationsFold, name: string): NamedWork {
   }
 }
 
-// ---- refusals
-
 type Kind = 'delegation' | 'task' | 'team'
 
 const several = (kind: Kind, name: string, which: readonly string[]): ReeveError =>
@@ -90,8 +88,6 @@ export const workEnded = (name: string): ReeveError =>
   new ReeveError('delegation.ended', `the work of "${name}" has ended`, {
     hint: 'Its outcome is final; nothing was changed.',
   })
-
-// ---- what a stop acts on
 
 /** Work that a leader can be asked to stop. */
 export interface StoppableWork {
@@ -152,8 +148,6 @@ function isTriedAgain({ activations }: RunIndex, { leader, activation }: Delegat
   return open.some(({ event }) => event.type === 'timer.set' && isPauseAfter(event, activation))
 }
 
-// ---- what a result that a human gives stands for
-
 /** Work that has not ended. */
 export type OpenWork =
   /** A worker has begun it. */
@@ -196,8 +190,6 @@ export function workToComplete(fold: DelegationsFold, name: string, as: 'task' |
   if (tasks.length + rows.length > 0 || found.activation !== undefined) throw workEnded(name)
   throw unknown(as, name, index, found.known)
 }
-
-// ---- teams
 
 /**
  * The planned team that is meant: by its activation, or by its agent if that leads one team alone; without a name the

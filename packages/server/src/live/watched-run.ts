@@ -109,8 +109,6 @@ export class WatchedRun {
     this.#lookLater()
   }
 
-  // ---- reading
-
   /** Reads a journal to its end of now. */
   async #catchUp(run: RunId): Promise<void> {
     for (;;) {
@@ -191,8 +189,6 @@ export class WatchedRun {
     }
   }
 
-  // ---- what is shown
-
   /** Brings what is shown up to date soon: not before its time has come. */
   #later(): void {
     if (this.#isStale || this.#left.signal.aborted) return
@@ -235,8 +231,6 @@ export class WatchedRun {
     this.#cost = this.#lastShown - began
     this.#lookLater()
   }
-
-  // ---- live parts
 
   async #hear(run: RunId): Promise<void> {
     if (this.#woven.isOver(run)) return
@@ -307,8 +301,6 @@ export class WatchedRun {
     }
   }
 
-  // ---- readers
-
   /** Whether somebody looks at it live. */
   get isRead(): boolean {
     return this.#readers.size > 0
@@ -363,8 +355,6 @@ export class WatchedRun {
   #wakeAll(): void {
     for (const { wake } of this.#readers) wake()
   }
-
-  // ---- rows
 
   /** The events of these rows, in the same order. Rows that are near each other are read at once. */
   async read(rows: readonly number[]): Promise<readonly Recorded[]> {

@@ -285,9 +285,6 @@ export class MessageRouter {
     for (const entry of waiting) this.#parts.waitForMail(entry, true)
   }
 
-  // ---- taking in
-  // ---------------------------------------------------------------------------------------------------------------------
-
   get #policies(): readonly TeamPolicy[] {
     return [this.#options.policy, this.#parts.policy].filter((each) => each !== undefined)
   }
@@ -351,9 +348,6 @@ export class MessageRouter {
     if (at !== undefined) noteMail(this.#ctx, at, seq)
   }
 
-  // ---- deciding
-  // ----------------------------------------------------------------------------------------------------------------------
-
   /** `done`: tells the member that waits for the receipt; undefined if none does. */
   #decideLater(sender: Sender, mail: MailToSend, source: Source, done?: (sent: Sent) => void): void {
     this.#undecided++
@@ -411,9 +405,6 @@ export class MessageRouter {
     const edited = asked.input as unknown as MailToSend
     return noted(this.#take(sender, edited, { content: edited.content }))
   }
-
-  // ---- giving out
-  // --------------------------------------------------------------------------------------------------------------------
 
   #has(member: string, from: string | undefined): boolean {
     return this.#mailbox.size(member) > 0 && (from === undefined || this.#mailbox.holds(member, from))
