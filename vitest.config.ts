@@ -14,13 +14,26 @@ export const onPostgres = [
 ]
 
 /**
- * What proves the laws of the whole product, contract by contract, crash by crash, and what starts the command line over
- * and over: minutes each. `npm test` leaves it out and is a sample; `npm run test:thorough` is this, `npm run test:all`
- * both.
+ * What `npm test` leaves out, because it takes minutes: what proves the laws of the whole product, crash by crash,
+ * contract by contract; what starts the command line over and over; and each file of more than some six seconds on two
+ * cores. `npm run test:thorough` is this, `npm run test:all` everything.
  */
 export const thorough = [
-  'test/{build,chaos,crash,fuzz,property,redteam,replay}/**/*.test.ts',
+  'test/{build,chaos,crash,fuzz,property,redteam,replay,store}/**/*.test.ts',
   'packages/{cli,contract,demo}/test/**/*.test.ts',
+  'packages/agent/test/deaf-functions.test.ts',
+  'packages/engine/test/store/{adversarial,archive,contract}.test.ts',
+  'packages/mcp/test/mcp-client.test.ts',
+  'packages/model/test/{chains,wire-form}.test.ts',
+  'packages/otel/test/otel-live.test.ts',
+  'packages/protocols/test/ai-sdk.test.ts',
+  'packages/runtime/test/{closing,retry-bad-answers,worker-versions}.test.ts',
+  'packages/server/test/{access-http,bounds,entrance,feed,who-said-it}.test.ts',
+  'packages/team/test/random-mail.test.ts',
+  'packages/workers/test/{acp,told}.test.ts',
+  'test/docs/{deploy-files,ends,tutorial}.test.ts',
+  'test/scenario/{answer-ends-crashes,apart,background-tools,flow-interrupts,flow-pausing,handed-words}.test.ts',
+  'test/scenario/{middleware-ends,router-nested,simulated-team,wire-faults,wires,workflows}.test.ts',
 ]
 
 /** Little text and much work: whole contracts on one engine, random trees. */
