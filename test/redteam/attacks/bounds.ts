@@ -507,6 +507,9 @@ export const bounds = area('Bounds for each caller and moment', [
   },
 ])
 
+/** One for all senders: what they have not sent yet is not what the server holds. */
+const filler = Buffer.alloc(1_000_000, 0x20)
+
 /** Begins a body of a stranger, and stops. Returns how the connection is closed. */
 function halfSent(world: World, bytes: number): () => void {
   const socket = connect(world.server.port, '127.0.0.1')
@@ -514,6 +517,6 @@ function halfSent(world: World, bytes: number): () => void {
   socket.write(
     `POST /api/session HTTP/1.1\r\nHost: 127.0.0.1:${world.server.port}\r\nContent-Type: application/json\r\nContent-Length: ${bytes + 10}\r\n\r\n`,
   )
-  socket.write(Buffer.alloc(bytes, 0x20))
+  socket.write(filler.subarray(0, bytes))
   return () => socket.destroy()
 }
