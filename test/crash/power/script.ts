@@ -48,7 +48,11 @@ export const partialKeys = { a: keysOf('a'), b: keysOf('b'), c: keysOf('c') } as
 const hearer: Rule = async (ctx, reach) => {
   const heard = await ctx.next((arrival) => arrival.type === 'message')
   const { outcome } = await ctx.next(ctx.begin('pass on', (io) => reach(io, 'once', 'pass on'), { effect: 'once' }))
-  return [heard.type === 'message' ? heard.body : null, outcome as unknown as Json]
+  // what was done, not who settled a doubt about it
+  return [
+    heard.type === 'message' ? heard.body : null,
+    outcome.status === 'completed' ? outcome.output : outcome.status,
+  ]
 }
 
 export interface Play {
