@@ -35,6 +35,8 @@ function talker(begun: () => void = () => {}): { readonly root: Agent; readonly 
       if (texts.at(-1) === 'user: fail') throw new FailureError(failure('agent.failed', 'as asked', 'internal'))
       if (texts.at(-1) !== 'user: work') return 'said'
       begun()
+      // the limit may have been reached on the way to here
+      signal.throwIfAborted()
       return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
     },
   })
@@ -181,7 +183,9 @@ describe('onComplete hears of a delegation that was at work, once', () => {
       description: 'A',
       model: ({ signal }) => {
         begun()
-        return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
+        // the limit may have been reached on the way to here
+      signal.throwIfAborted()
+      return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
       },
     })
     const root = supervisor({
