@@ -21,7 +21,8 @@ export const systemClock: Clock = {
   timer(atMs, callback) {
     let handle: ReturnType<typeof setTimeout> | undefined
     const arm = (): void => {
-      const wait = atMs - Date.now()
+      // a timer of Node cuts fractions off, and would ring too early
+      const wait = Math.ceil(atMs - Date.now())
       handle = setTimeout(wait > longest ? arm : callback, Math.max(0, Math.min(wait, longest)))
       handle.unref()
     }

@@ -184,8 +184,8 @@ describe('onComplete hears of a delegation that was at work, once', () => {
       model: ({ signal }) => {
         begun()
         // the limit may have been reached on the way to here
-      signal.throwIfAborted()
-      return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
+        signal.throwIfAborted()
+        return new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))))
       },
     })
     const root = supervisor({

@@ -47,8 +47,12 @@ export function enter(engine: EngineState, owner: Owner): void {
   for (const account of owner.birth.accounts) {
     if (account.limits.minutes === undefined || isNotice(owner.birth.agent)) continue
     const until = account.enter(engine.clock.now())
-    if (until !== undefined) account.callOff = engine.clock.timer(until, () => endMinutes(engine, account))
+    if (until !== undefined) endMinutesAt(engine, account, until)
   }
+}
+
+function endMinutesAt(engine: EngineState, account: Account, until: number): void {
+  account.callOff = engine.clock.timer(until, () => endMinutes(engine, account))
 }
 
 export function leave(engine: EngineState, owner: Owner): void {
@@ -58,7 +62,11 @@ export function leave(engine: EngineState, owner: Owner): void {
 
 function endMinutes(engine: EngineState, account: Account): void {
   const activation = engine.runs.get(runOf(account.activation))?.activations.get(account.activation)
-  if (activation === undefined || activation.cancelKnown || !account.minutesUsed(engine.clock.now())) return
+  if (activation === undefined || activation.cancelKnown) return
+  const now = engine.clock.now()
+  // a timer may ring some milliseconds early, and a clock may be set back
+  if (!account.minutesUsed(now))
+    return endMinutesAt(engine, account, now + Math.max(1, account.minutesLeft(now)! * 60_000))
   activation.arrive({
     type: 'cancel.received',
     reason: `worked for ${account.limits.minutes} minutes`,
