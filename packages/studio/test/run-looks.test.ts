@@ -140,7 +140,7 @@ describe('what hostile models write is shown with its characters visible, and do
     await go(page, 'journal')
     await page.getByLabel('Search in the journal').fill('txt.exe')
     await page.waitForURL((url) => url.searchParams.get('search') === 'txt.exe')
-    await page.locator('.run-line', { hasText: 'txt.exe' }).first().click()
+    await page.locator('.run-line', { hasText: 'asks for approval of report' }).first().click()
     await page.getByRole('complementary').waitFor()
     expect(await marks()).toEqual(expect.arrayContaining(all))
     await sound(page, 'journal')
