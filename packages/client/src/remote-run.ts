@@ -86,7 +86,7 @@ export interface RemoteControl {
 /** Members of a planned team, and mail to them. */
 export interface RemoteTeam {
   recruit(request: FromClient<RecruitFromOutside>): Promise<Recruited>
-  /** Undefined: the wish is recorded, and no process has decided it yet. */
+  /** Undefined: the request is recorded, and no process has decided it yet. */
   retire(request: FromClient<RetireFromOutside>): Promise<Retired | undefined>
   post(mail: FromClient<PostFromOutside>): Promise<'accepted' | 'closed'>
 }

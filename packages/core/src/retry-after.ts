@@ -9,16 +9,14 @@ const numberIn = (text: string | null | undefined): number | undefined =>
   typeof text === 'string' && /^\s*\d{1,15}(?:\.\d{1,15})?\s*$/.test(text) ? Number(text) : undefined
 
 /**
- * Milliseconds from now on, not bounded: `retry-after-ms` (OpenAI, Azure), then `retry-after` in seconds, also fractions of
+ * Milliseconds from now on, at most `most`: `retry-after-ms` (OpenAI, Azure), then `retry-after` in seconds, also fractions of
  * them, or as a date (RFC 9110 §10.2.3). Undefined: nothing of it, or nothing that can be read.
  */
-export function retryAfter(header: Header): number | undefined {
-  const exact = numberIn(header('retry-after-ms'))
-  if (exact !== undefined) return exact
+export function retryAfter(header: Header, most = Infinity): number | undefined {
   const after = header('retry-after') ?? ''
   const seconds = numberIn(after)
-  if (seconds !== undefined) return seconds * 1000
-  return untilDate(after, header)
+  const ms = numberIn(header('retry-after-ms')) ?? (seconds === undefined ? untilDate(after, header) : seconds * 1000)
+  return ms === undefined ? undefined : Math.min(ms, most)
 }
 
 /**

@@ -5,22 +5,10 @@
  * Owns: the one form that all who pass parts on know, `{ type: '….delta', …, text }`. Does not own: what else a part
  * may be, who hears it (host/, runtime/).
  */
-import { isObject, type ActivationId, type Json, type JsonObject } from '@reeve/core'
+import { isObject, type Json, type JsonObject } from '@reeve/core'
+import type { LivePart } from '@reeve/journal'
 
-/** An ephemeral piece of work in progress (K9), with the place it came from and the attempt it belongs to. */
-export interface LivePart {
-  readonly activation: ActivationId
-  readonly address: string
-  /** Grows when another process takes over: an effect that runs again there begins with its first attempt again. */
-  readonly epoch: number
-  readonly attempt: number
-  /**
-   * Of a piece of a text (`….delta`): how long the texts of its type were that this attempt has shown before. Who has
-   * heard less has missed something.
-   */
-  readonly offset?: number
-  readonly part: Json
-}
+export type { LivePart }
 
 /** Whose part it is. */
 export interface PartAuthor {

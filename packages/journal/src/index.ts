@@ -57,7 +57,7 @@ export {
 } from './content-key.ts'
 export { planGraph } from './views/plan-graph.ts'
 export { Story, type RecordedAnswer, type SaidItem, type StoryItem } from './story/story.ts'
-export { heardText, type HeardPart, type LiveAnswer, type HeardBlock } from './story/live-answers.ts'
+export { heardText, type HeardBlock, type LiveAnswer, type LivePart } from './story/live-answers.ts'
 export { blocksOf, joinedBlocks, thoughtsIn, type StoryBlock } from './story/answer-text.ts'
 export { holdsControl, type WorkOwner } from './story/speakers.ts'
 export {

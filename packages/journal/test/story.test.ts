@@ -1,7 +1,7 @@
 /** The story of a run: recorded events and live parts as one order of what happens. */
 import { describe, expect, test } from 'vitest'
 import { childActivation, completed, failed, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
-import { heardText, Story, type HeardPart, type JournalEvent, type Recorded, type StoryItem } from '../src/index.ts'
+import { heardText, Story, type LivePart, type JournalEvent, type Recorded, type StoryItem } from '../src/index.ts'
 
 const root = rootActivation('run_1' as RunId)
 const model = 'turn#1/model'
@@ -29,7 +29,7 @@ const begins = (address: string, more: object = {}): JournalEvent =>
   ({ type: 'worker.started', op: 'worker', address, agent: address, ...more }) as unknown as JournalEvent
 const settled: JournalEvent = { type: 'activation.settled', outcome: completed(null) }
 
-const piece = (text: string, offset: number, more: Partial<HeardPart> = {}): HeardPart => ({
+const piece = (text: string, offset: number, more: Partial<LivePart> = {}): LivePart => ({
   activation: root,
   address: model,
   epoch: 1,

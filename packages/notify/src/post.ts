@@ -55,10 +55,10 @@ const headerKey = (key: string): string =>
 /** What an answer means; undefined: it was taken. */
 function refusal({ status, headers }: Response, host: string): Failure | undefined {
   if (status >= 200 && status < 300) return undefined
-  const after = retryAfter((name) => headers.get(name))
+  const after = retryAfter((name) => headers.get(name), afterMost)
   const more = {
     details: { status },
-    ...present({ retryAfterMs: after === undefined ? undefined : Math.min(after, afterMost) }),
+    ...present({ retryAfterMs: after }),
   }
   const what = `${host} answered ${status}`
   if (status === 429) return failure('notice.failed', what, 'rate-limit', more)

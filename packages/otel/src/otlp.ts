@@ -275,13 +275,13 @@ export class OtlpClient {
     const body = await bodyOf(answer)
     if (status >= 200 && status < 300) return { status: 'taken', body }
     const retryable = status === 429 || status === 502 || status === 503 || status === 504
-    const after = retryAfter((name) => headers.get(name))
+    const afterMs = retryAfter((name) => headers.get(name), afterMost)
     const message = `${where} answered ${status}`
     return {
       status: 'refused',
       retryable,
       message,
-      ...present({ afterMs: after === undefined ? undefined : Math.min(after, afterMost) }),
+      ...present({ afterMs }),
     }
   }
 }

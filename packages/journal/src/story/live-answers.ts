@@ -9,13 +9,17 @@
 import { beginsAnew, isObject, type ActivationId, type Json } from '@reeve/core'
 import type { StoryBlock } from './answer-text.ts'
 
-/** A live part of a run, as the engine passes it on (engine/live-part.ts). */
-export interface HeardPart {
+/** An ephemeral piece of work in progress (K9), with the place it came from and the attempt it belongs to. */
+export interface LivePart {
   readonly activation: ActivationId
   readonly address: string
+  /** Grows when another process takes over: an effect that runs again there begins with its first attempt again. */
   readonly epoch: number
   readonly attempt: number
-  /** How long the texts of its kind were that its attempt has shown before. */
+  /**
+   * Of a piece of a text (`….delta`): how long the texts of its type were that this attempt has shown before. Who has
+   * heard less has missed something.
+   */
   readonly offset?: number
   readonly part: Json
 }
@@ -72,7 +76,7 @@ export class LiveAnswers {
    * Takes a part in. `open`: the steps of its activation that are under way, by address. `hasRoom`: false for a reader
    * that is given no piece now; to it, this one is missed.
    */
-  hear(heard: HeardPart, open: ReadonlyMap<string, unknown>, hasRoom: boolean): AnswerChange {
+  hear(heard: LivePart, open: ReadonlyMap<string, unknown>, hasRoom: boolean): AnswerChange {
     const { activation, address, epoch, attempt, offset, part } = heard
     const kind = kindOf(part)
     if (kind === undefined) return nothing
@@ -114,10 +118,10 @@ export class LiveAnswers {
 }
 
 /** Whether a piece is of this attempt. */
-const isOf = ({ epoch, attempt, heard }: LiveAnswer, part: HeardPart, kind: StoryBlock['kind']): boolean =>
+const isOf = ({ epoch, attempt, heard }: LiveAnswer, part: LivePart, kind: StoryBlock['kind']): boolean =>
   epoch === part.epoch && !beginsAnew(attempt, heard[kind], part)
 
-const isLate = (answer: LiveAnswer, { epoch, attempt }: HeardPart): boolean =>
+const isLate = (answer: LiveAnswer, { epoch, attempt }: LivePart): boolean =>
   epoch < answer.epoch || (epoch === answer.epoch && attempt < answer.attempt)
 
 /** What was heard of a kind. */

@@ -19,7 +19,7 @@ import type {
 import type { ApprovalResolved } from '../events/facts.ts'
 import { RunIndex, type IndexChange, type IndexedActivation, type IndexedOperation } from '../views/run-index.ts'
 import { newTranscriptFold, transcribeChange, type Spoken, type TranscriptFold } from '../views/transcript.ts'
-import { LiveAnswers, type HeardPart, type HeardPiece, type LiveAnswer } from './live-answers.ts'
+import { LiveAnswers, type LivePart, type HeardPiece, type LiveAnswer } from './live-answers.ts'
 import { holdsControl, ownerOf, type WorkOwner } from './speakers.ts'
 
 /** A model's answer as its step recorded it, before middlewares. */
@@ -199,7 +199,7 @@ export class Story {
   }
 
   /** What a live part says. `hasRoom`: false for a reader that is given no piece now; to it, this one is missed. */
-  hear(part: HeardPart, hasRoom = true): readonly StoryItem[] {
+  hear(part: LivePart, hasRoom = true): readonly StoryItem[] {
     const agent = this.index.activations.get(part.activation)
     if (agent === undefined) return []
     const heard = this.#live.hear(part, agent.open, hasRoom)

@@ -364,10 +364,10 @@ function retire(team: TeamFold, event: TeammateRetired, at: number): void {
 }
 
 /** Forgets the oldest refused request; one that was admitted is never forgotten. */
-function forgetARefusal({ recruitRequests: wishes }: TeamFold): void {
-  for (const [request, { admitted }] of wishes)
+function forgetARefusal({ recruitRequests: requests }: TeamFold): void {
+  for (const [request, { admitted }] of requests)
     if (admitted === false) {
-      wishes.delete(request)
+      requests.delete(request)
       return
     }
 }

@@ -12,7 +12,7 @@ import { recruit, retire, type RecruitFromOutside, type RetireFromOutside, type 
 export interface RunTeam {
   /**
    * Asks a planned team for another member. Resolves when it was decided, in any process: `admitted` with the member,
-   * or why not. The same `requestId` again is the same wish, with the same answer. A team that is paused decides when
+   * or why not. The same `requestId` again is the same request, with the same answer. A team that is paused decides when
    * it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which team is meant.
    */
   recruit(request: RecruitFromOutside): Promise<Recruited>

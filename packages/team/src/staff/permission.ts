@@ -59,7 +59,7 @@ export async function waitingFor<T>(
 
 /**
  * Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies
- * allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no slot.
+ * allow. While a human is asked, the member whose request it is waits for one: its clock stands, and it holds no slot.
  * Rejects only with `Cancelled`.
  */
 export async function permission(

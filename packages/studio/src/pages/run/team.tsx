@@ -248,21 +248,21 @@ function Roster({ team }: { readonly team: Team }) {
         ))}
         {team.recruiting
           .filter(({ admitted }) => admitted !== true)
-          .map((wish) => (
-            <li key={wish.request}>
+          .map((request) => (
+            <li key={request.request}>
               <div className="grow">
                 <div className="row wrap">
                   <b>
-                    <VisibleText>{wish.role}</VisibleText>
+                    <VisibleText>{request.role}</VisibleText>
                   </b>
-                  <Badge tone={wish.admitted === undefined ? 'wait' : 'idle'}>
-                    {wish.admitted === undefined
+                  <Badge tone={request.admitted === undefined ? 'wait' : 'idle'}>
+                    {request.admitted === undefined
                       ? 'request is open'
-                      : `refused: ${(wish.reason ?? '').replaceAll('_', ' ')}`}
+                      : `refused: ${(request.reason ?? '').replaceAll('_', ' ')}`}
                   </Badge>
                 </div>
                 <div className="muted">
-                  <VisibleText>{wish.message ?? wish.description}</VisibleText>
+                  <VisibleText>{request.message ?? request.description}</VisibleText>
                 </div>
               </div>
             </li>
