@@ -48,10 +48,18 @@ const kinds = [
   ['note', 'Notes', 'What the engine did by itself. The code does not see them; views do.'],
 ] as const
 
+/** Names that events record and that core owns. */
+const coreFiles = ['oversight-mode.ts', 'risk.ts'].map((name) => join(root, 'packages', 'core', 'src', name))
+
 const interfaces = new Map<string, Declared<TSInterfaceDeclaration>>()
 const aliases = new Map<string, Declared<TSTypeAliasDeclaration>>()
-for (const file of readdirSync(folder).sort()) {
-  const text = readFileSync(join(folder, file), 'utf8')
+for (const file of [
+  ...coreFiles,
+  ...readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name)),
+]) {
+  const text = readFileSync(file, 'utf8')
   const { program, comments } = parseSync(file, text)
   for (const statement of program.body) {
     const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement
