@@ -54,6 +54,7 @@ import {
   type ProcessReport,
   type Question,
   type QuestionFilter,
+  type RecordedHere,
   type RunEnd,
   type RunFilter,
   type RunSummary,
@@ -510,6 +511,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
       ? Promise.resolve()
       : this.#subscriptions.watch(run, from, signal)
   }
+  recorded(hear: (entries: readonly RecordedHere[]) => void): () => void {
+    this.driver.onRecorded = (log) =>
+      hear(log.map(({ act, run, seq, at, body }) => ({ activation: act, run, seq, at, event: decode(body) })))
+    return () => (this.driver.onRecorded = undefined)
+  }
+
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
     return this.#isClosing || this.#lost !== undefined
       ? Promise.resolve()
