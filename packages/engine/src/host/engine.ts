@@ -63,7 +63,7 @@ import {
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
 import type { Mover } from '../mover.ts'
-import { isLost, isMistake, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import { isLost, isMistake, synced, type LogEntry, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
@@ -512,9 +512,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
       : this.#subscriptions.watch(run, from, signal)
   }
   recorded(hear: (entries: readonly RecordedHere[]) => void): () => void {
-    this.driver.onRecorded = (log) =>
+    const tell = (log: readonly LogEntry[]): void =>
       hear(log.map(({ act, run, seq, at, body }) => ({ activation: act, run, seq, at, event: decode(body) })))
-    return () => (this.driver.onRecorded = undefined)
+    this.driver.onRecorded = tell
+    return () => {
+      if (this.driver.onRecorded === tell) this.driver.onRecorded = undefined
+    }
   }
 
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
