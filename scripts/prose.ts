@@ -121,8 +121,8 @@ compile complete compress compute confirm connect consist contain continue contr
 delay delegate delete deliver deny depend deploy derive describe detect die differ disagree disappear discard divide document double drain draw drive drop earn edit embed emit enable
 encode end ensure enter escalate escape estimate examine exceed execute exist exit expand expect expire explain export expose extend fail fence fetch fill find finish fit fix
 flush fold follow force forget fork format forward free gain generate get give grow guard guess handle hand hang happen hash have hear help hide hint hold ignore import improve include inherit
-inject install interrupt invent involve join judge jump keep kill know label lack last launch lay lead learn leave lengthen let lie limit link list listen live load lock log look lose lower
-maintain make manage map mark match matter mean measure meet mend merge migrate miss mount move name need nest note notice notify number occur offer open order oversee own pack pad park
+inject install interrupt invent involve join judge jump keep kill know label lack last launch lay lead learn leave lengthen let lift lie limit link list listen live load lock log look lose lower
+maintain make manage map mark match matter mean measure meet mend merge migrate miss mount move name need narrow nest note notice notify number occur offer open order oversee own pack pad park
 parse pass pause pay permit persist pick pin ping place plan play point poll post prefer prepare present prevent print proceed process produce promise prompt propagate protect prove provide prune
 publish pull push put queue quote race raise react reach read receive recognise recommend record recover recruit redact refer refuse register reject relate release rely remain remember remind remove rename
 render reopen repeat replace replay reply report request require reserve reset resolve respond rest restart restore resume retain retire retry return reuse reveal review revoke rewrite ring rise roll
