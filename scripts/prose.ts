@@ -74,7 +74,9 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
     for (const { segment, index } of splitter.segment(body.replaceAll('\n', ' '))) {
       const sentence = segment.replaceAll(/\s+/g, ' ').trim()
       const before = body.slice(0, index) + (/^\s*/.exec(segment)?.[0] ?? '')
-      if (/\p{L}/u.test(sentence)) found.push({ line: line + before.split('\n').length - 1, text: sentence, place })
+      // what explains a term may be a phrase
+      const is = index === 0 && lead !== '' ? 'item' : place
+      if (/\p{L}/u.test(sentence)) found.push({ line: line + before.split('\n').length - 1, text: sentence, place: is })
     }
   }
   let block: { lines: string[]; line: number; place: Sentence['place'] } | undefined
@@ -116,13 +118,13 @@ const wordsOf = (text: string): readonly string[] =>
 
 /** Verbs of these pages in their first form; the forms in -s, -ed are made of them. */
 const regular = `abort accept account ack act add admit advise affect agree aim allow answer append apply approve archive arrive ask assert assume attempt avoid await
-back balance base batch behave belong bind block bound bump bundle call cancel capture carry catch change charge chat check claim clarify clear close collapse collect come compare
+back balance base batch begin behave belong bind block bound bump bundle call cancel capture carry catch change charge chat check claim clarify clear close collapse collect come compare
 compile complete compress compute confirm connect consist contain continue control convert copy correct cost count cover crash create cross decide declare decode default
 delay delegate delete deliver deny depend deploy derive describe detect die differ disagree disappear discard divide document double drain draw drive drop earn edit embed emit enable
 encode end ensure enter escalate escape estimate examine exceed execute exist exit expand expect expire explain export expose extend fail fence fetch fill find finish fit fix
 flush fold follow force forget fork format forward free gain generate get give grow guard guess handle hand hang happen hash have hear help hide hint hold ignore import improve include inherit
 inject install interrupt invent involve join judge jump keep kill know label lack last launch lay lead learn leave lengthen let lift lie limit link list listen live load lock log look lose lower
-maintain make manage map mark match matter mean measure meet mend merge migrate miss mount move name need narrow nest note notice notify number occur offer open order oversee own pack pad park
+maintain make manage map mark match matter mean measure meet mend merge migrate miss mount move name need narrow nest note notice notify number occur offer open order oversee overwrite own pack pad park
 parse pass pause pay permit persist pick pin ping place plan play point poll post prefer prepare present prevent print proceed process produce promise prompt propagate protect prove provide prune
 publish pull push put queue quote race raise react reach read receive recognise recommend record recover recruit redact refer refuse register reject relate release rely remain remember remind remove rename
 render reopen repeat replace replay reply report request require reserve reset resolve respond rest restart restore resume retain retire retry return reuse reveal review revoke rewrite ring rise roll
@@ -165,7 +167,7 @@ states stays stops stores streams supports switches syncs talks tests ties touch
 )
 const thirds = new Set(bases.map(third).filter((verb) => !nouns.has(verb)))
 const determiner =
-  /^(?:a|an|the|no|of|its|their|your|his|her|our|my|each|every|this|that's|in|on|by|with|without|from|to|for|per|as|one|two|any|some|other|same|first|last|next|own|Code)$/i
+  /^(?:a|an|the|no|of|its|their|your|his|her|our|my|each|every|this|that's|in|on|by|with|without|from|to|for|per|as|one|two|any|some|other|same|first|last|next|Code)$/i
 
 /** Whether a piece of a sentence has a verb: a word that can be nothing else, or may be one where it stands. */
 function hasVerb(words: readonly string[]): boolean {
@@ -246,7 +248,12 @@ function whyOf({ text, place }: Sentence): string | undefined {
   if (marks > 1 && place === 'paragraph') return `${marks} semicolons: make it ${marks + 1} sentences, or a list`
   const clauses = clausesOf(text)
   if (clauses > 3 || (clauses > 2 && words.length > 24)) return `${clauses} clauses: make it two sentences`
-  if (place === 'paragraph' && !isPhrase(text) && !text.endsWith('?') && !/^\p{Lu}\p{Ll}+(?: \p{Ll}+)?: /u.test(text)) {
+  if (
+    place === 'paragraph' &&
+    !isPhrase(text) &&
+    !text.endsWith('?') &&
+    !/^\p{Lu}\p{Ll}+(?: \p{Ll}+){0,4}: /u.test(text)
+  ) {
     const first = words[0]?.toLowerCase() ?? ''
     if (thirds.has(first) || /^(?:is|are|was|were|has|does)$/.test(first)) return 'no subject: it begins with its verb'
     if (!hasVerb(words)) return 'no verb'
