@@ -55,7 +55,7 @@ test('in a part of the files, what failed is tried again whichever part it would
   const ends = ['1/2', '2/2'].map((part) =>
     steady({ unsteady: 1, broken: 0 }, undefined, [`--shard=${part}`]).said.at(-1),
   )
-  expect(ends.toSorted()).toEqual(['1 passed, 0 failed', '2 passed, 0 failed'])
+  expect(new Set(ends)).toEqual(new Set(['1 passed, 0 failed', '2 passed, 0 failed']))
 })
 
 test('a test is owned by its package, of the whole product by its folder', () => {
