@@ -69,7 +69,7 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
   const add = (text: string, line: number, place: Sentence['place']): void => {
     if (/ · /.test(text)) return // a list of links
     if (place === 'item' && text.startsWith('[')) return // a link and what it leads to
-    const lead = (place === 'item' ? term : runIn).exec(text)?.[0] ?? ''
+    const lead = (place === 'item' ? term.exec(text) : null)?.[0] ?? runIn.exec(text)?.[0] ?? ''
     const body = plain(text.slice(lead.length))
     for (const { segment, index } of splitter.segment(body.replaceAll('\n', ' '))) {
       const sentence = segment.replaceAll(/\s+/g, ' ').trim()
@@ -118,7 +118,7 @@ const wordsOf = (text: string): readonly string[] =>
 
 /** Verbs of these pages in their first form; the forms in -s, -ed are made of them. */
 const regular = `abort accept account ack act add admit advise affect agree aim allow answer append apply approve archive arrive ask assert assume attempt avoid await
-back balance base batch begin behave belong bind block bound bump bundle call cancel capture carry catch change charge chat check claim clarify clear close collapse collect come compare
+back become balance base batch begin behave belong bind block bound bump bundle call cancel capture carry catch change charge chat check claim clarify clear close collapse collect come compare
 compile complete compress compute confirm connect consist contain continue control convert copy correct cost count cover crash create cross decide declare decode default
 delay delegate delete deliver deny depend deploy derive describe detect die differ disagree disappear discard divide document double drain draw drive drop earn edit embed emit enable
 encode end ensure enter escalate escape estimate examine exceed execute exist exit expand expect expire explain export expose extend fail fence fetch fill find finish fit fix
@@ -237,7 +237,8 @@ function clausesOf(text: string): number {
 
 function whyOf({ text, place }: Sentence): string | undefined {
   const words = wordsOf(text)
-  for (const [pattern, why] of phrases) if (pattern.test(text)) return why
+  const said = text.replaceAll(/["“][^"”]*["”]/g, '')
+  for (const [pattern, why] of phrases) if (pattern.test(said)) return why
   if (place === 'cell') {
     const longest = Math.max(...text.split(/; /).map((part) => wordsOf(part).length))
     return longest > maxWords ? `${longest} words in one sentence (at most ${maxWords})` : undefined
