@@ -86,9 +86,16 @@ export function sentencesOf(markdown: string): readonly Sentence[] {
   }
   let fence = ''
   let isHidden = false
+  let region = '' // that a script writes, by its closing mark
   for (const [i, raw] of markdown.split('\n').entries()) {
     const line = raw.trim()
     const [, open = ''] = /^(`{3,}|~{3,})/.exec(line) ?? []
+    if (region !== '') {
+      if (line === region) region = ''
+      continue
+    }
+    const [, name] = /^<!-- (\w+): written by .*-->$/.exec(line) ?? []
+    if (name !== undefined) region = `<!-- /${name} -->`
     if (fence !== '') {
       if (line.startsWith(fence) && open.length === line.length) fence = ''
       continue
@@ -119,7 +126,7 @@ const wordsOf = (text: string): readonly string[] =>
 /** Verbs of these pages in their first form; the forms in -s, -ed are made of them. */
 const regular = `abort accept account ack act add admit advise affect agree aim allow answer append apply approve archive arrive ask assert assume attempt avoid await
 back become balance base batch begin behave belong bind block bound bump bundle call cancel capture carry catch change charge chat check claim clarify clear close collapse collect come compare
-compile complete compress compute confirm connect consist contain continue control convert copy correct cost count cover crash create cross decide declare decode default
+compile complete compress compute confirm connect consist contain continue control convert copy correct cost count cover crash create cross decide declare decline decode default
 delay delegate delete deliver deny depend deploy derive describe detect die differ disagree disappear discard divide document double drain draw drive drop earn edit embed emit enable
 encode end ensure enter escalate escape estimate examine exceed execute exist exit expand expect expire explain export expose extend fail fence fetch fill find finish fit fix
 flush fold follow force forget fork format forward free gain generate get give grow guard guess handle hand hang happen hash have hear help hide hint hold ignore import improve include inherit
