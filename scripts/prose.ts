@@ -129,7 +129,7 @@ back become balance base batch begin behave belong bind block bound bump bundle 
 compile complete compress compute confirm connect consist contain continue control convert copy correct cost count cover crash create cross decide declare decline decode default
 delay delegate delete deliver deny depend deploy derive describe detect die differ disagree disappear discard divide document double drain draw drive drop earn edit embed emit enable
 encode end ensure enter escalate escape estimate examine exceed execute exist exit expand expect expire explain export expose extend fail fence fetch fill find finish fit fix
-flush fold follow force forget fork format forward free gain generate get give grow guard guess handle hand hang happen hash have hear help hide hint hold ignore import improve include inherit
+flush fold follow force forget fork format forward free gain generate get give grow guard guess handle hand hang happen hash have hear help hide hint hold ignore implement import improve include inherit
 inject install interrupt invent involve join judge jump keep kill know label lack last launch lay lead learn leave lengthen let lift lie limit link list listen live load lock log look lose lower
 maintain make manage map mark match matter mean measure meet mend merge migrate miss mount move name need narrow nest note notice notify number occur offer open order oversee overwrite own pack pad park
 parse pass pause pay permit persist pick pin ping place plan play point poll post prefer prepare present prevent print proceed process produce promise prompt propagate protect prove provide prune
@@ -197,6 +197,7 @@ const openings: readonly (readonly [RegExp, string])[] = [
   [/^(?:And |But |So |Then )?(?:What|Whatever)\b(?!.*\?$)/, 'opens with "what": name the thing'],
   [/^(?:And |But |So |Then )?(?:Who|Whoever|Whose)\b(?!.*\?$)/, 'opens with "who": name the role'],
   [/^Of (?!course)[^,]*,/, 'opens with "Of …,": begin with the subject'],
+  [/^Of (?:what|whom|those|these|it|them)\b/, 'opens with "Of …": begin with the subject'],
   [/^Where (?!.*\?$)/, 'opens with "Where": say "If" or name the place after the verb'],
   [/^(?:Else|Therewith|Thereby|Thereof|Therein)\b/, 'opens with an old connective: say "Otherwise"'],
   [
@@ -208,6 +209,11 @@ const openings: readonly (readonly [RegExp, string])[] = [
     'inverted: begin with the subject',
   ],
 ]
+const verb = String.raw`(?:is|are|was|were|has|have|had|can|may|cannot|must|does|do|says?|goes|makes?|needs?|waits?|stands?|counts?|comes?|stays?|ends|becomes)`
+/** A clause whose subject is "what …": `; what a middleware makes of it is given …`. */
+const whatClause = new RegExp(
+  String.raw`(?:[;:]|^[^,;:]{3,40},|, and|, but) what (?!to\b)[^,;:.?]*?\b${verb}\b[^,;:.?]*?\b${verb}\b`,
+)
 /** Phrases that mean nothing at first reading, and what to say. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/\b(?:whoever|somebody who|somebody that)\b/i, 'name the role'],
@@ -251,6 +257,7 @@ function whyOf({ text, place }: Sentence): string | undefined {
     return longest > maxWords ? `${longest} words in one sentence (at most ${maxWords})` : undefined
   }
   for (const [pattern, why] of openings) if (pattern.test(text)) return why
+  if (whatClause.test(text)) return 'a clause begins with "what": name the thing'
   if (words.length > maxWords) return `${words.length} words (at most ${maxWords})`
   const marks = text.replaceAll(/\([^)]*\)/g, '').match(/;/g)?.length ?? 0
   if (marks > 1 && place === 'paragraph') return `${marks} semicolons: make it ${marks + 1} sentences, or a list`

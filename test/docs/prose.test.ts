@@ -59,6 +59,8 @@ test('a sentence begins and ends where a reader sees it, with its line', () => {
 
 test.each([
   ['What is read is read.', 'what'],
+  ['It gives the answer; what a middleware makes of it is given later.', 'what'],
+  ['Of what it did last it is not known what will be there.', 'Of'],
   ['Who waits holds no place.', 'who'],
   ['Where all members wait, the task is refused.', 'Where'],
   ['Of those in a circle, it is the one that closed it.', 'Of'],
@@ -84,6 +86,7 @@ test.each([
   'Set `oversight` on an agent, a flow or a team.',
   'Runs begin with the plan, and calls are counted.',
   'What is a run?',
+  'The row says who asked, when, and what was decided.',
   'The first prints the run as a tree.',
   'If a channel fails, the failure is recorded, and the wait goes on.',
   '**Rate limits.** A provider that answers 429 slows all runs.',
