@@ -200,10 +200,7 @@ const openings: readonly (readonly [RegExp, string])[] = [
   [/^Of (?:what|whom|those|these|it|them)\b/, 'opens with "Of …": begin with the subject'],
   [/^Where (?!.*\?$)/, 'opens with "Where": say "If" or name the place after the verb'],
   [/^(?:Else|Therewith|Thereby|Thereof|Therein)\b/, 'opens with an old connective: say "Otherwise"'],
-  [
-    /^(?:Those|All|Everything|Anything|Nothing|None|Ones?) (?:who|that|which|of what)\b/,
-    'opens with a pronoun for the thing: name it',
-  ],
+  [/^(?:Those|All|None|Ones?) (?:who|that|which|of what)\b/, 'opens with a pronoun for the thing: name it'],
   [
     /^(?!There\b|Here\b|Nothing\b|Code\b|Now\b|Below\b|What\b)(?:\p{Lu}\p{Ll}+ed|Shown|Told|Kept|Given|Said|Seen) (?:is|are|was|were|has|have) /u,
     'inverted: begin with the subject',
