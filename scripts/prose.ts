@@ -135,7 +135,7 @@ maintain make manage map mark match matter mean measure meet mend merge migrate 
 parse pass pause pay permit persist pick pin ping place plan play point poll post prefer prepare present prevent print proceed process produce promise prompt propagate protect prove provide prune
 publish pull push put queue quote race raise react reach read receive recognise recommend record recover recruit redact refer refuse register reject relate release rely remain remember remind remove rename
 render reopen repeat replace replay reply report request require reserve reset resolve respond rest restart restore resume retain retire retry return reuse reveal review revoke rewrite ring rise roll
-route run save say schedule scope score scroll search see seem select send serve set settle share shorten show shrink shut sign signal skip sleep solve sort speak specify spell split spread stack stand start
+route run save say schedule scope score scroll search see seem select send separate serve set settle share shorten show shrink shut sign signal skip sleep solve sort speak specify spell split spread stack stand start
 state stay stop store stream strip submit succeed suffice suggest supply support suspend switch sync take talk tell test throw tie touch trace track transfer translate travel treat trigger trust try turn
 type undo unblock understand unwrap update upgrade upload use validate vary verify view visit wait wake walk want warn watch weigh work wrap write yield recur answer burst amount steer lag starve degrade hedge
 sum outlive survive deserve suit interest remain`
