@@ -63,10 +63,11 @@ export const mostListed = 1_000
 
 /** Whether a run is of the filter: for lists that are short and have no index of their own. */
 export function isOfFilter(summary: RunSummary, filter: RunFilter): boolean {
-  const { status, agent, since = -Infinity, before = Infinity, usdFrom, after } = filter
+  const { status, agent, version, since = -Infinity, before = Infinity, usdFrom, after } = filter
   const { createdAt, run, usage, caller } = summary
   if (status !== undefined && !status.includes(summary.status)) return false
   if (agent !== undefined && summary.agent !== agent) return false
+  if (version !== undefined && summary.version !== version) return false
   if (createdAt < since || createdAt >= before) return false
   if (usdFrom !== undefined && !(usage?.usd !== undefined && usage.usd >= usdFrom)) return false
   if (after !== undefined && (createdAt > after.createdAt || (createdAt === after.createdAt && run >= after.run)))
