@@ -6,16 +6,13 @@
  */
 import { andThen, type Now, type RunId } from '@reeve/core'
 import type { RunCounter, FiguresRow, IndexedRun, RunFilter, RunSummary } from '../port.ts'
+import { asksIndex } from '../run-search.ts'
 import type { NewIndexedRun, StoreIndex, StoreQueries } from '../store.ts'
 import { addedCounters } from './counters.ts'
 import { hasTerms, termsOf } from './words.ts'
 
 /** More runs than a store without an index has. */
 const all = Number.MAX_SAFE_INTEGER
-
-/** Whether a filter asks for something that an index alone knows. */
-export const asksIndex = ({ text, code, cause }: RunFilter): boolean =>
-  text !== undefined || code !== undefined || cause !== undefined
 
 export class HeldIndex implements StoreIndex {
   readonly #queries: StoreQueries
