@@ -7,7 +7,7 @@
  * work. It holds nothing that a death could lose: what is missing is found by what the index lacks. What is wrong with one
  * journal keeps no other run out.
  */
-import { ReeveError, Slices, stopwatch, type Now, type RunId } from '@reeve/core'
+import { delay, ReeveError, Slices, stopwatch, type Now, type RunId } from '@reeve/core'
 import type { Recorded } from '@reeve/journal'
 import { countersOf, SeriesBound } from '../figures/counters.ts'
 import { IndexedRunFold } from '../figures/indexed-run.ts'
@@ -24,6 +24,7 @@ export const askerWaitsMs = 250
 /** How often it looks for work by itself; beside runs at work it rests so many times as long as it has worked. */
 const lookEveryMs = 250
 const restsBesideRuns = 20
+const closingMs = 1_000
 /** It begins so long after the process: what has just ended is asked for by itself. Milliseconds. */
 const firstLookMs = 1_000
 
@@ -63,10 +64,10 @@ export class Indexer {
     return work
   }
 
-  /** Begins nothing more, and waits for what is under way. */
+  /** Begins nothing more, and waits a moment for what is under way: a server that is silent is not waited for. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#work
+    await Promise.race([this.#work, delay(closingMs)])
   }
 
   async #fill(until: number): Promise<boolean> {
@@ -126,7 +127,7 @@ export class Indexer {
       const page = answer instanceof Promise ? await answer : answer
       for (const recorded of page) fold.take(recorded)
       const last = page.at(-1)
-      if (last === undefined) return
+      if (last === undefined || this.#isClosed) return
       from = last.position
       await slices.giveWay()
     }
