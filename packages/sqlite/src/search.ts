@@ -145,7 +145,7 @@ function conditions(filter: RunFilter): readonly Sql[] {
     ...(usdFrom === undefined ? [] : [sql('r.usd >= ?', usdFrom)]),
     ...(code === undefined ? [] : [indexedWith('d.code = ?', code)]),
     ...(cause === undefined ? [] : [indexedWith('d.cause = ?', cause)]),
-    ...(text === undefined ? [] : [indexedWith(`d.num IN (${wordsMatch})`, matchOf(text))]),
+    ...(text === undefined ? [] : [sql(`${numOf} IN (${wordsMatch})`, matchOf(text))]),
     ...tags.map(({ name, value }) =>
       sql(
         'EXISTS (SELECT 1 FROM tag t WHERE t.name = ? AND t.value = ? AND t.created = r.created AND t.run = r.id)',
@@ -156,6 +156,8 @@ function conditions(filter: RunFilter): readonly Sql[] {
   ]
 }
 
+/** Compared at the top of the condition: inside of a condition of its own the words would be looked up for every run. */
+const numOf = '(SELECT d.num FROM indexed d WHERE d.run = r.id)'
 const indexedWith = (condition: string, value: string): Sql =>
   sql(`EXISTS (SELECT 1 FROM indexed d WHERE d.run = r.id AND ${condition})`, value)
 
