@@ -474,7 +474,7 @@ function addForks(program: Command, execute: Execute): void {
       ]),
     )
   addRunFilter(retryCommand)
-    .option('--limit <n>', 'the maximum number of runs, newest first', positiveNumber, 100)
+    .option('--limit <n>', 'the maximum number of runs, newest first (default and most: 10000)', positiveNumber)
     .option('--yes', 'do not ask before several runs are retried')
     .option('--again', 'another retry of a run that was retried before')
     .option('--run <id>', 'the id of the retry; repeating an id returns the same one')

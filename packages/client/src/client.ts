@@ -9,6 +9,8 @@ import type {
   AgentDocument,
   ApprovalGrant,
   ApprovalLink,
+  BatchBody,
+  BatchView,
   BrowserSessionView,
   Changes,
   DecidedRow,
@@ -21,7 +23,6 @@ import type {
   Me,
   Page,
   QuestionView,
-  RetryAnswer,
   Revision,
   RunRow,
   RunStatus,
@@ -84,6 +85,9 @@ export interface QuestionQuery {
 /** The options of a start, besides agent and input. */
 export type RemoteStart = Omit<StartBody, 'agent' | 'input'>
 
+/** The options of a batch, besides its verb and filter. */
+export type BatchStart = Omit<BatchBody, 'verb' | 'filter'>
+
 /** A server of Reeve. */
 export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Runs: start them, find them. */
@@ -101,8 +105,20 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       input: A[Name]['input'],
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
-    /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
-    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
+  }
+  /** One command for all runs that match, as one tracked action. */
+  readonly batches: {
+    /**
+     * Retries, cancels, pauses or resumes all runs that match. Resolves when that is durable. It has an id from the
+     * beginning, so it is made again if the answer is lost.
+     */
+    start(verb: BatchBody['verb'], filter: BatchBody['filter'], options?: BatchStart): Promise<BatchView>
+    /** Newest first; one page. */
+    list(query?: { readonly limit?: number } & PageOptions): Promise<Page<BatchView>>
+    /** How far it is. */
+    get(id: string, options?: CallOptions): Promise<BatchView>
+    /** Stops it: runs that it has not got to stay as they are. */
+    cancel(id: string, reason?: string): Promise<BatchView>
   }
   /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
   run<O = Json>(id: string): RemoteRun<O>
@@ -221,7 +237,13 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
+    },
+    batches: {
+      start: (verb, filter, options = {}) =>
+        http.verb('/batches', { id: newRunId(), ...options, verb, filter }, { repeatable: true }),
+      list: (query) => page('/batches', query),
+      get: (id, call) => http.get(`/batches/${segment(id)}`, call),
+      cancel: (id, reason) => http.verb(`/batches/${segment(id)}/cancel`, reason === undefined ? {} : { reason }),
     },
     run: (id) => remoteRun(http, id as RunId),
     questions: {

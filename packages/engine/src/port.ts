@@ -267,6 +267,7 @@ export type Post =
  */
 export interface RunFilter {
   readonly status?: readonly RunStatus[]
+  /** Default: those of all agents, but for batches (`reeve:batch`), which are listed where they are asked for. */
   readonly agent?: string
   readonly user?: string
   readonly session?: string

@@ -10,6 +10,7 @@ export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } fr
 export { refusedBy } from './refusal.ts'
 export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
 export {
+  batchAgent,
   type DerivedState,
   fewRuns,
   isDerived,

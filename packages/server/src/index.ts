@@ -38,8 +38,6 @@ export type {
   PartMessage,
   Principal,
   QuestionView,
-  RetriedRow,
-  RetryAnswer,
   Role,
   RunDocument,
   RunHead,

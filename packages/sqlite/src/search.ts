@@ -7,7 +7,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
-import { fewRuns, possibleStates, type QuestionRow, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
+import { batchAgent, fewRuns, possibleStates, type QuestionRow, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 
 /** A piece of SQL, and the values of its parameters. */
@@ -109,7 +109,7 @@ function conditions(filter: RunFilter): readonly Sql[] {
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     sql(isListed),
-    ...(agent === undefined ? [] : [sql('r.agent = ?', agent)]),
+    agent === undefined ? sql('r.agent <> ?', batchAgent) : sql('r.agent = ?', agent),
     ...(tenant === undefined ? [] : [sql('r.tenant = ?', tenantKey(tenant))]),
     ...(since === undefined ? [] : [sql('r.created >= ?', since)]),
     ...(before === undefined ? [] : [sql('r.created < ?', before)]),

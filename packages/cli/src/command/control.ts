@@ -9,7 +9,7 @@ import { present } from '@reeve/core'
 import type { Run } from '@reeve/runtime'
 import { currentUser, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { driveCommand, resumeCommand, type LocatedRun } from '../next-command.ts'
+import { continueHint, resumeCommand, type LocatedRun } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 
 /** What a person typed after the name of the command and of the run, by the names of `arguments` and `options`. */
@@ -57,7 +57,7 @@ export const controlCommands = {
     examples: ['reeve cancel run_5fz2… --reason "asked for the wrong folder"'],
     tell: ({ control }, { reason, undo }, by) => control.cancel(reason, by, present({ undo })),
     printed: async (located) =>
-      `Asked the run ${located.run} to cancel. If no worker is running, end it with:\n  ${await driveCommand(located)}`,
+      `Asked the run ${located.run} to cancel. ${await continueHint(located)}`,
   },
 } as const satisfies Readonly<Record<string, ControlCommand>>
 
