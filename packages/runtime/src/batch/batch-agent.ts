@@ -64,7 +64,7 @@ export const runStep = 'run '
 
 const pageSize = 1_000
 /** So many runs are commanded at the same time. */
-const atOnce = 8
+const atOnce = 16
 const [longestMessage, attemptMs] = [1_000, 300_000]
 const retry = { attempts: 8, backoffMs: 500, maxBackoffMs: 30_000 }
 
@@ -147,16 +147,12 @@ function agentsOf(said: string | undefined, scope: readonly string[] | undefined
 
 function begin(ctx: Context, request: BatchRequest, run: RunId, runtime: () => BatchRuntime): OpId {
   const id = derivedId('msg', ctx.place.run, run)
-  return ctx.begin(
-    runStep + run,
-    async () => (await command(runtime(), request, run, id)) as unknown as Json,
-    {
-      effect: 'idempotent',
-      retry,
-      timeoutMs: attemptMs,
-      holds: { '*': 'kept', error: { '*': 'kept', message: 'text' } },
-    },
-  )
+  return ctx.begin(runStep + run, async () => (await command(runtime(), request, run, id)) as unknown as Json, {
+    effect: 'idempotent',
+    retry,
+    timeoutMs: attemptMs,
+    holds: { '*': 'kept', error: { '*': 'kept', message: 'text' } },
+  })
 }
 
 async function command(runtime: BatchRuntime, request: BatchRequest, run: RunId, id: string): Promise<BatchResult> {
@@ -222,5 +218,9 @@ export function resultOf(run: RunId, outcome: Outcome): BatchResult | undefined 
     const { code, message } = outcome.failure
     return { run, status: 'refused', error: { code, message } }
   }
-  return { run, status: 'refused', error: { code: 'effect.timed-out', message: `the command ended as ${outcome.status}` } }
+  return {
+    run,
+    status: 'refused',
+    error: { code: 'effect.timed-out', message: `the command ended as ${outcome.status}` },
+  }
 }
