@@ -24,6 +24,8 @@ export type {
   RunOutcome,
   RunStream,
   Runtime,
+  LogFields,
+  Logger,
   RuntimeOptions,
   RunWaiting,
   SessionMemory,
