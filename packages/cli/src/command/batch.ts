@@ -34,8 +34,24 @@ const words: Readonly<Record<BatchVerb, { readonly ask: string; readonly done: s
 }
 
 /** Whether options choose runs. */
-export const isFiltered = (options: BatchFilterOptions): boolean =>
+const isFiltered = (options: BatchFilterOptions): boolean =>
   options.status !== undefined || Object.keys(filterOf(options)).length > 0
+
+/** Whether a filter chooses runs, and not an id. Throws `cli.usage` for both, and for neither. */
+export function isChosen(run: string | undefined, options: BatchFilterOptions, verb: BatchVerb): boolean {
+  const command = verb === 'retry' ? 'retry-run' : verb
+  const isMany = isFiltered(options)
+  if (run !== undefined && isMany)
+    throw usage('a run and a filter were given', 'Name one run, or choose several with --status, --agent, --since, …')
+  if (run === undefined && !isMany) {
+    const [usual] = statusesOf(verb, undefined)
+    throw usage(
+      'no run was named',
+      `Name a run, or choose several: ${reeve} ${command} --status ${usual ?? '<status>'}`,
+    )
+  }
+  return isMany
+}
 
 /** The filter that was typed. Throws `cli.usage` where it chooses nothing. */
 function batchFilterOf(verb: BatchVerb, options: BatchFilterOptions): BatchFilter {
@@ -104,7 +120,8 @@ export async function batchCommand(
       if (stop) await batch.cancel(undefined, currentUser())
       const view = await batch.view()
       if (json) terminal.line(JSON.stringify(view))
-      else terminal.line(`Asked the batch ${view.id} to stop. Runs that it has not got to stay as they are: ${view.left}.`)
+      else
+        terminal.line(`Asked the batch ${view.id} to stop. Runs that it has not got to stay as they are: ${view.left}.`)
       return exits.done
     })
   return workingOn(context, place, (runtime) => followBatch(context, runtime, runtime.batches.of(id)))
@@ -120,9 +137,7 @@ function listBatches(context: CommandContext, json: boolean, limit: number): Pro
       for (const view of found) {
         const { id, verb, status, startedAt, endedAt, total } = view
         const took = endedAt === undefined ? '' : `, took ${durationText(endedAt - startedAt)}`
-        terminal.line(
-          `${id}  ${verb} ${total ?? '…'}  ${status}  ${timeText(startedAt)}${took}: ${progressText(view)}`,
-        )
+        terminal.line(`${id}  ${verb} ${total ?? '…'}  ${status}  ${timeText(startedAt)}${took}: ${progressText(view)}`)
       }
     return exits.done
   })
@@ -146,12 +161,7 @@ async function workingOn(
 }
 
 /** Prints what becomes of each run until the batch has ended, then the summary. */
-async function followBatch(
-  context: CommandContext,
-  runtime: Runtime,
-  batch: Batch,
-  given?: BatchLines,
-): Promise<Exit> {
+async function followBatch(context: CommandContext, runtime: Runtime, batch: Batch, given?: BatchLines): Promise<Exit> {
   const { terminal, interrupted } = context
   const { verb, ...begun } = await batch.view()
   const lines = given ?? plainLines(verb)
@@ -166,13 +176,19 @@ async function followBatch(
   const view = await batch.view()
   if (interrupted.aborted && view.endedAt === undefined) {
     terminal.line(`${progressText(view)}; ${view.left} left.`)
-    terminal.line(`The batch goes on where a worker runs. Go on with it here:\n  ${reeve} batch ${shellWord(batch.id)}${whereOf(context.options)}`)
+    terminal.line(
+      `The batch goes on where a worker runs. Go on with it here:\n  ${reeve} batch ${shellWord(batch.id)}${whereOf(context.options)}`,
+    )
     return exits.interrupted
   }
   printEnd(context, view)
   for (const line of lines.summary()) terminal.line(line)
   if (view.done > 0) terminal.line(await workersHint(context, runtime))
-  return view.status === 'cancelled' ? exits.cancelled : view.refused > 0 || view.status !== 'completed' ? exits.failed : exits.done
+  return view.status === 'cancelled'
+    ? exits.cancelled
+    : view.refused > 0 || view.status !== 'completed'
+      ? exits.failed
+      : exits.done
 }
 
 /** All of a short list; of a long one what was refused, and now and then how far it is. */
@@ -187,7 +203,8 @@ function printEnd({ terminal, options }: CommandContext, view: BatchView): void 
   ]
   terminal.line([progressText(view), ...rest].join('; '))
   for (const { code, count, message } of causes) terminal.line(`  ${count} × ${visible(code)}: ${visibleLine(message)}`)
-  if (causes.length > 0) terminal.line(`  ${reeve} batch ${shellWord(id)} --json${whereOf(options)} names the first runs of each`)
+  if (causes.length > 0)
+    terminal.line(`  ${reeve} batch ${shellWord(id)} --json${whereOf(options)} names the first runs of each`)
 }
 
 const progressText = ({ verb, done, before, refused }: BatchView): string =>
@@ -197,8 +214,7 @@ export const counted = (count: number, what: string): string => `${count} ${what
 
 async function isSure({ terminal, interrupted }: CommandContext, verb: BatchVerb, which: string): Promise<boolean> {
   const { ask, done } = words[verb]
-  if (!terminal.canAsk)
-    throw usage(`${which} would be ${done}`, `Confirm with --yes. Nothing was ${done}.`)
+  if (!terminal.canAsk) throw usage(`${which} would be ${done}`, `Confirm with --yes. Nothing was ${done}.`)
   try {
     const said = (await terminal.ask(`${ask} ${which}? y = yes, Enter = no: `, interrupted)).trim().toLowerCase()
     return said === 'y' || said === 'yes'

@@ -11,14 +11,7 @@ import { exits, usage, type Exit } from '../exit.ts'
 import { continueHint } from '../next-command.ts'
 import { withRuns } from '../store.ts'
 import { reeve } from '../invocation.ts'
-import {
-  commandMany,
-  counted,
-  isFiltered,
-  refusedText,
-  type BatchFilterOptions,
-  type BatchLines,
-} from './batch.ts'
+import { commandMany, counted, isChosen, refusedText, type BatchFilterOptions, type BatchLines } from './batch.ts'
 
 /** One run, or those that match. */
 export interface RetryRunOptions extends BatchFilterOptions {
@@ -33,11 +26,7 @@ export async function retryRun(
   run: string | undefined,
   options: RetryRunOptions,
 ): Promise<Exit> {
-  const isMany = isFiltered(options)
-  if (run !== undefined && isMany)
-    throw usage('a run and a filter were given', 'Name one run, or choose several with --status, --agent, --since, …')
-  if (run !== undefined) return retryOne(context, run, options)
-  if (!isMany) throw usage('no run was named', `Name a run, or choose several: ${reeve} retry-run --status failed`)
+  if (!isChosen(run, options, 'retry')) return retryOne(context, run!, options)
   if (options.again === true || options.run !== undefined)
     throw usage('--again and --run are for one run', `Name the run: ${reeve} retry-run <run> --again`)
   const { reason } = options
