@@ -168,7 +168,7 @@ function batchFilterOf({ metadata, limit: _limit, ...filter }: RunQuery): Parame
   const values = Object.entries(metadata).map(([name, value]) => {
     const read = readJson(value)
     const isScalar = read.ok && (read.value === null || typeof read.value !== 'object')
-    return [name, isScalar ? (read.value as string | number | boolean | null) : value] as const
+    return [name, isScalar ? read.value : value] as const
   })
   return { ...filter, metadata: Object.fromEntries(values) }
 }
