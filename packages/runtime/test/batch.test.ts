@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { agent, step } from '@reeve/agent'
 import { ReeveError } from '@reeve/core'
 import { interrupt } from '@reeve/oversight'
-import type { Batch, BatchResult, Runtime } from '../src/index.ts'
+import type { BatchHandle, BatchResult, Runtime } from '../src/index.ts'
 import { runtimeUnderTest } from '../../../test/engine-under-test.ts'
 
 let folder = ''
@@ -43,7 +43,7 @@ const asks = agent({ name: 'asks', description: 'Asks.', run: (ctx) => interrupt
 const done = agent({ name: 'done', description: 'Is done.', run: () => Promise.resolve('done') })
 const agents = [shop, asks, done]
 
-const resultsOf = async (batch: Batch): Promise<readonly BatchResult[]> => {
+const resultsOf = async (batch: BatchHandle): Promise<readonly BatchResult[]> => {
   const results: BatchResult[] = []
   for await (const result of batch.results()) results.push(result)
   return results

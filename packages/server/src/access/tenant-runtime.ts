@@ -7,15 +7,7 @@
  * Holds: every route and every protocol reaches the runtime through this. What is not the principal's is answered as
  * what is not there, by the same words and as slowly.
  */
-import {
-  own as ownMember,
-  isChildRun,
-  present,
-  ReeveError,
-  refuseProblems,
-  rootRun,
-  systemClock,
-} from '@reeve/core'
+import { own as ownMember, isChildRun, present, ReeveError, refuseProblems, rootRun, systemClock } from '@reeve/core'
 import {
   approvalsAmong,
   choicesCheck,
@@ -28,7 +20,7 @@ import {
   notRegistered,
   unknownRun,
   unpublished,
-  type Batch,
+  type BatchHandle,
   type BatchScope,
   type BatchView,
   type OpenFilter,
@@ -199,7 +191,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     ...(mayPublish ? undefined : { publishedOnly: true as const }),
   }
   /** A batch that reaches no further than the principal. Rejects with `run.unknown`. */
-  const ownBatch = async (id: string): Promise<Batch> => {
+  const ownBatch = async (id: string): Promise<BatchHandle> => {
     const batch = runtime.batches.of(id)
     if (isWhole) return batch
     const inTime = refusalAfter(refusalMs)
@@ -211,7 +203,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     await inTime()
     throw unknownRun(id)
   }
-  const visibleBatch = (id: string): Batch => ({
+  const visibleBatch = (id: string): BatchHandle => ({
     id: runtime.batches.of(id).id,
     view: async () => (await ownBatch(id)).view(),
     outcome: async () => (await ownBatch(id)).outcome(),
