@@ -9,9 +9,13 @@ import type {
   AgentDocument,
   ApprovalGrant,
   ApprovalLink,
+  BatchBody,
+  BatchView,
   BrowserSessionView,
   CausesAnswer,
   Changes,
+  DecidedRow,
+  DecisionRow,
   EndedSessions,
   Incident,
   KeptRevision,
@@ -20,7 +24,6 @@ import type {
   Me,
   Page,
   QuestionView,
-  RetryAnswer,
   Revision,
   RunPage,
   RunRow,
@@ -96,6 +99,9 @@ export interface QuestionQuery {
 /** The options of a start, besides agent and input. */
 export type RemoteStart = Omit<StartBody, 'agent' | 'input'>
 
+/** The options of a batch, besides its verb and filter. */
+export type BatchStart = Omit<BatchBody, 'verb' | 'filter'>
+
 /** A server of Reeve. */
 export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Runs: start them, find them. */
@@ -113,8 +119,20 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       input: A[Name]['input'],
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
-    /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
-    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
+  }
+  /** One command for all runs that match, as one tracked action. */
+  readonly batches: {
+    /**
+     * Retries, cancels, pauses or resumes all runs that match. Resolves when that is durable. It has an id from the
+     * beginning, so it is made again if the answer is lost.
+     */
+    start(verb: BatchBody['verb'], filter: BatchBody['filter'], options?: BatchStart): Promise<BatchView>
+    /** Newest first; one page. */
+    list(query?: { readonly limit?: number } & PageOptions): Promise<Page<BatchView>>
+    /** How far it is. */
+    get(id: string, options?: CallOptions): Promise<BatchView>
+    /** Stops it: runs that it has not got to stay as they are. */
+    cancel(id: string, reason?: string): Promise<BatchView>
   }
   /** How many runs, how they ended, what they used, how long they took and waited; in groups and over time. */
   totals(
@@ -132,6 +150,11 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     get(id: string, options?: CallOptions): Promise<QuestionView>
     /** Decides an open approval; the first decision wins. */
     decide(decision: RemoteDecision): Promise<void>
+    /**
+     * Approves or rejects several open approvals, each recorded by itself; at most 500. Resolves to what became of each,
+     * in their order. One whose `approval.alone` says why is refused (`approval.alone`).
+     */
+    decideAll(decisions: readonly DecisionRow[]): Promise<readonly DecidedRow[]>
     /** Answers an open question; the first answer wins. */
     answer(answer: RemoteAnswer): Promise<void>
     /** Says what became of an effect in doubt, or how a diverged run goes on. */
@@ -236,7 +259,13 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
+    },
+    batches: {
+      start: (verb, filter, options = {}) =>
+        http.verb('/batches', { id: newRunId(), ...options, verb, filter }, { repeatable: true }),
+      list: (query) => page('/batches', query),
+      get: (id, call) => http.get(`/batches/${segment(id)}`, call),
+      cancel: (id, reason) => http.verb(`/batches/${segment(id)}/cancel`, reason === undefined ? {} : { reason }),
     },
     totals: ({ signal, ...query } = {}) => http.get('/totals', { query: runQuery(query), ...(signal && { signal }) }),
     causes: ({ signal, ...query } = {}) => http.get('/causes', { query: runQuery(query), ...(signal && { signal }) }),
@@ -246,6 +275,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       pages: (query) => pages('/questions', query),
       get: (id, call) => http.get(`/questions/${segment(id)}`, call),
       decide: (decision) => decide(http, decision),
+      decideAll: async (decisions) => (await http.verb('/approvals/decisions', { decisions })).results,
       answer: (answer) => answerTo(http, answer),
       settle: (id, settlement) => http.verb(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),

@@ -52,23 +52,22 @@ import { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 import {
   answer,
   decide,
+  decideAll,
   settleDivergence,
   settleDoubt,
   type Answer,
   type Decision,
   type DecisionAccess,
+  type DecisionResult,
+  type DecisionTogether,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, mustBeForkOptions, type ForkOptions } from './operator/fork.ts'
-import {
-  retryAll,
-  retryRun,
-  type RetriedRuns,
-  type RetryAllOptions,
-  type RetryOptions,
-  type RetryScope,
-} from './operator/retry.ts'
+import { retryRun, type RetryOptions, type RetryScope } from './operator/retry.ts'
+import { batchCode } from './batch/batch-agent.ts'
+import { runtimeBatches, startBatch, type BatchHandle, type RuntimeBatches } from './batch/batches.ts'
+import type { BatchFilter, BatchOptions, BatchVerb } from './batch/request.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
@@ -175,6 +174,12 @@ export interface Runtime extends AsyncDisposable {
   questions(filter?: OpenFilter): Promise<readonly Question[]>
   /** Decides an open approval of any run; the first decision wins. */
   decide(decision: Decision): Promise<void>
+  /**
+   * Approves or rejects several open approvals, of any runs, each recorded by itself. Says of each what became of it, in
+   * their order; what is wrong with one stops none of the others. One of critical risk, or that two approvers decide, is
+   * refused (`approval.alone`). At most 500. Throws `input.invalid`.
+   */
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]>
   /** Answers an open question of any run; the first answer wins. */
   answer(answer: Answer): Promise<void>
   /** As `run.control.settleDoubt`, by the id of the question alone. */
@@ -217,10 +222,15 @@ export interface Runtime extends AsyncDisposable {
    */
   retry(run: string, options?: RetryOptions): Promise<Run & RetryScope>
   /**
-   * Retries the runs that match, newest first; default: those that failed. Says of each what became of it: what is
-   * wrong with one stops none of the others. Throws `input.invalid`, `store.*`.
+   * Retries, cancels, pauses or resumes all runs that match: resolves when that is durable. It is a run of its own, which
+   * a process that drives runs works on: which runs match is recorded first, then each is done once, with its result. It
+   * goes on after a crash; what is wrong with one run stops none of the others. The filter has at least one condition;
+   * without a status it is for the runs that the verb can be for, and `retry` for those that failed. Throws
+   * `input.invalid`; `run.conflict` for the `id` of another run.
    */
-  retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle>
+  /** Batches, found again. `runtime.runs` leaves them out. */
+  readonly batches: RuntimeBatches
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
   /**
@@ -264,6 +274,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   // agents are checked before a store is opened; how a run has ended is asked for only when one drives
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
+  let runtime: EngineRuntime | undefined
   try {
     mustBeValid(options)
     const place = storeKind(store)
@@ -273,14 +284,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       prices,
       silenceMs: (engine?.deadlines ?? embedded.deadlines)?.silenceMs,
     })
+    const builtIn = [batchCode(() => runtime!)]
     const parts = { endOf, memory, trust, find, models }
     const registry: Agents = registerAgents(
       agents,
       earlier,
       onMissingVersion,
       parts,
-      drive ? (channels ?? []) : undefined,
+      drive === true ? (channels ?? []) : undefined,
       tenants,
+      builtIn,
     )
     mustBeChoices(versions, registry.names)
     mustNameAgents(trust, registry.trusts)
@@ -290,15 +303,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       ? openPostgres(store!, { ...embedded, ...present({ onWarning }) })
       : openEmbedded({ file: store ?? ':memory:', ...embedded, ...present({ onWarning }) }))
     const logged = logger === undefined ? undefined : logRuns(engine, logger)
-    if (drive) {
-      hintAtUndeclaredTools(agents, onWarning ?? warning)
-      await engine.drive(registry)
-    }
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime({
+    runtime = new EngineRuntime({
       engine,
       registry,
       clock: embedded.clock ?? systemClock,
@@ -311,6 +320,13 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       hooks,
       logged,
     })
+    if (drive === 'batches')
+      await engine.drive({ onMissingVersion, find: (name) => builtIn.find((each) => each.name === name) })
+    else if (drive) {
+      hintAtUndeclaredTools(agents, onWarning ?? warning)
+      await engine.drive(registry)
+    }
+    return runtime
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -359,6 +375,7 @@ class EngineRuntime implements Runtime {
   readonly sessions: RuntimeSessions
   readonly links: RuntimeLinks
   readonly trust: RuntimeTrust
+  readonly batches: RuntimeBatches
   readonly #parts: RuntimeParts
   /** What a start may name. */
   readonly #named: Required<StartNames>
@@ -377,6 +394,7 @@ class EngineRuntime implements Runtime {
     })
     this.grants = runtimeGrants(engine, clock)
     this.sessions = runtimeSessions(engine, clock)
+    this.batches = runtimeBatches({ engine, handle: (id) => this.handle(id) })
     this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
@@ -548,6 +566,10 @@ class EngineRuntime implements Runtime {
     return decide(this.#access, underName(decision))
   }
 
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]> {
+    return decideAll(decisions, (decision) => this.decide(decision))
+  }
+
   answer(given: Answer): Promise<void> {
     return answer(this.#access, underName(given))
   }
@@ -575,15 +597,8 @@ class EngineRuntime implements Runtime {
     return { ...this.handle(to), ...retried }
   }
 
-  async retryAll(filter: RunFilter = {}, { check, ...options }: RetryAllOptions = {}): Promise<RetriedRuns> {
-    mustBeOptions(filter, 'retryAll', 'input.invalid')
-    return retryAll(this.#parts.engine, filter, {
-      ...underName(options),
-      check: async (summary) => {
-        this.#parts.registry.mustBeOf(summary.agent, summary.caller.tenant)
-        await check?.(summary)
-      },
-    })
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle> {
+    return startBatch({ engine: this.#parts.engine, handle: (id) => this.handle(id) }, verb, filter, options)
   }
 
   /** Whose an agent is may have changed since a run began. */

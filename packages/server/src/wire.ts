@@ -14,6 +14,9 @@ import type {
   ApprovalView,
   AuditDocument,
   AuditReport,
+  BatchFilter,
+  BatchOptions,
+  BatchVerb,
   Causes,
   Chosen,
   InterruptView,
@@ -139,21 +142,11 @@ export interface StartedRun {
 /** The answer of `POST /api/runs/{run}/retry`. 201 if it was begun by this request, 200 if before. */
 export interface StartedRetry extends StartedRun, RetryScope {}
 
-/** What became of one run of `POST /api/runs/retry`. `before`: it has been retried already, and `retry` is that run. */
-export interface RetriedRow extends Partial<RetryScope> {
-  readonly run: RunId
-  readonly status: 'retried' | 'before' | 'refused'
-  /** The new run; absent where it was refused, as are `from` and `discarded`. */
-  readonly retry?: RunId
-  /** Why it was refused. */
-  readonly error?: ErrorBody['error']
-}
-
-/** The answer of `POST /api/runs/retry`. */
-export interface RetryAnswer {
-  readonly results: readonly RetriedRow[]
-  /** Some were refused, or there are more than the limit. */
-  readonly partial: boolean
+/** The body of `POST /api/batches`: one command for all runs that match. Who commands is the principal. */
+export interface BatchBody extends Omit<BatchOptions, 'by' | 'scope'> {
+  readonly verb: BatchVerb
+  /** At least one condition. */
+  readonly filter: Omit<BatchFilter, 'tenant'>
 }
 
 /** The body of `POST /api/runs/{run}/messages`. */
@@ -378,7 +371,10 @@ export interface QuestionView {
   readonly inputSchema?: JsonObject
   /** Whether the asking principal may answer it; a text says why not. */
   readonly mayAnswer: true | string
-  /** Requests with the same value differ in nothing that an approver would look at; only such may be decided together. */
+  /**
+   * Requests with the same value differ in nothing that an approver would look at. `approval.alone` says which may not
+   * be decided together.
+   */
   readonly same: string
 }
 
@@ -397,6 +393,34 @@ export interface DecisionBody {
    * is not what would run.
    */
   readonly inputHash?: string
+}
+
+/** The body of `POST /api/approvals/decisions`. The approver is the principal. At most 500. */
+export interface DecisionsBody {
+  readonly decisions: readonly DecisionRow[]
+}
+
+/** One decision of several. An approval that says `alone` is refused (`approval.alone`). */
+export interface DecisionRow {
+  /** Of the approval. */
+  readonly id: string
+  /** The hash of the arguments that the approver was shown (`approval.inputHash`). Another one is refused. */
+  readonly inputHash: string
+  readonly decision: 'approve' | 'reject'
+  readonly comment?: string
+}
+
+/** The answer of `POST /api/approvals/decisions`: a row for each decision, in their order. */
+export interface DecisionsAnswer {
+  readonly results: readonly DecidedRow[]
+}
+
+/** What became of one decision. `lost`: another one was first. `refused`: nothing was decided. */
+export interface DecidedRow {
+  readonly id: string
+  readonly status: 'decided' | 'lost' | 'refused'
+  /** Why it was not decided. */
+  readonly error?: ErrorBody['error']
 }
 
 /** The body of `POST /api/interrupts/{id}/answer`. */
@@ -514,6 +538,10 @@ export type {
   RunFigures,
   SummaryText,
   TotalsBy,
+  BatchCause,
+  BatchFilter,
+  BatchVerb,
+  BatchView,
   SessionAccess,
   CancelOptions,
   CompleteByHand,
