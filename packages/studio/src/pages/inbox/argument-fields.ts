@@ -110,11 +110,14 @@ export function comparisonProblem(
   return undefined
 }
 
-/** Why a question is never decided together with others; undefined: it may be. */
+const aloneTexts = {
+  'critical-risk': 'critical risk is decided one at a time',
+  'four-eyes': 'two people decide it, each by itself',
+} as const
+
+/** Why a question is not decided together with others; undefined: it may be. */
 export function aloneReason({ kind, approval, mayAnswer }: QuestionView): string | undefined {
   if (kind !== 'approval' || approval === undefined) return 'it needs an answer of its own'
   if (mayAnswer !== true) return mayAnswer
-  if (approval.risk === 'critical') return 'critical risk is decided one at a time'
-  if (approval.fourEyes) return 'two people decide it, each by itself'
-  return undefined
+  return approval.alone === undefined ? undefined : aloneTexts[approval.alone]
 }
