@@ -44,7 +44,7 @@ export function fieldsOf(question: QuestionView): Fields {
   const walk = (of: ArgumentField['of'], path: readonly string[], value: Json): void => {
     const members = isObject(value) && path.length < deepest ? Object.entries(value) : []
     if (members.length === 0) add(of, path.length === 0 ? ['value'] : path, value)
-    else for (const [name, member] of members) walk(of, [...path, name], member as Json)
+    else for (const [name, member] of members) walk(of, [...path, name], member)
   }
   const { approval, path } = question
   if (approval !== undefined) {

@@ -4,7 +4,7 @@
  * Holds: R-16: what is decided is what was shown. The buttons work once every row has been in sight, and each decision
  * carries the hash of the arguments on the screen. High risk needs a second press, on a button that names the tool.
  */
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { visible } from '@reeve/core/visible'
 import type { DecidedRow, QuestionView } from '@reeve/server/wire'
 import { useMe } from '../../data/me.ts'
@@ -21,7 +21,7 @@ import { Notice } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { Failure, ReasonDialog } from './approval-actions.tsx'
-import { comparisonProblem, fieldValue, type ArgumentField } from './argument-fields.ts'
+import { comparisonProblem, fieldText, fieldValue, type ArgumentField } from './argument-fields.ts'
 import { decideTogether, mayDecide } from './decisions.ts'
 import { FieldValue } from './field-value.tsx'
 import { questionGroups, type QuestionGroup } from './question-groups.ts'
@@ -229,10 +229,7 @@ function useSeenRows(
     return () => observer.disconnect()
   }, [scroller, questions])
   const unseen = questions.filter(({ id }) => !seen.has(id))
-  const look = useCallback(() => {
-    const root = scroller.current
-    if (root !== null) root.scrollTop += root.clientHeight - 80
-  }, [scroller])
+  const look = (): void => scroller.current?.scrollBy(0, scroller.current.clientHeight - 80)
   return { left: unseen.length, look }
 }
 
@@ -268,7 +265,7 @@ function Compared({ group, onRemove }: { readonly group: QuestionGroup; readonly
                 <VisibleText>{field.label}</VisibleText>
               </dt>
               {/* a value that scrolls must be reachable by the keyboard */}
-              <dd tabIndex={String(fieldValue(questions[0]!, field)).length > 400 ? 0 : undefined}>
+              <dd tabIndex={(fieldText(questions[0]!, field) ?? '').length > 400 ? 0 : undefined}>
                 <FieldValue value={fieldValue(questions[0]!, field)} />
                 {questions.length > 1 && <span className="muted"> in all of them</span>}
               </dd>
