@@ -70,7 +70,6 @@ const composeIn = (folder: string) =>
     readonly services: Record<string, Service>
     readonly volumes: Record<string, unknown>
   }
-const compose = composeIn(place)
 /** The instructions of a Dockerfile. */
 const instructionsIn = (folder: string): [string, string][] =>
   fileOf('Dockerfile', folder)

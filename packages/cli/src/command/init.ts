@@ -85,7 +85,7 @@ export async function init(context: CommandContext, named: string | undefined, o
 /** What was named, and what the terminal answers to the rest. Undefined: it was left by Ctrl-C or Ctrl-D. */
 async function chosen(context: CommandContext, named: string | undefined, options: InitOptions) {
   try {
-    const given = named ?? (context.terminal.canAsk ? await asked(context, `Which folder? (${usualFolder}) `) : '.')
+    const given = named ?? (context.terminal.canAsk ? await answerTo(context, `Which folder? (${usualFolder}) `) : '.')
     const folder = folderOf(given ?? usualFolder, context.cwd)
     const template = await choice(context, 'template', templates, isTemplate, options.template)
     const provider = await choice(context, 'provider', providers, isProvider, options.model)
@@ -149,14 +149,14 @@ async function choice<N extends string>(
   if (terminal.canAsk)
     for (const [i, [name, { about }]] of Object.entries(choices).entries())
       terminal.line(`  ${i + 1}  ${terminal.style('bold', name.padEnd(10))} ${about}`)
-  const answer = await asked(context, `Which ${what}? (1 to ${names.length}, or its name; ${names[0]}) `)
+  const answer = await answerTo(context, `Which ${what}? (1 to ${names.length}, or its name; ${names[0]}) `)
   return mustBeOneOf(what, choices, isOne, answer === undefined ? names[0]! : (names[indexIn(answer)] ?? answer))
 }
 
 const indexIn = (answer: string): number => (/^[1-9]$/.test(answer) ? Number(answer) - 1 : -1)
 
 /** What the terminal answers; undefined: nothing, or there is no one to ask. */
-async function asked({ terminal, interrupted }: CommandContext, question: string): Promise<string | undefined> {
+async function answerTo({ terminal, interrupted }: CommandContext, question: string): Promise<string | undefined> {
   const answer = terminal.canAsk ? (await terminal.ask(question, interrupted)).trim() : ''
   return answer === '' ? undefined : answer
 }
