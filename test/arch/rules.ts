@@ -15,6 +15,7 @@ export const node: Readonly<Record<string, readonly string[]>> = {
   temporal: ['.'],
   workers: ['.'],
   protocols: ['.'],
+  manual: ['.'],
   mcp: ['.'],
   notify: ['.'],
   otel: ['.'],
