@@ -43,7 +43,7 @@ import { runPages } from '../feed/whole-feed.ts'
  * The decision on an approval. `edit` approves with edited arguments (`input`), or with an edited result. The run
  * validates them, not `decide`, which may be called in a process that does not know the tool. If they are invalid, the
  * run asks again and names the problem. `retry` rejects this attempt and asks the agent to try again; `comment` is its
- * feedback.
+ * feedback. `inputHash`: of the arguments that the approver was shown; a decision is refused if others would run.
  */
 export type Decision =
   | {
@@ -51,6 +51,7 @@ export type Decision =
       readonly decision: 'approve'
       readonly comment?: string
       readonly approver?: string
+      readonly inputHash?: string
       /**
        * The scope of this approval. Default `once`. A wider grant needs an approval that is `grantable`, which a
        * sensitive tool or a high risk never is.
@@ -62,12 +63,14 @@ export type Decision =
       readonly decision: 'reject'
       readonly comment?: string
       readonly approver?: string
+      readonly inputHash?: string
     }
   | {
       readonly approvalId: string
       readonly decision: 'retry'
       readonly comment?: string
       readonly approver?: string
+      readonly inputHash?: string
       /**
        * The ids of completed `once` effects, of those that the approval lists as `done`, that are to be made once more.
        * Default: none. The work is done again, and what it has made is not.
@@ -80,6 +83,7 @@ export type Decision =
       readonly input: Json
       readonly comment?: string
       readonly approver?: string
+      readonly inputHash?: string
     }
 
 /** The value that answers an interrupt. */
@@ -144,7 +148,16 @@ export type MayDecide = (
   io: { readonly signal: AbortSignal },
 ) => boolean | string | Promise<boolean | string>
 
-const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant', 'repeat']
+const decisionFields: readonly string[] = [
+  'approvalId',
+  'decision',
+  'input',
+  'comment',
+  'approver',
+  'inputHash',
+  'grant',
+  'repeat',
+]
 const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
 /** Common names of these fields elsewhere, for suggestions. */
 const alsoCalled: Readonly<Record<string, string>> = {
@@ -173,7 +186,7 @@ function unknownDecision(given: unknown): string {
 /** The problem of a decision's shape; undefined if it is valid. */
 function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'invalid decision: expected an object { approvalId, decision, … }'
-  const { approvalId, decision, input, comment, approver, grant, repeat } = given
+  const { approvalId, decision, input, comment, approver, inputHash: shown, grant, repeat } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.includes(name))
   const strange = unknown.map(unknownField)
   if (typeof approvalId !== 'string' || approvalId === '')
@@ -192,6 +205,7 @@ function decisionProblem(given: unknown): string | undefined {
     return 'repeat must be a list of ids of effects'
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a string'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a string'
+  if (shown !== undefined && typeof shown !== 'string') return 'inputHash must be a string'
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
   return problem
 }
@@ -208,10 +222,14 @@ export async function decide(
 ): Promise<void> {
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
-  const { approvalId, ...said } = decision
+  const { approvalId, inputHash: shown, ...said } = decision
   const question = await openQuestion(access, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(access, approvalId)
   const asked = question.body as ApprovalRequested
+  if (shown !== undefined && shown !== asked.inputHash)
+    throw new ReeveError('approval.invalid', `approval "${approvalId}": other arguments would run than were shown`, {
+      hint: 'Nothing was decided. Look at the approval again.',
+    })
   if (question.until !== undefined && question.until < storeTime(access))
     throw expired(approvalId, question.until, whenDriven(asked, question.run))
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
