@@ -55,7 +55,7 @@ export function readManual(root: string): Manual {
       'config.invalid',
       `the documentation is not beside this program: there is no docs/ in ${root}`,
       {
-        hint: 'Install the package reeve as it is published; a bundle does not have its documentation.',
+        hint: 'Run it from the installed package: a bundle does not have its documentation.',
       },
     )
   const index = indexOf(read('docs/README.md'))

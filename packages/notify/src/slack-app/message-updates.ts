@@ -113,7 +113,12 @@ class MessageUpdates {
     const open = this.#open.get(id)
     if (open === undefined) return
     this.#open.delete(id)
-    this.#updates = this.#updates.then(() => this.#update(id, open, ending).catch(this.#channel.onError))
+    this.#updates = this.#updates.then(() =>
+      this.#update(id, open, ending).catch((thrown: unknown) => {
+        // the server closes: the next one that follows, or a press, updates it
+        if (!this.#signal.aborted) this.#channel.onError(thrown)
+      }),
+    )
   }
 
   async #update(id: string, { run, place }: OpenMessage, ending: SlackEnding): Promise<void> {

@@ -43,14 +43,14 @@ const deepest = 8
 /** How many files and folders one folder may have. */
 const mostEntries = 1_000
 
-interface Found {
+interface FolderEntry {
   readonly name: string
   readonly path: string
   readonly isFolder: boolean
 }
 
 /** The code files and folders in a folder, by name. */
-function entriesOf(folder: string, problems: string[]): readonly Found[] {
+function entriesOf(folder: string, problems: string[]): readonly FolderEntry[] {
   const all = readdirSync(folder, { withFileTypes: true })
   if (all.length > mostEntries) {
     problems.push(`${folder}: has ${all.length} entries, expected at most ${mostEntries}`)
@@ -78,7 +78,7 @@ function fileCalled(name: string, folder: string, problems: string[]): string | 
 }
 
 /** Says what is wrong with names, and leaves those out. */
-function named(all: readonly Found[], what: string, problems: string[]): readonly Found[] {
+function named(all: readonly FolderEntry[], what: string, problems: string[]): readonly FolderEntry[] {
   return all.filter(({ name, path }, i) => {
     const other = all.slice(0, i).find((each) => each.name === name)
     const problem = !isName(name)
