@@ -73,6 +73,9 @@ async function serving(use: (url: string) => Promise<void>): Promise<void> {
   }
 }
 
+/** Its store is found by the config alone. */
+const config = template === 'service' ? ['--config', 'reeve.config.ts'] : []
+
 const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
   chat: () =>
     serving(async (url) => {
@@ -98,6 +101,16 @@ const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
     }),
   research: () => assert.match(run(project, 'npm', 'start', '--', 'Ravens'), /# Ravens(\s+- A note on "Ravens".*){3}/),
   planned: () => assert.match(run(project, 'npm', 'start'), /# Report/),
+  // on PostgreSQL, if DATABASE_URL names one: a server as its container starts it
+  service: () =>
+    serving(async (url) => {
+      env['REEVE_URL'] = url
+      const { child, said } = await begin(/npx reeve approve \S+/, 'npm', 'run', '--silent', 'ask')
+      const [, ...decide] = /npx reeve (approve) (\S+)/.exec(said)!
+      const ended = once(child, 'exit')
+      assert.match(run(project, 'npx', 'reeve', ...decide, ...config), /Approved/)
+      assert.deepEqual(await ended, [0, null])
+    }),
 }
 
 try {
@@ -108,7 +121,7 @@ try {
   run(project, 'npm', 'run', '--silent', 'check')
   assert.match(run(project, 'npm', 'test', '--silent'), /fail 0/)
   await starts[template]()
-  assert.match(run(project, 'npx', 'reeve', 'runs'), /completed/)
+  assert.match(run(project, 'npx', 'reeve', 'runs', ...config), /completed/)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

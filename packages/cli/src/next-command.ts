@@ -6,12 +6,10 @@
  * (command/).
  */
 import { shellWord } from '@reeve/core'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Runtime } from '@reeve/runtime'
 import { whereOf, type CommandContext } from './context.ts'
 import { isDemoAgent } from '@reeve/demo'
-import { configName, type RunLocation } from './store.ts'
+import { hasConfig, type RunLocation } from './store.ts'
 import { reeve } from './invocation.ts'
 import { otherDriver } from './run-driver.ts'
 
@@ -83,7 +81,7 @@ interface DrivingOptions {
 async function drivingOptions(located: LocatedRun): Promise<DrivingOptions> {
   const { options, cwd } = located.context
   const where = whereOf(options)
-  const hasAgents = options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+  const hasAgents = options.config !== undefined || hasConfig(cwd) || (await isOfDemo(located))
   return hasAgents
     ? { options: where, program: '' }
     : { options: `${where} --config <file>`, program: 'run your program again, or ' }

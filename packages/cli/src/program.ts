@@ -40,7 +40,7 @@ import { asTyped, reeve } from './invocation.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
-import { templates } from './project.ts'
+import { providers, templates } from './project.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -210,10 +210,17 @@ function addProject(program: Command, execute: Execute): void {
   program
     .command('init')
     .description('write a small team with its tests into a folder; overwrites nothing, needs no network')
-    .argument('[folder]', 'the folder, which may be new', '.')
-    .option('--template <name>', `one of ${Object.keys(templates).join(', ')} (at a terminal you are asked)`)
-    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals'))
-    .action((folder: string, options: Parameters<typeof init>[2]) =>
+    .argument('[folder]', 'the folder, which may be new (default: this one; at a terminal you are asked)')
+    .option(
+      '--template <name>',
+      `one of ${Object.keys(templates).join(', ')} (default: chat; at a terminal you are asked)`,
+    )
+    .option(
+      '--model <provider>',
+      `whose package is installed: ${Object.keys(providers).join(', ')} (default: none; at a terminal you are asked)`,
+    )
+    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals --model openai'))
+    .action((folder: string | undefined, options: Parameters<typeof init>[2]) =>
       execute(async (context) => (await import('./command/init.ts')).init(context, folder, options)),
     )
   program

@@ -4,15 +4,17 @@
  * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo
  * or of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
-import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { realpathSync } from 'node:fs'
 import { present, ReeveError, visible, shellWord } from '@reeve/core'
 import { demoAgents, isDemoAgent, settingsOf } from '@reeve/demo'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import {
+  agentsFolder,
+  configHere,
   configName,
   findRuns,
+  hasConfig,
   loadConfig,
   openRuntime,
   orConfigHere,
@@ -212,12 +214,12 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
       )
     return { agents: demoAgents(settings) }
   }
-  if (options.config === undefined && !existsSync(join(cwd, configName)))
+  if (options.config === undefined && !hasConfig(cwd))
     throw usage(
-      `no ${configName} in this folder, so the agents of the run "${view.run}" are not known here`,
+      `no ${configName} and no ${agentsFolder}/ in this folder, so the agents of the run "${view.run}" are not known here`,
       'Run your program again: it drives the run. Or name a config that exports `agents`: --config <file>',
     )
-  const config = await loadConfig(options.config ?? configName, cwd)
+  const config = await loadConfig(options.config ?? configHere(cwd), cwd)
   if (!config.agents.some((each) => each.name === view.agent)) {
     throw usage(
       `the run "${view.run}" needs the agent "${view.agent}", which the config does not export`,

@@ -80,7 +80,7 @@ export const factRows: EventRows<Exclude<FactEvent, TeamFactEvent>> = {
     span: ['confidence', 'costUsd'],
   },
   'notice.sent': {
-    shape: kept('channel id'),
+    shape: { ...kept('channel id'), message: 'payload' },
     line: ({ channel, id }, { agent }) => `${agent} notified ${channel} of ${id}`,
     span: ['channel', 'id'],
   },

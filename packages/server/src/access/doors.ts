@@ -102,6 +102,8 @@ export const protocolDoors = {
   'a2a answer': viewer('question'),
   'a2a cancel': verbDoors['POST /runs/{run}/cancel'],
 
+  'slack decide': verbDoors['POST /approvals/{id}/decision'],
+
   'mcp start_run': operator('agent'),
   'mcp run_status': viewer('run'),
   'mcp run_result': viewer('run'),
