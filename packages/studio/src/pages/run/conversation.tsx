@@ -189,6 +189,7 @@ const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconNam
   'tool-result': { icon: 'check', label: 'Result' },
   message: { icon: 'send', label: 'Message' },
   question: { icon: 'doubt', label: 'Question' },
+  correction: { icon: 'back', label: 'Told that its answer does not fit' },
   outcome: { icon: 'check', label: 'Ends' },
 }
 
