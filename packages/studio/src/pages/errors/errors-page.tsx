@@ -23,25 +23,21 @@ export function ErrorsPage({ code }: { readonly code: string | undefined }) {
           <Link to={errorPath()}>See all errors</Link>
         </Empty>
       ) : (
-        <Panel title={`${guide.size} codes`} flush>
-          <div className="table-scroll" role="region" aria-label="All errors" tabIndex={0}>
-            <table className="plain-table">
-              <tbody>
-                {[...guide.values()].map((each) => (
-                  <tr key={each.code}>
-                    <td className="nowrap">
-                      <Link to={errorPath(each.code)}>
-                        <code>{each.code}</code>
-                      </Link>
-                    </td>
-                    <td>
-                      <GuideText text={each.what} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+        <Panel title={`${guide.size} codes`}>
+          <dl className="facts">
+            {[...guide.values()].map((each) => (
+              <div key={each.code} style={{ display: 'contents' }}>
+                <dt>
+                  <Link to={errorPath(each.code)}>
+                    <code>{each.code}</code>
+                  </Link>
+                </dt>
+                <dd>
+                  <GuideText text={each.what} />
+                </dd>
+              </div>
+            ))}
+          </dl>
         </Panel>
       )}
     </div>
