@@ -37,7 +37,7 @@ export function Overview() {
   return (
     <div className="run-overview run-scroll" role="region" aria-label="Overview" tabIndex={0}>
       <div className="stack">
-        <Asked />
+        <InputPanel />
         <Panel title={`Agents (${countText(Object.keys(live.activations).length)})`} flush>
           <AgentList
             activations={live.activations}
@@ -65,7 +65,7 @@ export function Overview() {
 }
 
 /** What the run was asked. */
-function Asked() {
+function InputPanel() {
   const { live, api } = useRun()
   const { head } = live
   return (
