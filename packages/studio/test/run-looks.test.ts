@@ -130,7 +130,10 @@ describe('what hostile models write is shown with its characters visible, and do
     const all = ['\\u0430', '\\u001b', '\\u202e', '\\u200b']
     // the arguments of the call that waits for an approval
     await sound(page, 'overview')
-    await page.getByRole('treeitem').filter({ hasText: 'forger' }).click()
+    await page
+      .getByRole('treeitem')
+      .filter({ has: page.locator('.run-agent-name', { hasText: 'forger' }) })
+      .click()
     await go(page, 'conversation')
     await page.locator('.run-entry.call').waitFor()
     expect(await marks()).toEqual(expect.arrayContaining(all))
@@ -174,7 +177,10 @@ describe('what hostile models write is shown with its characters visible, and do
       .toBe('{"items":[]}')
     await page.goto(`${server.url}/runs/${runs.strangers}`)
     await there(page)
-    await page.getByRole('treeitem').filter({ hasText: 'forger' }).click()
+    await page
+      .getByRole('treeitem')
+      .filter({ has: page.locator('.run-agent-name', { hasText: 'forger' }) })
+      .click()
     await server.open('forger')
     await server.open('courier')
     await server.ended(runs.strangers)
