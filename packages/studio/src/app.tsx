@@ -11,6 +11,7 @@ import { useQuestions } from './data/questions.ts'
 import { server } from './data/server.ts'
 import { useHotkeys } from './hotkeys.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
+import { ErrorsPage } from './pages/errors/errors-page.tsx'
 import { InboxPage } from './pages/inbox/inbox-page.tsx'
 import { pages, pagesFor } from './pages/pages.ts'
 import { RunPage } from './pages/run/run-page.tsx'
@@ -73,7 +74,7 @@ function Shell({ me }: { readonly me: Me }) {
   const mostCounted = useNarrow() ? 99 : 999
   const count = waiting > mostCounted ? `${mostCounted}+` : `${waiting}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
-  const page = pages.find((each) => each.path === current)
+  const page = current === '/errors' ? { title: 'Errors' } : pages.find((each) => each.path === current)
   // a run, a session, a record or an agent is called by its name
   const title = page === undefined ? undefined : visible(path[1] ?? page.title)
   useEffect(() => {
@@ -168,6 +169,7 @@ function CurrentPage({ path: [page, ...rest] }: { readonly path: readonly string
   if (page === 'trust') return name === undefined ? <TrustPage /> : <TrustRecordPage key={name} name={name} />
   if (page === 'versions') return name === undefined ? <VersionsPage /> : <AgentVersionsPage key={name} agent={name} />
   if (page === 'system') return <SystemPage />
+  if (page === 'errors') return <ErrorsPage code={name} />
   return (
     <div className="page">
       <header>
