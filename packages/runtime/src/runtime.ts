@@ -19,6 +19,7 @@ import {
   systemClock,
   underName,
   own,
+  present,
   type Clock,
   type Json,
   type RunId,
@@ -67,6 +68,7 @@ import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
 import type { EndOf } from './session.ts'
+import { logRuns, warningsTo } from './run-log.ts'
 import { endOfRun, listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
@@ -211,6 +213,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     earlier = [],
     drive = true,
     onMissingVersion = 'move',
+    logger,
     ...others
   } = options
   const {
@@ -227,6 +230,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
     ...embedded
   } = others
+  const onWarning = embedded.onWarning ?? (logger === undefined ? undefined : warningsTo(logger))
   // agents are checked before a store is opened; how a run has ended is asked for only when one drives
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
@@ -253,10 +257,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     mustBeTenants(tenants, registry.names)
     registry.mustHaveChannels()
     engine ??= await (place === 'postgres'
-      ? openPostgres(store!, embedded)
-      : openEmbedded({ file: store ?? ':memory:', ...embedded }))
+      ? openPostgres(store!, { ...embedded, ...present({ onWarning }) })
+      : openEmbedded({ file: store ?? ':memory:', ...embedded, ...present({ onWarning }) }))
+    const logged = logger === undefined ? undefined : logRuns(engine, logger)
     if (drive) {
-      hintAtUndeclaredTools(agents, embedded.onWarning ?? warning)
+      hintAtUndeclaredTools(agents, onWarning ?? warning)
       await engine.drive(registry)
     }
     const chosen: Chosen = {
@@ -274,6 +279,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       trust,
       mayDecide,
       hooks,
+      logged,
     })
   } catch (thrown) {
     await engine?.close()
@@ -313,6 +319,8 @@ interface RuntimeParts {
   readonly trust: TrustPresets | undefined
   readonly mayDecide: DecisionAccess['mayDecide']
   readonly hooks: Hooks | undefined
+  /** Resolves when what was recorded is logged. */
+  readonly logged: (() => Promise<void>) | undefined
 }
 
 class EngineRuntime implements Runtime {
@@ -540,7 +548,10 @@ class EngineRuntime implements Runtime {
 
   async close(options?: CloseOptions): Promise<void> {
     refuseProblems('config.invalid', optionProblems(closeChecks, options === undefined ? {} : options, 'close'))
+    // a line with the names of what came before is read from the store, which is open now
+    await this.#parts.logged?.()
     await this.#parts.engine.close(options)
+    await this.#parts.logged?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
