@@ -125,7 +125,7 @@ async function inNext(name: keyof typeof nextBuilds): Promise<void> {
       '--port',
       `${port}`,
     )
-    return { app, url: `http://127.0.0.1:${port}/api` }
+    return { app, url: `http://127.0.0.1:${port}` }
   }
   await mustWork(begin, sqliteStore(join(folder, `${nextBuilds[name].length}.db`)))
   await mustWork(begin, schemaOf(postgres))

@@ -3,7 +3,6 @@
  * inside a worker, and after kill -9 the same run goes on in another process. Over HTTP, as operators see it.
  */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
@@ -22,7 +21,6 @@ export interface ScenarioStore {
 export const sqliteStore = (file: string): ScenarioStore => ({
   name: file,
   async aliveUntil() {
-    if (!existsSync(file)) return 0
     using db = new DatabaseSync(file, { readOnly: true, timeout: 2_000 })
     return Number(db.prepare('SELECT max(until) AS until FROM process').get()?.['until'] ?? 0)
   },
@@ -57,6 +55,7 @@ export async function mustWork(begin: Begin, store: ScenarioStore): Promise<void
   let run: string
   try {
     const client = createClient({ baseUrl: first.url, token })
+    await client.agents() // some open their store with the first request
     await mustStayAlive(client, store)
     const started = await client.runs.start('desk', 'Order 7 arrived broken.')
     run = started.id

@@ -8,3 +8,5 @@ export const bundlers = {
   vite: '8.4.0',
 }
 export const runtimes = { bun: '1.4.5', deno: '2.9.6', tsx: '4.23.15' }
+/** Those that are too old, and have to say so. */
+export const olderNodes = { 22: '22.23.3', 20: '20.20.2' }

@@ -6,7 +6,7 @@
  * Holds: exact versions: those that this Reeve was tested with.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The templates: what each is, what its `npm start` runs, and a script of its own. */
@@ -15,6 +15,7 @@ export const templates = {
   approvals: { about: 'refunds behind HTTP that a person approves', start: 'serve' },
   research: { about: 'a lead with three researchers who work at the same time', start: 'program' },
   planned: { about: 'a team that plans: tasks in parallel, one report', start: 'program' },
+  'next-chat': { about: 'a chat in Next.js: useChat, and approvals of a worker in the page', start: 'next' },
 } as const
 
 /** The name of a template. */
@@ -30,8 +31,19 @@ interface OwnManifest {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-/** A script that serves: a port and a token that `ask.ts` knows. */
-const served = { serve: 'reeve serve --port 4040 --token-file .token', ask: 'node ask.ts' }
+/** The scripts of a project, by how it is started. That of `serve` has a port and a token that `ask.ts` knows. */
+const scripts = {
+  serve: {
+    dev: 'reeve dev --token-file .token',
+    start: 'reeve serve --port 4040 --token-file .token',
+    ask: 'node ask.ts',
+  },
+  program: { dev: 'reeve dev --token-file .token', start: 'node start.ts' },
+  next: { dev: 'next dev', build: 'next build', start: 'next start' },
+} as const
+
+/** Packages of a project in Next.js that Reeve's own tests do not use, with the versions that the template was tried with. */
+const ofNext = { '@ai-sdk/react': '4.0.177', next: '16.4.6' }
 
 function manifestOf(name: string, template: TemplateName): object {
   const {
@@ -42,21 +54,23 @@ function manifestOf(name: string, template: TemplateName): object {
   const versions = (...packages: readonly string[]): Record<string, string> =>
     Object.fromEntries(packages.map((each) => [each, tested[each]!]))
   const { start } = templates[template]
+  const isNext = start === 'next'
   return {
     name,
     version: '0.0.0',
     private: true,
     type: 'module',
     engines,
-    scripts: {
-      dev: 'reeve dev --token-file .token',
-      start: start === 'serve' ? served.serve : 'node start.ts',
-      ...(start === 'serve' ? { ask: served.ask } : {}),
-      test: 'node --test',
-      check: 'tsc',
+    scripts: { ...scripts[start], test: 'node --test', check: 'tsc' },
+    dependencies: {
+      reeve: version,
+      ...versions('@ai-sdk/anthropic', '@ai-sdk/openai', 'zod'),
+      ...(isNext && { ...versions('ai', 'react', 'react-dom'), ...ofNext }),
     },
-    dependencies: { reeve: version, ...versions('@ai-sdk/anthropic', '@ai-sdk/openai', 'zod') },
-    devDependencies: versions('@types/node', 'typescript'),
+    devDependencies: {
+      ...versions('@types/node', 'typescript'),
+      ...(isNext && versions('@types/react', '@types/react-dom')),
+    },
   }
 }
 
@@ -81,8 +95,10 @@ export function projectFiles(name: string, template: TemplateName): ReadonlyMap<
   return new Map([
     ['package.json', json(manifestOf(name, template))],
     ['tsconfig.json', json({ compilerOptions, include: ['*.ts'] })],
-    ['.gitignore', 'node_modules/\n.reeve/\n.token\nreeve.db*\n'],
-    ...readdirSync(folder)
+    ['.gitignore', 'node_modules/\n.next/\n.reeve/\n.token\nreeve.db*\n'],
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile())
+      .map((each) => relative(folder, join(each.parentPath, each.name)))
       .toSorted()
       .map((file) => [file, readFileSync(join(folder, file), 'utf8')] as const),
   ])
