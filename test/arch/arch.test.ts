@@ -81,10 +81,8 @@ describe('the house', () => {
   })
   test('node: modules are imported only where they may be', () => expectNone(offenders(strayNode)))
   test('one module imports data: the version of the manifest, which the build inlines', () => {
-    const importing = [...source.values()].filter(({ imports }) =>
-      imports.some((each) => each.specifier.endsWith('.json')),
-    )
-    expect(importing.map(({ path }) => path)).toEqual(['packages/core/src/version.ts'])
+    const imported = [...source.values()].flatMap(({ path, data }) => data.map((file) => [path, file]))
+    expect(imported).toEqual([['packages/core/src/version.ts', 'package.json']])
   })
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('the studio knows the client, the types of the wire, what is visible, how JSON is read, when a text begins anew, the modes of oversight, the lines of events, and React', () => {

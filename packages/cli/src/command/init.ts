@@ -51,7 +51,8 @@ export async function init(
   if (place !== '') terminal.line(`  cd ${shellWord(place)}`)
   terminal.line('  npm install')
   terminal.line('  npm test         without a key')
-  terminal.line('  npm run dev      run it, with the studio')
+  const studio = templates[template].start === 'next' ? '' : ', with the studio'
+  terminal.line(`  npm run dev      run it${studio}`)
   return exits.done
 }
 
