@@ -28,7 +28,11 @@ function run(program: string, ...flags: string[]): string {
   )
   const file = join(folder, 'program.mjs')
   writeFileSync(file, code)
-  return execFileSync(process.execPath, ['--no-warnings', ...flags, file], { cwd: folder, encoding: 'utf8' })
+  return execFileSync(process.execPath, ['--no-warnings', ...flags, file], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 }
 
 /** A built file and all files that it imports at once, `later`: or at any time; packages by their names. */
