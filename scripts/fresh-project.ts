@@ -82,7 +82,10 @@ const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
       role: 'assistant',
       parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval }],
     })
-    assert.match(answered.map(({ delta }) => delta ?? '').join(''), /The payer says: .*paid/)
+    assert.match(
+      answered.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join(''),
+      /The payer says: .*paid/,
+    )
   },
   planned: () => assert.match(run(project, 'npm', 'start'), /# Report/),
 }
