@@ -198,6 +198,7 @@ export {
   type Check,
   type Checks,
   type Rule,
+  type Without,
 } from './checks.ts'
 export {
   described,
