@@ -80,6 +80,10 @@ describe('the house', () => {
     expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([])
   })
   test('node: modules are imported only where they may be', () => expectNone(offenders(strayNode)))
+  test('one module imports data: the version of the manifest, which the build inlines', () => {
+    const imported = [...source.values()].flatMap(({ path, data }) => data.map((file) => [path, file]))
+    expect(imported).toEqual([['packages/core/src/version.ts', 'package.json']])
+  })
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('the studio knows the client, the types of the wire, what is visible, how JSON is read, when a text begins anew, the modes of oversight, the lines of events, the page of errors, React and markdown-it', () => {
     const mayImport =

@@ -7,7 +7,7 @@
  * Holds: exact versions: those that this Reeve was tested with. A project has the package of the chosen provider alone.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A template. */
@@ -15,7 +15,7 @@ interface Template {
   /** What it is, in a line. */
   readonly about: string
   /** What its `npm start` runs. */
-  readonly start: 'serve' | 'program'
+  readonly start: 'serve' | 'program' | 'next'
   /** The packages that it needs beside those of every project. */
   readonly packages?: readonly string[]
   /** Those that only its tests and its types need. */
@@ -33,6 +33,12 @@ export const templates = {
     start: 'serve',
     packages: ['pg'],
     devPackages: ['@types/pg'],
+  },
+  'next-chat': {
+    about: 'a chat in Next.js: useChat, and approvals of a worker in the page',
+    start: 'next',
+    packages: ['@ai-sdk/react', 'ai', 'next', 'react', 'react-dom'],
+    devPackages: ['@types/react', '@types/react-dom'],
   },
 } as const satisfies Readonly<Record<string, Template>>
 
@@ -78,8 +84,19 @@ interface OwnManifest {
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-/** A script that serves: a port and a token that `ask.ts` knows. */
-const served = { serve: 'reeve serve --port 4040 --token-file .token', ask: 'node ask.ts' }
+/** The scripts of a project, by how it is started. That of `serve` has a port and a token that `ask.ts` knows. */
+const scripts: Readonly<Record<Template['start'], Readonly<Record<string, string>>>> = {
+  serve: {
+    dev: 'reeve dev --token-file .token',
+    start: 'reeve serve --port 4040 --token-file .token',
+    ask: 'node ask.ts',
+  },
+  program: { dev: 'reeve dev --token-file .token', start: 'node start.ts' },
+  next: { dev: 'next dev', build: 'next build', start: 'next start' },
+}
+
+/** Packages that Reeve's own tests do not use, with the versions that the template was tried with. */
+const ofTemplates: Readonly<Record<string, string>> = { '@ai-sdk/react': '4.0.177', next: '16.4.6' }
 
 function manifestOf(name: string, template: TemplateName, provider: ProviderName): object {
   const {
@@ -88,7 +105,7 @@ function manifestOf(name: string, template: TemplateName, provider: ProviderName
     devDependencies: tested,
   } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as OwnManifest
   const versions = (packages: readonly string[]): Record<string, string> =>
-    Object.fromEntries(packages.toSorted().map((each) => [each, tested[each]!]))
+    Object.fromEntries(packages.toSorted().map((each) => [each, tested[each] ?? ofTemplates[each]!]))
   const { start, packages = [], devPackages = [] }: Template = templates[template]
   const ofProvider = providerOf(provider)
   return {
@@ -97,13 +114,7 @@ function manifestOf(name: string, template: TemplateName, provider: ProviderName
     private: true,
     type: 'module',
     engines,
-    scripts: {
-      dev: 'reeve dev --token-file .token',
-      start: start === 'serve' ? served.serve : 'node start.ts',
-      ...(start === 'serve' ? { ask: served.ask } : {}),
-      test: 'node --test',
-      check: 'tsc',
-    },
+    scripts: { ...scripts[start], test: 'node --test', check: 'tsc' },
     dependencies: {
       ...versions([...(ofProvider.package === undefined ? [] : [ofProvider.package]), ...packages]),
       reeve: version,
@@ -148,8 +159,10 @@ export function projectFiles(
   return new Map([
     ['package.json', json(manifestOf(name, template, provider))],
     ['tsconfig.json', json({ compilerOptions, include: ['*.ts'] })],
-    ['.gitignore', 'node_modules/\n.env\n.reeve/\n.token\nreeve.db*\n'],
-    ...readdirSync(folder)
+    ['.gitignore', 'node_modules/\n.env\n.next/\n.reeve/\n.token\nreeve.db*\n'],
+    ...readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((each) => each.isFile())
+      .map((each) => relative(folder, join(each.parentPath, each.name)))
       .toSorted()
       .map((file) => {
         const text = readFileSync(join(folder, file), 'utf8')

@@ -5,7 +5,6 @@
  * was thrown into a response. Does not own: routes (routes/), who may call them (access/), sockets (listen.ts).
  * Holds: what was sent is checked before a handler sees it, by own members only.
  */
-import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import {
@@ -15,6 +14,7 @@ import {
   ReeveError,
   refuseProblems,
   systemClock,
+  version,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -35,11 +35,6 @@ import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
 import type { Principal } from './wire.ts'
-
-/** The version of the package. */
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
 
 /** The options of a server. */
 export interface ReeveServerOptions extends AccessOptions {

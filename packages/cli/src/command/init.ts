@@ -68,7 +68,8 @@ export async function init(context: CommandContext, named: string | undefined, o
   const from = installedFrom()
   terminal.line(`  npm install${from !== undefined && 'file' in from ? ` ${shellWord(from.file)}` : ''}`)
   terminal.line('  npm test         without a key')
-  terminal.line('  npm run dev      run it, with the studio')
+  const studio = templates[template].start === 'next' ? '' : ', with the studio'
+  terminal.line(`  npm run dev      run it${studio}`)
   const { key } = providerOf(provider)
   terminal.line(
     key === undefined
