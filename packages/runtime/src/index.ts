@@ -81,6 +81,8 @@ export type {
   Verifier,
 } from '@reeve/oversight'
 export { choicesCheck } from './versions.ts'
+export type { TrialChange, TrialChanges } from './trials.ts'
+export type { TrialOfCall } from './operator/fork.ts'
 export type {
   Chosen,
   KeptRevision,
@@ -120,6 +122,7 @@ export type {
   OpenOperation,
   Recorded,
   ForkEdit,
+  TrialEdit,
   RunDiff,
   RunDifference,
   RunView,

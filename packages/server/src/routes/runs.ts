@@ -17,7 +17,7 @@ import {
 import { eventStream, messageText, type StreamMessage } from '../event-stream.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
 import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
-import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
+import { choice, json, jsonObject, list, name, nothing, object, optional, text, view, whole } from '../wire-schema.ts'
 import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
 
 export const runRow = view<RunRow>('RunRow', {
@@ -40,6 +40,19 @@ const startBody = object<StartBody>('StartBody', {
   values: optional(jsonObject()),
   limits: optional(jsonObject()),
   versions: optional(jsonObject()),
+  messages: optional(
+    list(
+      object<NonNullable<StartBody['messages']>[number]>('SaidBefore', {
+        role: choice(['user', 'assistant']),
+        content: text(),
+      }),
+    ),
+  ),
+  trial: optional(
+    jsonObject<NonNullable<StartBody['trial']>>({
+      description: 'The run is a trial, with these changes of agents: version, instructions, model, settings.',
+    }),
+  ),
 })
 
 const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
