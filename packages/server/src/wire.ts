@@ -216,8 +216,10 @@ export interface RunHead {
   readonly status: RunStatus
   readonly agent: string
   readonly version: string
-  /** What it was asked; of a long one the beginning. */
+  /** What it was asked; of a long one the beginning. The conversation of the run has it whole. */
   readonly input: Json
+  /** `input` is a beginning. */
+  readonly inputCut?: true
   readonly user?: string
   readonly session?: string
   readonly tenant?: string
@@ -225,6 +227,8 @@ export interface RunHead {
   readonly startedAt: number
   readonly endedAt?: number
   readonly outcome?: Outcome
+  /** Texts of `outcome` are beginnings: `GET /api/runs/{run}/outcome` has them whole. */
+  readonly outcomeCut?: true
   /** Why it is stuck. */
   readonly reason?: string
   readonly failure?: Failure
@@ -246,6 +250,8 @@ export interface LiveActivation extends ActivationView {
   /** Hard limits of it, and what of them is reserved for calls in flight. */
   readonly limits?: { readonly tokens?: number; readonly usd?: number }
   readonly reserved?: { readonly tokens: number; readonly usd: number }
+  /** Texts of `outcome` are beginnings: the journal has them whole. */
+  readonly outcomeCut?: true
 }
 
 /** An effect in doubt or a diverged address, as an operator settles it. */
@@ -331,7 +337,17 @@ export interface ConversationPage {
 export interface ConversationEntry {
   readonly position: number
   readonly at: number
-  readonly type: 'user' | 'assistant' | 'reasoning' | 'tool-call' | 'tool-result' | 'message' | 'question' | 'outcome'
+  readonly type:
+    | 'user'
+    | 'assistant'
+    | 'reasoning'
+    | 'tool-call'
+    | 'tool-result'
+    | 'message'
+    | 'question'
+    /** What a model was told of its answer, because it did not fit the output of its agent. */
+    | 'correction'
+    | 'outcome'
   /** The agent, tool, sender. */
   readonly name?: string
   readonly callId?: string

@@ -4,10 +4,11 @@ import { createRuntime } from '@reeve/runtime'
 import { createServer, listen } from '@reeve/server'
 import { agents } from './agents.ts'
 import { crews, openDoor } from './crew.ts'
+import { runAgents } from './run-agents.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
-const runtime = await createRuntime({ store: file, agents: [...agents, ...crews] })
+const runtime = await createRuntime({ store: file, agents: [...agents, ...crews, ...runAgents] })
 const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, ...person }) => [token, person])) },

@@ -200,9 +200,7 @@ export class RunState {
       const limits = this.#limits.get(id)
       const live: LiveActivation = {
         ...view,
-        ...(view.outcome === undefined
-          ? {}
-          : { outcome: cut(view.outcome as unknown as Json, textOfActivation) as unknown as Outcome }),
+        ...cutOutcome(view.outcome, textOfActivation),
         ...(limits === undefined ? {} : { limits, reserved: reserved.get(id) ?? { tokens: 0, usd: 0 } }),
       }
       this.#put('activations', id, live, changed)
@@ -272,7 +270,7 @@ export class RunState {
     return {
       ...head,
       status: known !== undefined && (isStuck || known.queued !== undefined) ? known.status : status,
-      input: cut(askedOf(input), textOfRun),
+      ...cutInput(askedOf(input)),
       ...present({
         user,
         session,
@@ -284,9 +282,7 @@ export class RunState {
         queued: known?.queued,
       }),
       ...(metadata === undefined ? {} : { metadata: cut(metadata, textOfRun) as JsonObject }),
-      ...(outcome === undefined
-        ? {}
-        : { outcome: cut(outcome as unknown as Json, 4 * textOfRun) as unknown as Outcome }),
+      ...cutOutcome(outcome, 4 * textOfRun),
       events: this.#events,
       position: this.#position,
     }
@@ -377,6 +373,17 @@ function limitsIn(input: Json): LiveActivation['limits'] {
   if (!isEdge(input)) return undefined
   const { tokens, usd } = readEdge(input).bounds.limits ?? {}
   return tokens === undefined && usd === undefined ? undefined : present({ tokens, usd })
+}
+
+function cutInput(input: Json): Pick<RunHead, 'input' | 'inputCut'> {
+  const shown = cut(input, textOfRun)
+  return shown === input ? { input } : { input: shown, inputCut: true }
+}
+
+function cutOutcome(outcome: Outcome | undefined, most: number): Pick<RunHead, 'outcome' | 'outcomeCut'> {
+  if (outcome === undefined) return {}
+  const shown = cut(outcome as unknown as Json, most) as unknown as Outcome
+  return shown === outcome ? { outcome } : { outcome: shown, outcomeCut: true }
 }
 
 /** A question with its long values cut; of an open approval the arguments are whole: they are what is decided. */

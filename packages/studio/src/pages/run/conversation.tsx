@@ -5,14 +5,13 @@ import { Button } from '../../ui/button.tsx'
 import { wholeConversation } from './whole-conversation.ts'
 import { Select } from '../../ui/field.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
-import { ValueView } from './overview.tsx'
+import { ValueView } from '../../ui/value-view.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { UnreadTexts, type ShownText } from './live-text.ts'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
@@ -190,6 +189,7 @@ const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconNam
   'tool-result': { icon: 'check', label: 'Result' },
   message: { icon: 'send', label: 'Message' },
   question: { icon: 'doubt', label: 'Question' },
+  correction: { icon: 'back', label: 'Told that its answer does not fit' },
   outcome: { icon: 'check', label: 'Ends' },
 }
 
@@ -226,15 +226,11 @@ function EntryHead(props: {
 }
 
 function EntryBody({ entry }: { readonly entry: ConversationEntry }) {
+  const isOfModel = entry.type === 'assistant' || entry.type === 'reasoning'
   return (
     <>
-      {entry.text !== undefined && <ValueView value={entry.text} />}
-      {entry.value !== undefined &&
-        (typeof entry.value === 'string' ? (
-          <ValueView value={entry.value} />
-        ) : (
-          <JsonView value={entry.value} depth={2} />
-        ))}
+      {entry.text !== undefined && <ValueView value={entry.text} {...(isOfModel ? { markdown: 2 } : {})} />}
+      {entry.value !== undefined && <ValueView value={entry.value} />}
     </>
   )
 }

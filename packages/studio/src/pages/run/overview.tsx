@@ -1,7 +1,6 @@
 /** Overview: the agents as they work, what waits for a person, and the chosen agent with the text it streams. */
 import { useMemo, useState } from 'react'
 import type { LiveActivation, LiveDoubt, SettleBody } from '@reeve/server/wire'
-import type { Json } from '../../data/json.ts'
 import { server } from '../../data/server.ts'
 import { Tokens, Money } from '../../ui/amounts.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -12,6 +11,7 @@ import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, Notice } from '../../ui/states.tsx'
 import { Duration, Time } from '../../ui/time.tsx'
 import { useToast } from '../../ui/toast.tsx'
+import { ValueView } from '../../ui/value-view.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentList } from './agent-list.tsx'
 import { doingOf } from './agent-tree.ts'
@@ -134,7 +134,7 @@ export function OutcomeView({ outcome }: { readonly outcome: NonNullable<LiveAct
           {outcome.reached === false && (
             <Notice tone="wait">Not reached: the loop stopped at its bound, and until was not true.</Notice>
           )}
-          <ValueView value={outcome.output} />
+          <ValueView value={outcome.output} markdown={4} />
         </section>
       )
     case 'failed':
@@ -162,17 +162,6 @@ export function OutcomeView({ outcome }: { readonly outcome: NonNullable<LiveAct
         </Notice>
       )
   }
-}
-
-/** A text as a text, anything else as JSON. */
-export function ValueView({ value, depth }: { readonly value: Json; readonly depth?: number }) {
-  return typeof value === 'string' ? (
-    <div className="run-text">
-      <VisibleText lines>{value}</VisibleText>
-    </div>
-  ) : (
-    <JsonView value={value} depth={depth ?? 2} />
-  )
 }
 
 /** An effect that may have happened, or an address at which code and journal disagree: an operator says which. */
