@@ -80,6 +80,16 @@ export class StudioServer {
     return runs
   }
 
+  /** Starts a run of an agent for each input; their ids. */
+  async runEach(
+    agent: string,
+    inputs: readonly object[],
+    caller: { readonly user?: string; readonly session?: string } = {},
+  ): Promise<readonly string[]> {
+    const { runs } = await this.#ask<{ readonly runs: readonly string[] }>({ start: agent, inputs, ...caller })
+    return runs
+  }
+
   /** Lets one agent of `crew.ts` through a door: the one that has waited longest there, or the next that comes. */
   async open(door: string): Promise<void> {
     await this.#ask({ open: door })
