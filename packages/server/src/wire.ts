@@ -486,6 +486,8 @@ export interface AgentDocument {
   readonly version: string
   readonly description?: string
   readonly inputSchema?: JsonObject
+  /** The instructions of its model, as its code says them. Absent: it has none, or a tenant asks. */
+  readonly instructions?: string
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */

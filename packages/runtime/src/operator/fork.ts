@@ -35,7 +35,7 @@ import {
 import type { Agent } from '@reeve/agent'
 import { briefOf, type Revisions } from '@reeve/edge'
 import { unknownRun, type Engine, type ForkRun } from '@reeve/engine'
-import type { ActivationStarted, ForkEdit, TrialEdit } from '@reeve/journal'
+import type { ActivationStarted, ForkEdit, Recorded, TrialEdit } from '@reeve/journal'
 import { grantsKey } from '@reeve/oversight'
 import { foldsOf, viewFold } from '../feed/run-folds.ts'
 import { wholeFeed } from '../feed/whole-feed.ts'
@@ -48,7 +48,7 @@ import { trialChangeChecks, type TrialChange, type TrialChanges } from '../trial
 /** A model call that is made again with a change of its agent. The fork is a trial: no effect of it leaves unasked. */
 export interface TrialOfCall extends TrialChange {
   readonly type: 'trial'
-  /** The position of the call in the journal: of its `model.requested`. */
+  /** The position of the call in the journal: of its `model.requested`, or of the `step.settled` that ended it. */
   readonly call: number
   /** What the agent was asked, instead: a text, or what its input schema says. What it was told since stays. */
   readonly input?: Json
@@ -194,7 +194,7 @@ async function trialOf(
   tried: (changes: TrialChanges) => Promise<Revisions>,
 ): Promise<{ readonly at: number; readonly edit: TrialEdit }> {
   const feed = await wholeFeed(engine, run)
-  const index = feed.findIndex(({ position }) => position === call)
+  const index = callAt(feed, call)
   const asked = feed[index]
   if (asked?.event.type !== 'model.requested' || asked.run !== run)
     throw new ReeveError('fork.invalid', `run ${run} has no model call at position ${call}`, {
@@ -223,6 +223,20 @@ async function trialOf(
       ...(brief === undefined ? {} : { brief }),
     },
   }
+}
+
+/** Where the model call at a position begins: the position of the call, or of its end. -1: there is none. */
+function callAt(feed: readonly Recorded[], at: number): number {
+  const index = feed.findIndex(({ position }) => position === at)
+  const found = feed[index]
+  if (found?.event.type !== 'step.settled') return index
+  const { activation, event } = found
+  return feed
+    .slice(0, index)
+    .findLastIndex(
+      (each) =>
+        each.activation === activation && each.event.type === 'model.requested' && each.event.address === event.address,
+    )
 }
 
 const withoutWords = ({ instructions: _instructions, input: _input, ...rest }: JsonObject): JsonObject => rest

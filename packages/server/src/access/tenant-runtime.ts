@@ -142,8 +142,10 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
 
   const usable = (): readonly RegisteredAgent[] => {
     const found = runtime.agents().filter((agent) => mayUse(principal, agent))
-    // whom else an agent belongs to is nothing to a tenant
-    return tenant === undefined ? found : found.map(({ tenants: _tenants, ...agent }) => agent)
+    // whom else an agent belongs to is nothing to a tenant; prompts are the installation's
+    return tenant === undefined
+      ? found
+      : found.map(({ tenants: _tenants, instructions: _instructions, ...agent }) => agent)
   }
   const mustUse = (agent: unknown): void => {
     if (typeof agent !== 'string' || agents === undefined) return

@@ -17,6 +17,7 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { ForkDialog } from './fork-dialog.tsx'
+import { TryDialog } from './try-dialog.tsx'
 import { familyOf } from './journal-lines.ts'
 import { JournalPages } from './journal-pages.ts'
 import { RunDiffView } from './run-diff.tsx'
@@ -276,6 +277,7 @@ function Line(props: {
 function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: () => void }) {
   const { go, mayOperate, api } = useRun()
   const [forks, setForks] = useState(false)
+  const [tries, setTries] = useState(false)
   const forked = row.event.type === 'run.forked' ? row.event : undefined
   return (
     <aside className="run-side" aria-label={`Entry ${row.index}`}>
@@ -314,6 +316,11 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
               Fork from here
             </Button>
           )}
+          {mayOperate && row.event.type === 'model.requested' && (
+            <Button small icon="edit" onClick={() => setTries(true)}>
+              Try again with a change
+            </Button>
+          )}
           <Button
             small
             tone="quiet"
@@ -324,6 +331,7 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
         </div>
         <JsonView value={row.event as unknown as Json} depth={4} />
       </div>
+      {tries && <TryDialog activation={row.activation} call={row.position} onClose={() => setTries(false)} />}
       {forks && <ForkDialog run={api.id} row={row} onClose={() => setForks(false)} />}
     </aside>
   )
