@@ -94,6 +94,7 @@ describe('a conversation', () => {
     await other.getByRole('button', { name: 'New conversation' }).click()
     await other.getByRole('navigation', { name: 'Your conversations' }).getByRole('link').first().click()
     await conversation(other).getByText('Hello again').waitFor()
+    expect(other.url()).toBe(session)
   })
 
   test('a worker’s approval is decided in place, with its exact arguments', async () => {
@@ -145,6 +146,7 @@ describe('a conversation', () => {
     await say(page, 'stepper', 'Go.')
     await page.getByRole('button', { name: 'Stop' }).click()
     await conversation(page).getByText('Cancelled').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
   })
 
   test('a published version holds for a turn; a draft is tried, and nothing is paid unless a person says so', async () => {
@@ -183,6 +185,9 @@ describe('trying a change', () => {
     const before = (await server.paid()).length
     await page.getByRole('textbox', { name: 'Message to teller' }).fill('Pay Mia.')
     const prompts = page.getByRole('textbox', { name: 'Instructions' })
+    expect(await prompts.first().inputValue()).toBe('Pay at once.')
+    await page.getByRole('combobox', { name: 'Version' }).nth(1).selectOption('v1')
+    expect(await prompts.nth(1).inputValue()).toBe('Pay politely.')
     await prompts.nth(1).fill('Pay kindly.')
     expect(await page.getByRole('combobox', { name: 'Model' }).first().innerText()).toContain('openai/gpt-5-mini')
     await page.getByRole('button', { name: 'Try 2 side by side' }).click()

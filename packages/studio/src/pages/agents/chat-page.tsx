@@ -3,7 +3,7 @@
  *
  * Owns: the conversation of the address, what is sent next and by which version. Does not own: a turn (chat-turn.tsx).
  */
-import { useEffect, useRef, useState, type ReactNode } from 'react'
+import { useCallback, useState, type ReactNode } from 'react'
 import type { AgentDocument, RunRow } from '@reeve/server/wire'
 import { useMe, useRole } from '../../data/me.ts'
 import { useWatched } from '../../data/polled.ts'
@@ -251,14 +251,10 @@ function Composer(
 }
 
 /** A part of the page that stays at its end while it grows, unless one has scrolled up. */
-function useFollowed(): (element: HTMLElement | null) => void {
-  const observer = useRef<{ readonly stop: () => void }>(undefined)
-  useEffect(() => () => observer.current?.stop(), [])
-  return useRef((element: HTMLElement | null): void => {
-    observer.current?.stop()
-    observer.current = undefined
+function useFollowed(): (element: HTMLElement | null) => () => void {
+  return useCallback((element: HTMLElement | null) => {
     const content = element?.firstElementChild
-    if (element === null || content === null || content === undefined) return
+    if (element === null || content === null || content === undefined) return () => {}
     let follows = true
     const note = (): void => {
       follows = element.scrollHeight - element.scrollTop - element.clientHeight < 80
@@ -268,11 +264,9 @@ function useFollowed(): (element: HTMLElement | null) => void {
       if (follows) element.scrollTop = element.scrollHeight
     })
     grown.observe(content)
-    observer.current = {
-      stop() {
-        element.removeEventListener('scroll', note)
-        grown.disconnect()
-      },
+    return () => {
+      element.removeEventListener('scroll', note)
+      grown.disconnect()
     }
-  }).current
+  }, [])
 }

@@ -24,7 +24,7 @@ import { knownUsd, spendOf } from '../run/spend.ts'
 import { WithAgent } from './chat-page.tsx'
 import { ChatTurn } from './chat-turn.tsx'
 import { InputField, useAgentInput } from './input-field.tsx'
-import { changeOf, noChange, TrialFields, type TrialDraft } from './trial-fields.tsx'
+import { changeOf, instructionsOf, noChange, TrialFields, useTrialOptions, type TrialDraft } from './trial-fields.tsx'
 import './agents.css'
 
 const mostColumns = 3
@@ -42,14 +42,19 @@ function Compare({ agent }: { readonly agent: AgentDocument }) {
     .slice(0, mostColumns)
   const mayStart = useRole('operator')
   const input = useAgentInput(agent)
-  const [drafts, setDrafts] = useState<readonly TrialDraft[]>([noChange, noChange])
+  const own = agent.instructions ?? ''
+  const asItIs: TrialDraft = { ...noChange, instructions: own }
+  const [drafts, setDrafts] = useState<readonly TrialDraft[]>([asItIs, asItIs])
+  const { versions } = useTrialOptions(agent.name)
   const [lives, setLives] = useState<Readonly<Record<string, LiveRun>>>({})
   const note = useCallback((live: LiveRun) => setLives((was) => ({ ...was, [live.head.run]: live })), [])
   const { run, busy, error } = useMutation(
     () =>
       Promise.all(
         drafts.map(async (draft) => {
-          const started = await server.runs.start(agent.name, input.value, { trial: { [agent.name]: changeOf(draft) } })
+          const started = await server.runs.start(agent.name, input.value, {
+            trial: { [agent.name]: changeOf(draft, instructionsOf(draft.version, versions, own)) },
+          })
           return started.id
         }),
       ),
@@ -102,7 +107,7 @@ function Compare({ agent }: { readonly agent: AgentDocument }) {
                     />
                   )}
                 </legend>
-                <TrialFields agent={agent.name} draft={draft} onChange={(next) => change(i, next)} />
+                <TrialFields agent={agent.name} own={own} draft={draft} onChange={(next) => change(i, next)} />
               </fieldset>
             ))}
           </div>
@@ -111,7 +116,7 @@ function Compare({ agent }: { readonly agent: AgentDocument }) {
               Try {drafts.length} side by side
             </Button>
             {drafts.length < mostColumns && (
-              <Button icon="plus" onClick={() => setDrafts([...drafts, noChange])}>
+              <Button icon="plus" onClick={() => setDrafts([...drafts, asItIs])}>
                 Another column
               </Button>
             )}

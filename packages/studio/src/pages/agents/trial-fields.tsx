@@ -19,16 +19,21 @@ export interface TrialDraft {
 
 export const noChange: TrialDraft = { version: '', model: '', instructions: '' }
 
-/** What the form comes to. */
-export const changeOf = ({ version, model, instructions }: TrialDraft): TrialChange => ({
+/** What the form comes to. `before`: the instructions that stood there; those say nothing that is different. */
+export const changeOf = ({ version, model, instructions }: TrialDraft, before?: string): TrialChange => ({
   ...(version === '' ? {} : { version }),
   ...(model === '' ? {} : { model }),
-  ...(instructions.trim() === '' ? {} : { instructions }),
+  ...(instructions.trim() === '' || instructions === before ? {} : { instructions }),
 })
+
+/** The instructions that a version has: those of the code, where it says none. */
+export const instructionsOf = (version: string, versions: readonly VersionOption[], own: string): string =>
+  versions.find((each) => each.version === version)?.instructions ?? own
 
 export interface VersionOption {
   readonly version: string
   readonly status: 'draft' | 'published'
+  readonly instructions?: string
 }
 
 /** The versions of an agent that are kept, and the models that a trial may use; of a tenant's person neither. */
@@ -39,8 +44,8 @@ export function useTrialOptions(agent: string): {
   const isShared = useMe()?.tenant === undefined
   const kept = useQuery(isShared ? 'trial-versions' : '', ['versions'], (signal) => server.versions.all({ signal }))
   const models = useQuery(isShared ? 'trial-models' : '', ['versions'], (signal) => server.versions.models({ signal }))
-  const versions = (kept.data ?? []).flatMap(({ agent: of, status, revision: { version } }) =>
-    of === agent ? [{ version, status }] : [],
+  const versions = (kept.data ?? []).flatMap(({ agent: of, status, revision: { version, instructions } }) =>
+    of === agent ? [{ version, status, ...(instructions === undefined ? {} : { instructions }) }] : [],
   )
   return { versions, models: models.data ?? [] }
 }
@@ -88,10 +93,18 @@ export function TrialChoices({ agent, draft, onChange }: ChoiceProps) {
   )
 }
 
-export function TrialFields({ agent, draft, onChange, rows = 4 }: ChoiceProps & { readonly rows?: number }) {
+/** `own`: the instructions of the code, or those that were in use. */
+export function TrialFields(props: ChoiceProps & { readonly own: string; readonly rows?: number }) {
+  const { agent, draft, onChange, own, rows = 4 } = props
+  const { versions } = useTrialOptions(agent)
+  const choose = (next: TrialDraft): void => {
+    const isSame = draft.instructions === instructionsOf(draft.version, versions, own)
+    // what was not changed is that of the version that is chosen now
+    onChange(isSame ? { ...next, instructions: instructionsOf(next.version, versions, own) } : next)
+  }
   return (
     <div className="stack">
-      <TrialChoices agent={agent} draft={draft} onChange={onChange} />
+      <TrialChoices agent={agent} draft={draft} onChange={choose} />
       <Field label="Instructions" hint="In place of the agent’s own. Empty: as they are.">
         {(field) => (
           <TextArea

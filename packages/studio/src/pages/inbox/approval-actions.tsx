@@ -96,16 +96,39 @@ export function ApprovalActions(props: {
             <Failure error={error} />
           </div>
         )}
-        <Button tone="accent" icon="check" hotkey="a" busy={busy} disabled={!may('approve')} onClick={pressApprove}>
+        <Button
+          tone="accent"
+          icon="check"
+          {...(keys ? { hotkey: 'a' } : {})}
+          busy={busy}
+          disabled={!may('approve')}
+          onClick={pressApprove}
+        >
           Approve
         </Button>
-        <Button icon="edit" hotkey="e" disabled={!may('edit') || busy} onClick={() => ask('edit')}>
+        <Button
+          icon="edit"
+          {...(keys ? { hotkey: 'e' } : {})}
+          disabled={!may('edit') || busy}
+          onClick={() => ask('edit')}
+        >
           Edit
         </Button>
-        <Button icon="back" hotkey="s" disabled={!may('retry') || busy} onClick={() => ask('retry')}>
+        <Button
+          icon="back"
+          {...(keys ? { hotkey: 's' } : {})}
+          disabled={!may('retry') || busy}
+          onClick={() => ask('retry')}
+        >
           Ask for changes
         </Button>
-        <Button tone="danger" icon="cross" hotkey="r" disabled={!may('reject') || busy} onClick={() => ask('reject')}>
+        <Button
+          tone="danger"
+          icon="cross"
+          {...(keys ? { hotkey: 'r' } : {})}
+          disabled={!may('reject') || busy}
+          onClick={() => ask('reject')}
+        >
           Reject
         </Button>
         {approval.grantable && may('approve') && (
