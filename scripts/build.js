@@ -1,6 +1,6 @@
 /**
- * Builds `dist/`: the code of `packages/` in few files, its declarations, and the studio. Plain JavaScript, because an install
- * may run it on a Node that cannot read TypeScript.
+ * Builds `dist/`: the code of `packages/` in few files, its declarations, and the studio; and `llms-full.txt`. Plain
+ * JavaScript, because an install may run it on a Node that cannot read TypeScript.
  *
  * The doors of package.json are built together, so that they share every class; what all of `reeve` needs is one file.
  * What is loaded as a file of its own (threads, the workflow of Temporal, whose sandbox takes nothing else) is built for
@@ -62,6 +62,7 @@ const statuses = [
     join(next, 'studio'),
     ...quietly,
   ),
+  run('--no-warnings', join(root, 'scripts', 'docs-llms.ts'), '--full'),
 ]
 if (existsSync(next)) {
   rmSync(join(root, 'dist'), { recursive: true, force: true })

@@ -1,11 +1,13 @@
 /**
- * Writes `llms.txt`: the pages of the documentation as a model reads a site, grouped as in docs/README.md.
+ * Writes `llms.txt`: the pages of the documentation as a model reads a site, grouped as in docs/README.md. With `--full`
+ * it writes `llms-full.txt`, which is all of them; the build does so, and it is in the package, not in the repository.
  *
- * Owns: the form of the file. Does not own: which pages there are and what each is for (docs/README.md). `node
- * scripts/docs-llms.ts` writes it.
+ * Owns: the form of `llms.txt`. Does not own: which pages there are and what each is for (docs/README.md), the whole text
+ * (manual).
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fullText, readManual } from '../packages/manual/src/index.ts'
 import { root } from './house.ts'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -35,8 +37,12 @@ export function llmsText(index: string, about: string): string {
 
 /** The file as it is, and as it is to be. */
 export function llmsNowAndDue(): { readonly now: string; readonly due: string } {
-  const { description } = JSON.parse(read('package.json')) as { readonly description: string }
-  return { now: existsSync(join(root, file)) ? read(file) : '', due: llmsText(read('docs/README.md'), description) }
+  return { now: existsSync(join(root, file)) ? read(file) : '', due: llmsText(read('docs/README.md'), about()) }
 }
 
-if (import.meta.main) writeFileSync(join(root, file), llmsNowAndDue().due)
+const about = (): string => (JSON.parse(read('package.json')) as { readonly description: string }).description
+
+if (import.meta.main) {
+  if (process.argv.includes('--full')) writeFileSync(join(root, 'llms-full.txt'), fullText(readManual(root), about()))
+  else writeFileSync(join(root, file), llmsNowAndDue().due)
+}

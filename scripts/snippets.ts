@@ -19,9 +19,10 @@ import { parseSync } from 'oxc-parser'
 
 const root = dirname(import.meta.dirname)
 
-/** Every page that may have code: the README and all of `docs/`, from the root of the repository. */
+/** Every page that may have code: the README, what coding agents read, all of `docs/`, from the root of the repository. */
 export const pages: readonly string[] = [
   'README.md',
+  'skills/reeve/SKILL.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`)

@@ -31,14 +31,19 @@ interface End {
 }
 
 const [program = '', ...args] = process.argv.slice(2)
+/** Files that are named are all run: a part of them is no answer. */
+const argsAgain = args.filter((each) => !each.startsWith('--shard='))
 const root = join(import.meta.dirname, '..')
 
-function run(more: readonly string[]): { readonly status: number; readonly ends: readonly End[] } {
+function run(
+  given: readonly string[],
+  more: readonly string[] = [],
+): { readonly status: number; readonly ends: readonly End[] } {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-steady-'))
   try {
     const report = join(folder, 'report.json')
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-    const { status } = spawnSync(program, [...args, ...reporters, ...more], { stdio: 'inherit' })
+    const { status } = spawnSync(program, [...given, ...reporters, ...more], { stdio: 'inherit' })
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: readonly FileReport[] }
     return { status: status ?? 1, ends: testResults.flatMap(endsIn) }
   } finally {
@@ -89,12 +94,12 @@ function noteUnsteady(names: readonly { readonly name: string; readonly file: st
 
 function main(): void {
   const unsteady: { readonly name: string; readonly file: string }[] = []
-  let first = run([])
+  let first = run(args)
   // An error that belongs to no test (a worker that died, a promise that nobody handled) names no file: all of them are
   // run once more.
   if (first.status !== 0 && !first.ends.some(({ status }) => status === 'failed')) {
     console.log('\n== once more, as a whole: an error belongs to no test\n')
-    first = run([])
+    first = run(args)
     if (first.status === 0) unsteady.push({ name: 'an error that belonged to no test', file: '' })
   }
   const failures = first.ends.filter(({ status }) => status === 'failed')
@@ -105,7 +110,7 @@ function main(): void {
   if (failures.length > 0) {
     const files = [...new Set(failures.map(({ file }) => file))]
     console.log(`\n== once more, alone: ${files.join(' ')}\n`)
-    const second = run(['--no-file-parallelism', ...files])
+    const second = run(argsAgain, ['--no-file-parallelism', ...files])
     const { unsteady: known, broken, fresh } = compare(failures, second.ends)
     unsteady.push(...known, ...fresh.map((end) => ({ ...end, name: `${end.name} (passed at first)` })))
     passed += known.length

@@ -14,6 +14,7 @@ export const node: Readonly<Record<string, readonly string[]>> = {
   temporal: ['.'],
   workers: ['.'],
   protocols: ['.'],
+  manual: ['.'],
   mcp: ['.'],
   notify: ['.'],
   otel: ['.'],

@@ -26,6 +26,7 @@ import { questions } from './command/questions.ts'
 import { runs } from './command/runs.ts'
 import { settle } from './command/settle.ts'
 import type { OtelOptions } from './command/otel.ts'
+import type { DocsOptions } from './command/docs.ts'
 import type { McpCommandOptions } from './command/mcp.ts'
 import type { ServeOptions } from './command/serve.ts'
 import { show } from './command/show.ts'
@@ -336,6 +337,22 @@ With --decide a model of the client can approve what your agents ask you: only f
     )
     .action((options: McpCommandOptions) =>
       execute(async (context) => (await import('./command/mcp.ts')).mcp(context, options)),
+    )
+  program
+    .command('docs')
+    .description(
+      'the documentation of this version: search it, read a page or an example, or serve it to a coding agent',
+    )
+    .argument('[words...]', 'words to search for, a page, or the name of an example (default: all pages)')
+    .option('--mcp', 'serve it by MCP on standard input and output, as without words for a client that starts it')
+    .addHelpText(
+      'after',
+      `${examples('reeve docs approve many at once', 'reeve docs how-to/tools', 'reeve docs 02-approval', 'reeve docs --mcp')}
+
+By MCP it has three tools: search, page, example. Needs: npm install @modelcontextprotocol/server@2`,
+    )
+    .action((words: string[], options: DocsOptions) =>
+      execute(async (context) => (await import('./command/docs.ts')).docs(context, words, options)),
     )
 }
 

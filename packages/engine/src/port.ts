@@ -491,6 +491,9 @@ export interface StreamValues {
   update(key: string, change: (value: Json) => Json): Promise<Json>
 }
 
+/** An entry that this process has recorded. */
+export type RecordedHere = Omit<Recorded, 'position'>
+
 /** A durable engine. All methods may reject with a ReeveError of the `store.*` codes. */
 export interface Engine {
   /**
@@ -540,6 +543,11 @@ export interface Engine {
   feed(from: number | 'now', limit: number): Promise<FeedPage>
   /** Resolves when the feed of all runs may have something new after `from`, or the signal is aborted. */
   feedChanged(from: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Hears what this process itself records, redacted, after its commit and in the order of each run; returns how to stop.
+   * One listener at a time. `hear` must return quickly and never throw. Absent: it cannot tell.
+   */
+  recorded?(hear: (entries: readonly RecordedHere[]) => void): () => void
   /**
    * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are
    * heard where the store passes them on, without the text so far. `hear` must return quickly and never throw.

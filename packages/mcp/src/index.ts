@@ -6,5 +6,6 @@
  */
 export { mcpServer, type McpServerOptions } from './server-protocol.ts'
 export { serveMcpStdio, type McpStdioOptions } from './stdio.ts'
+export type { StdioOptions } from './tool-server.ts'
 export { mcp, type McpOptions, type McpTools } from './client-tools.ts'
 export type { McpToolRules } from './tool-definition.ts'

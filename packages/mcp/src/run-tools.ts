@@ -20,45 +20,26 @@ import {
   type JsonObject,
   type RunKey,
 } from '@reeve/core'
-import { compileSchema, type JsonSchema, type Schema } from '@reeve/edge'
+import { compileSchema, type JsonSchema } from '@reeve/edge'
 import { hasEnded, type Decision, type Run, type RunSummary } from '@reeve/runtime'
 import type { ProtocolContext, ProtocolVerb } from '@reeve/server'
 import { timeOf, toldQuestion } from './open-question.ts'
 import { waitForRun } from './run-wait.ts'
+import { readsOnly, type OfferedTool, type ToldResult, type ServedCall } from './tool-server.ts'
 
 /** What a call of a tool is made in. */
-export interface CallPlace {
+export interface CallPlace extends ServedCall {
   readonly context: ProtocolContext
-  /** The caller has left, or has cancelled the call. */
-  readonly signal: AbortSignal
-  /** Shows progress, where the caller has asked for it. */
-  readonly tell?: (position: number, line: string) => Promise<void>
 }
 
 type ToolVerb = Extract<ProtocolVerb, `mcp ${string}`>
 type ToolName = ToolVerb extends `mcp ${infer Name}` ? Name : never
 
 /** A tool as it is offered. */
-export interface RunTool {
+export interface RunTool extends Omit<OfferedTool, 'answer'> {
   /** With the protocol's name a row of the table of doors. */
   readonly name: ToolName
-  readonly title: string
-  readonly description: string
-  readonly input: Schema
-  readonly hints: {
-    readonly readOnlyHint: boolean
-    readonly destructiveHint: boolean
-    readonly idempotentHint: boolean
-    readonly openWorldHint: boolean
-  }
   readonly call: (given: JsonObject, place: CallPlace) => Promise<JsonObject>
-}
-
-/** The result of a call, as the protocol has it. */
-export type ToldResult = {
-  content: { type: 'text'; text: string }[]
-  structuredContent: Record<string, unknown>
-  isError?: true
 }
 
 /** The longest wait of a call. Seconds. */
@@ -68,8 +49,7 @@ const startWait = 20
 /** How much of a result is repeated as text. Characters. */
 const longestText = 100_000
 
-const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const
-const writes = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const
+const writes = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
 
 const text = (description: string): JsonObject => ({ type: 'string', minLength: 1, maxLength: 1_000, description })
 const waitSeconds = (most: string): JsonObject => ({
@@ -200,7 +180,7 @@ const otherTools: readonly RunTool[] = [
     description:
       'Says how a run is: its status, what it has used, and what it asks people. Without arguments: your newest runs.',
     input: compileSchema(objectOf(runName), 'run_status'),
-    hints: reads,
+    hints: readsOnly,
     async call(given, { context }) {
       if (given['run'] === undefined && given['key'] === undefined) return ownRuns(context)
       const run = await namedRun(context, given)
@@ -216,7 +196,7 @@ const otherTools: readonly RunTool[] = [
       objectOf({ ...runName, wait_seconds: waitSeconds('How long to wait for the end. Default 0.') }),
       'run_result',
     ),
-    hints: reads,
+    hints: readsOnly,
     async call({ wait_seconds = 0, ...given }, { context, ...waiting }) {
       const run = await namedRun(context, given)
       const since = systemClock.now()
@@ -238,7 +218,7 @@ const otherTools: readonly RunTool[] = [
       }),
       'list_questions',
     ),
-    hints: reads,
+    hints: readsOnly,
     async call({ run, limit = 50, after }, { context }) {
       if (run !== undefined) await (await context.run(run as string)).summary()
       const most = limit as number

@@ -17,6 +17,8 @@ export type {
   RunOutcome,
   RunStream,
   Runtime,
+  LogFields,
+  Logger,
   RuntimeOptions,
   RunWaiting,
   SessionMemory,

@@ -1,5 +1,6 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { runtimeChecks as runtimeOptions, type RuntimeOptions } from './options.ts'
+export type { LogFields, Logger } from './run-log.ts'
 export { preparedModels, type PreparedModel } from './model-check.ts'
 export { declareThem, undeclaredText, undeclaredTools, type UndeclaredTools } from './undeclared-tools.ts'
 export { storeKind } from '@reeve/stores/store-name'

@@ -25,6 +25,7 @@ import { archiveAfterCheck, durabilityCheck, forFiles } from '@reeve/stores/stor
 import { channelsCheck, type Channel, type TrustPresets } from '@reeve/oversight'
 import type { MayDecide } from './operator/decisions.ts'
 import { registeredCheck, type Hooks } from './hooks.ts'
+import { loggerCheck, type Logger } from './run-log.ts'
 import type { SessionMemory } from './session.ts'
 import { strangeAgents, tenantsCheck, type Tenants } from './tenants.ts'
 import { strangeRules, trustPresetsCheck } from './operator/trust.ts'
@@ -58,6 +59,12 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * `move`.
    */
   readonly onMissingVersion?: 'move' | 'park'
+  /**
+   * Where this process logs what it does: runs that begin, wait and end at `info` and `error`, attempts that failed and
+   * warnings at `warn`, all else at `debug`. The console or a logger such as pino. What is logged is redacted. Default:
+   * nothing is logged, and warnings go to `process.emitWarning`.
+   */
+  readonly logger?: Logger
   /** Where people are told that something waits for them: oversight names them. Default: nowhere. */
   readonly channels?: readonly Channel[]
   /**
@@ -123,6 +130,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   earlier: agentList,
   drive: unchecked,
   onMissingVersion: unchecked,
+  logger: loggerCheck,
   channels: channelsCheck,
   mayDecide: functionCheck,
   memory: expects((given) => typeof (given as SessionMemory | null)?.recall === 'function', 'an object with recall'),

@@ -19,6 +19,7 @@ import {
   systemClock,
   underName,
   own,
+  present,
   type Clock,
   type Json,
   type RunId,
@@ -70,6 +71,7 @@ import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
 import type { EndOf } from './session.ts'
+import { logRuns, warningsTo } from './run-log.ts'
 import { endOfRun, listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { outcomeOf, runHandle, type Run, type RunOutcome } from './run-handle.ts'
@@ -227,6 +229,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     earlier = [],
     drive = true,
     onMissingVersion = 'move',
+    logger,
     ...others
   } = options
   const {
@@ -244,6 +247,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
     ...embedded
   } = others
+  const onWarning = embedded.onWarning ?? (logger === undefined ? undefined : warningsTo(logger))
   // agents are checked before a store is opened; how a run has ended is asked for only when one drives
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
@@ -270,10 +274,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     mustBeTenants(tenants, registry.names)
     registry.mustHaveChannels()
     engine ??= await (place === 'postgres'
-      ? openPostgres(store!, embedded)
-      : openEmbedded({ file: store ?? ':memory:', ...embedded }))
+      ? openPostgres(store!, { ...embedded, ...present({ onWarning }) })
+      : openEmbedded({ file: store ?? ':memory:', ...embedded, ...present({ onWarning }) }))
+    const logged = logger === undefined ? undefined : logRuns(engine, logger)
     if (drive) {
-      hintAtUndeclaredTools(agents, embedded.onWarning ?? warning)
+      hintAtUndeclaredTools(agents, onWarning ?? warning)
       await engine.drive(registry)
     }
     const chosen: Chosen = {
@@ -292,6 +297,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       mayDecide,
       hooks,
       trialModels: allowed,
+      logged,
     })
   } catch (thrown) {
     await engine?.close()
@@ -333,6 +339,8 @@ interface RuntimeParts {
   readonly hooks: Hooks | undefined
   /** Models that a trial may use besides those of agents and versions. */
   readonly trialModels: readonly string[]
+  /** Resolves when what was recorded is logged. */
+  readonly logged: (() => Promise<void>) | undefined
 }
 
 class EngineRuntime implements Runtime {
@@ -580,7 +588,10 @@ class EngineRuntime implements Runtime {
 
   async close(options?: CloseOptions): Promise<void> {
     refuseProblems('config.invalid', optionProblems(closeChecks, options === undefined ? {} : options, 'close'))
+    // a line with the names of what came before is read from the store, which is open now
+    await this.#parts.logged?.()
     await this.#parts.engine.close(options)
+    await this.#parts.logged?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

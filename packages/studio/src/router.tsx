@@ -76,6 +76,10 @@ export const agentPath = (agent: string, page?: 'compare'): string =>
 /** The page of the versions of an agent. */
 export const versionsPath = (agent: string): string => `/versions/${encodeURIComponent(agent)}`
 
+/** The page of errors, or of one code. */
+export const errorPath = (code?: string): string =>
+  code === undefined ? '/errors' : `/errors/${encodeURIComponent(code)}`
+
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
   readonly to: string
   readonly children: ReactNode

@@ -36,6 +36,7 @@ import {
   synced,
   type Batch,
   type BatchResult,
+  type LogEntry,
   type NewRow,
   type StoreLog,
   type Unread,
@@ -196,6 +197,8 @@ export class Driver implements EngineState {
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void = () => {}
   /** Called after every commit, before `onChange`. */
   onWritten: () => void = () => {}
+  /** Called with what a commit of this process has recorded. Undefined: nobody asks. */
+  onRecorded: ((log: readonly LogEntry[]) => void) | undefined
   commits = 0
   /** Ends of runs that are in the batch. */
   readonly ends = new ChurnMap<RunId, RunEnd>()
@@ -437,6 +440,10 @@ export class Driver implements EngineState {
       for (const run of result.existed) this.cache.existed(run)
     }
     const refused = result.refused === undefined ? noneRefused : this.#refuse(batch, result.refused)
+    if (this.onRecorded !== undefined) {
+      const lost = new Set([...result.fenced, ...result.existed])
+      this.onRecorded(batch.log.filter(({ run }) => !lost.has(run) && refused(run) === undefined))
+    }
     const reports = posts.length + values.length + begun.length === 0 ? [] : answers(batch, followUp, result, refused)
     for (const { run, id } of gone) run.activations.delete(id)
     this.#afterCommit(batch, touched, result, reports)

@@ -54,6 +54,7 @@ import {
   type ProcessReport,
   type Question,
   type QuestionFilter,
+  type RecordedHere,
   type RunEnd,
   type RunFilter,
   type RunSummary,
@@ -62,7 +63,7 @@ import {
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
 import type { Mover } from '../mover.ts'
-import { isLost, isMistake, synced, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import { isLost, isMistake, synced, type LogEntry, type Store, type StoreLease, type StoreReader } from '../store.ts'
 import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
@@ -510,6 +511,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
       ? Promise.resolve()
       : this.#subscriptions.watch(run, from, signal)
   }
+  recorded(hear: (entries: readonly RecordedHere[]) => void): () => void {
+    const tell = (log: readonly LogEntry[]): void =>
+      hear(log.map(({ act, run, seq, at, body }) => ({ activation: act, run, seq, at, event: decode(body) })))
+    this.driver.onRecorded = tell
+    return () => {
+      if (this.driver.onRecorded === tell) this.driver.onRecorded = undefined
+    }
+  }
+
   feedChanged(from: number, signal?: AbortSignal): Promise<void> {
     return this.#isClosing || this.#lost !== undefined
       ? Promise.resolve()

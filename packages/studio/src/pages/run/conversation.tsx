@@ -101,7 +101,7 @@ function Entries({ activation }: { readonly activation: string }) {
       key={activation}
       count={rows.length}
       estimate={96}
-      follow
+      follow={live.head.endedAt === undefined}
       {...(show === undefined || show < 0 ? {} : { show })}
       rowKey={(row) => rows[row]!.key}
       render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} />}
@@ -164,7 +164,9 @@ function Row(props: {
       )
     case 'entry':
       return (
-        <article className={`run-entry ${row.entry.type}${isShown ? ' shown' : ''}`}>
+        <article
+          className={`run-entry ${row.entry.type}${row.entry.isError === true ? ' error' : ''}${isShown ? ' shown' : ''}`}
+        >
           <EntryHead {...headOf(row.entry)} at={row.entry.at} />
           <EntryBody entry={row.entry} />
         </article>
@@ -172,14 +174,31 @@ function Row(props: {
   }
 }
 
-/** An agent says, thinks and ends; a tool, a sender is named after the word. */
+/** An agent says and thinks; a tool, a sender is named after the word; an end is called by its state. */
 const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
-  const { label: word } = heads[type]
-  const icon = isError === true ? 'warn' : heads[type].icon
-  const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
-  if (name === undefined) return { icon, label: word }
-  return isSpeaker ? { icon, label: word.toLowerCase(), speaker: name } : { icon, label: word, name }
+  const { icon, label } = heads[type]
+  if (type === 'outcome') return endHead(name ?? '')
+  if (name === undefined) return { icon, label }
+  const isSpeaker = type === 'assistant' || type === 'reasoning'
+  return isSpeaker
+    ? { icon, label: label.toLowerCase(), speaker: name }
+    : { icon: isError === true ? 'warn' : icon, label, name }
 }
+
+/** What an agent does with control, or how it ended. */
+const ends: Readonly<Record<string, { readonly icon: IconName; readonly label: string }>> = {
+  failed: { icon: 'cross', label: 'Failed' },
+  cancelled: { icon: 'stop', label: 'Cancelled' },
+  limited: { icon: 'stop', label: 'Stopped at a limit' },
+  'timed-out': { icon: 'clock', label: 'Out of time' },
+  bailed: { icon: 'back', label: 'Ended by a hook' },
+  transfer: { icon: 'send', label: 'Hands control on' },
+  exit: { icon: 'leave', label: 'Ends the work' },
+  break: { icon: 'stop', label: 'Asks the loop to end' },
+  'loop-broken': { icon: 'stop', label: 'The loop ends' },
+}
+const endHead = (name: string): Parameters<typeof EntryHead>[0] =>
+  Object.hasOwn(ends, name) ? ends[name]! : { icon: 'stop', label: 'Ended', name }
 
 const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly label: string }>> = {
   user: { icon: 'inbox', label: 'Told' },
