@@ -173,9 +173,10 @@ export async function visit(
   return { context, page, problems }
 }
 
-/** What axe finds wrong, a line each; empty if nothing. */
-export async function axeProblems(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** What axe finds wrong, a line each; empty if nothing. `within`: a selector of the part that is new. */
+export async function axeProblems(page: Page, within?: string): Promise<readonly string[]> {
+  const builder = new AxeBuilder({ page })
+  const { violations } = await (within === undefined ? builder : builder.include(within)).analyze()
   return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
   )

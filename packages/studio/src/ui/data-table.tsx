@@ -15,8 +15,8 @@ export interface Column<Row> {
   readonly width: string
   readonly cell: (row: Row) => ReactNode
   readonly align?: 'right'
-  /** Of a card: `line` takes a line of its own, `hidden` is left out, `unnamed` is a line without its name. */
-  readonly card?: 'line' | 'unnamed' | 'hidden'
+  /** Of a card: `line` takes a line of its own, `unnamed` one without its name, `last` one at the end; `hidden` is left out. */
+  readonly card?: 'line' | 'unnamed' | 'last' | 'hidden'
 }
 
 const tableRowHeight = 36
@@ -26,6 +26,12 @@ const cardLine = 24
 const cardSpace = 20
 /** Between columns, and at both ends. */
 const gap = 16
+
+/** The columns as a card has them. */
+const cardColumns = <Row,>(columns: readonly Column<Row>[]): readonly Column<Row>[] => [
+  ...columns.filter(({ card }) => card !== 'hidden' && card !== 'last'),
+  ...columns.filter(({ card }) => card === 'last'),
+]
 
 /** The lines of a card: its title, the columns with a line of their own, and the others in pairs. */
 function cardLines<Row>([, ...rest]: readonly Column<Row>[]): number {
@@ -54,7 +60,7 @@ export function DataTable<Row>(props: {
   const [active, setActive] = useState<number>()
   const asCards = useNarrow() && columns.length > 2
   const headHeight = asCards ? 0 : tableHeadHeight
-  const shown = asCards ? columns.filter(({ card }) => card !== 'hidden') : columns
+  const shown = asCards ? cardColumns(columns) : columns
   const rowHeight = asCards ? cardSpace + cardLine * cardLines(shown) : tableRowHeight
   const { from, to } = useRowWindow(scroller, rows.length, rowHeight)
   const tracks = asCards
@@ -134,7 +140,7 @@ export function DataTable<Row>(props: {
                     role="gridcell"
                     className={[align === 'right' && 'num', card !== undefined && 'line'].filter(Boolean).join(' ')}
                   >
-                    {asCards && at > 0 && card !== 'unnamed' && (
+                    {asCards && at > 0 && card !== 'unnamed' && card !== 'last' && (
                       <span className="name" aria-hidden="true">
                         {head}
                       </span>

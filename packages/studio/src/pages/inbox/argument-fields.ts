@@ -44,7 +44,7 @@ export function fieldsOf(question: QuestionView): Fields {
   const walk = (of: ArgumentField['of'], path: readonly string[], value: Json): void => {
     const members = isObject(value) && path.length < deepest ? Object.entries(value) : []
     if (members.length === 0) add(of, path.length === 0 ? ['value'] : path, value)
-    else for (const [name, member] of members) walk(of, [...path, name], member as Json)
+    else for (const [name, member] of members) walk(of, [...path, name], member)
   }
   const { approval, path } = question
   if (approval !== undefined) {
@@ -110,11 +110,14 @@ export function comparisonProblem(
   return undefined
 }
 
-/** Why a question is never decided together with others; undefined: it may be. */
+const aloneTexts = {
+  'critical-risk': 'critical risk is decided one at a time',
+  'four-eyes': 'two people decide it, each by itself',
+} as const
+
+/** Why a question is not decided together with others; undefined: it may be. */
 export function aloneReason({ kind, approval, mayAnswer }: QuestionView): string | undefined {
   if (kind !== 'approval' || approval === undefined) return 'it needs an answer of its own'
   if (mayAnswer !== true) return mayAnswer
-  if (approval.risk === 'critical') return 'critical risk is decided one at a time'
-  if (approval.fourEyes) return 'two people decide it, each by itself'
-  return undefined
+  return approval.alone === undefined ? undefined : aloneTexts[approval.alone]
 }

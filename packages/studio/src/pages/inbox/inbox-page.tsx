@@ -150,8 +150,8 @@ export function InboxPage() {
   useHotkeys({
     j: () => go(1),
     k: () => go(-1),
-    x: () => pressed(false),
-    X: () => pressed(true),
+    x: ({ shiftKey }) => pressed(shiftKey),
+    X: ({ shiftKey }) => pressed(shiftKey),
     Enter: () => document.querySelector<HTMLElement>('#question-detail')?.focus(),
     '/': () => search.current?.focus(),
     Escape: () => {
@@ -285,6 +285,11 @@ export function InboxPage() {
             />
           </div>
         )}
+        {data.next !== undefined && (
+          <p className="muted beyond">
+            The oldest {countText(all.length)} are shown. More appear as these are decided.
+          </p>
+        )}
         {chosen.length > 0 && (
           <div className="selection-bar">
             <span className="grow" role="status">
@@ -319,8 +324,8 @@ export function InboxPage() {
               setDeciding(those)
             }}
             onDecided={(result) => {
-              const settled = result.rows.flatMap(({ question, result: { type } }) =>
-                type === 'refused' ? [] : [question.id],
+              const settled = result.rows.flatMap(({ question, result: { status } }) =>
+                status === 'refused' ? [] : [question.id],
               )
               setDeciding(undefined)
               drop(settled)

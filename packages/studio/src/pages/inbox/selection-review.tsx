@@ -4,9 +4,9 @@
  * Holds: R-16: what is decided is what was shown. The buttons work once every row has been in sight, and each decision
  * carries the hash of the arguments on the screen. High risk needs a second press, on a button that names the tool.
  */
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { visible } from '@reeve/core/visible'
-import type { QuestionView } from '@reeve/server/wire'
+import type { DecidedRow, QuestionView } from '@reeve/server/wire'
 import { useMe } from '../../data/me.ts'
 import { changed, useMutation } from '../../data/queries.ts'
 import { useHotkeys } from '../../hotkeys.ts'
@@ -21,8 +21,8 @@ import { Notice } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { Failure, ReasonDialog } from './approval-actions.tsx'
-import { comparisonProblem, fieldValue, type ArgumentField } from './argument-fields.ts'
-import { decideTogether, mayDecide, type DecisionResult } from './decisions.ts'
+import { comparisonProblem, fieldText, fieldValue, type ArgumentField } from './argument-fields.ts'
+import { decideTogether, mayDecide } from './decisions.ts'
 import { FieldValue } from './field-value.tsx'
 import { questionGroups, type QuestionGroup } from './question-groups.ts'
 import { subjectOf } from './question-order.ts'
@@ -32,7 +32,7 @@ type Together = 'approve' | 'reject'
 /** What became of the last decision of several. */
 export interface DecidedSelection {
   readonly decision: Together
-  readonly rows: readonly { readonly question: QuestionView; readonly result: DecisionResult }[]
+  readonly rows: readonly { readonly question: QuestionView; readonly result: DecidedRow }[]
 }
 
 export function SelectionReview(props: {
@@ -229,10 +229,7 @@ function useSeenRows(
     return () => observer.disconnect()
   }, [scroller, questions])
   const unseen = questions.filter(({ id }) => !seen.has(id))
-  const look = useCallback(() => {
-    const root = scroller.current
-    if (root !== null) root.scrollTop += root.clientHeight - 80
-  }, [scroller])
+  const look = (): void => scroller.current?.scrollBy(0, scroller.current.clientHeight - 80)
   return { left: unseen.length, look }
 }
 
@@ -268,7 +265,7 @@ function Compared({ group, onRemove }: { readonly group: QuestionGroup; readonly
                 <VisibleText>{field.label}</VisibleText>
               </dt>
               {/* a value that scrolls must be reachable by the keyboard */}
-              <dd tabIndex={String(fieldValue(questions[0]!, field)).length > 400 ? 0 : undefined}>
+              <dd tabIndex={(fieldText(questions[0]!, field) ?? '').length > 400 ? 0 : undefined}>
                 <FieldValue value={fieldValue(questions[0]!, field)} />
                 {questions.length > 1 && <span className="muted"> in all of them</span>}
               </dd>
@@ -338,7 +335,7 @@ export function SelectionResults({
   readonly onClose: () => void
 }) {
   const { decision, rows } = decided
-  const count = (type: DecisionResult['type']): number => rows.filter(({ result }) => result.type === type).length
+  const count = (status: DecidedRow['status']): number => rows.filter(({ result }) => result.status === status).length
   const [lost, refused] = [count('lost'), count('refused')]
   const groups = useMemo(() => questionGroups(rows.map(({ question }) => question)), [rows])
   useHotkeys({ Escape: onClose, Enter: onClose })
@@ -346,9 +343,11 @@ export function SelectionResults({
     <>
       <div className="scroll" tabIndex={0} role="region" aria-label="What became of each">
         <div className="stack">
-          <h1 role="status">
-            {doneLabels[decision]} {count('decided')} of {rows.length}
-          </h1>
+          <div role="status">
+            <h1>
+              {doneLabels[decision]} {count('decided')} of {rows.length}
+            </h1>
+          </div>
           {lost > 0 && (
             <Notice tone="wait">
               {lost === 1 ? 'One was' : `${lost} were`} decided by somebody else first. That decision counts.
@@ -364,7 +363,7 @@ export function SelectionResults({
               {rows
                 // what did not go as wished first
                 .toSorted(
-                  (one, other) => Number(one.result.type === 'decided') - Number(other.result.type === 'decided'),
+                  (one, other) => Number(one.result.status === 'decided') - Number(other.result.status === 'decided'),
                 )
                 .map(({ question, result }) => (
                   <ResultRow
@@ -390,14 +389,14 @@ export function SelectionResults({
 
 function ResultRow(props: {
   readonly question: QuestionView
-  readonly result: DecisionResult
+  readonly result: DecidedRow
   readonly decision: Together
   readonly fields: readonly ArgumentField[]
 }) {
   const { question, result, decision, fields } = props
   return (
-    <li className={result.type}>
-      <Icon name={result.type === 'decided' ? 'check' : result.type === 'lost' ? 'clock' : 'warn'} />
+    <li className={result.status}>
+      <Icon name={result.status === 'decided' ? 'check' : result.status === 'lost' ? 'clock' : 'warn'} />
       <span className="grow">
         <VisibleText>{subjectOf(question)}</VisibleText>{' '}
         {fields.map((field) => (
@@ -409,7 +408,11 @@ function ResultRow(props: {
           </span>
         ))}
         <span className="muted">
-          {result.type === 'decided' ? doneLabels[decision].toLowerCase() : <VisibleText>{result.message}</VisibleText>}
+          {result.status === 'decided' ? (
+            doneLabels[decision].toLowerCase()
+          ) : (
+            <VisibleText>{result.error?.message ?? 'not decided'}</VisibleText>
+          )}
         </span>
       </span>
       <Link to={runPath(question.run)}>Run</Link>

@@ -101,7 +101,7 @@ export const runColumns: readonly Column<Row>[] = [
   },
   {
     id: 'why',
-    card: 'unnamed',
+    card: 'last',
     head: 'What it waits for, what went wrong',
     width: 'minmax(176px, 2.5fr)',
     cell: (row) => <Why row={row} />,

@@ -203,7 +203,7 @@ function Workers({ workers }: { readonly workers: readonly Worker[] }) {
           Runs wait until one does: <code>reeve work</code>, or a program with <code>createRuntime</code> on this store.
         </Empty>
       ) : (
-        <div className="table-scroll" role="region" aria-label="Worker processes" tabIndex={0}>
+        <div className="table-scroll" role="region" aria-label="Every worker process" tabIndex={0}>
           <table className={`plain-table wide${narrow ? ' cards' : ''}`}>
             <thead>
               <tr>
