@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, team, type ModelFunction } from 'reeve'
+import { teammate } from 'reeve/team'
 import { z } from 'zod'
 
 // #region planner
@@ -47,7 +48,38 @@ const careful = team({
 })
 // #endregion
 
-await using runtime = await createRuntime({ agents: [weather, careful] })
+// #region order
+const sailor = agent({
+  name: 'sailor',
+  description: 'Says where to sail.',
+  run: (ctx) =>
+    Object.entries(teammate(ctx).inputs)
+      .map(([task, { status }]) => `${task}: ${status === 'succeeded' ? 'sail there' : 'stay away'}`)
+      .join('; '),
+})
+const voyage = team({
+  name: 'voyage',
+  output: z.string(),
+  roles: { forecaster, sailor },
+  retry: { backoffMs: 0 },
+  budget: { tokens: 20_000, perTask: { tokens: 5_000 } },
+  planner: {
+    subtasks: [
+      { id: 'oslo', role: 'forecaster', description: 'The weather in Oslo.' },
+      { id: 'turku', role: 'forecaster', description: 'The weather in Turku.' },
+      {
+        id: 'course',
+        role: 'sailor',
+        description: 'Where to sail.',
+        dependencies: ['oslo', 'turku'],
+        taskType: 'synthesis',
+      },
+    ],
+  },
+})
+// #endregion
+
+await using runtime = await createRuntime({ agents: [weather, careful, voyage] })
 // #region results
 const outcome = await runtime.run(weather, 'What is the weather around the Baltic?')
 assert.equal(outcome.status, 'completed') // two of four may fail
@@ -67,3 +99,6 @@ assert.deepEqual(coverage, { succeeded: 2, planned: 4 })
 assert.equal(partial, true)
 assert.match(outcome.output, /turku/)
 assert.equal(given.failure.code, 'team.too-many-failures')
+
+const sailed = await runtime.run(voyage, 'Where do we sail?')
+assert.equal(sailed.status === 'completed' && sailed.output, 'oslo: sail there; turku: stay away')

@@ -1,6 +1,6 @@
 /**
  * Members who wait for each other's mail: whoever waits for what can never come is told so, and goes on; whoever can
- * still be helped waits. docs/explanation/teams.md, "Going round in circles".
+ * still be helped waits. docs/explanation/teams.md, "Deadlocks and loops".
  */
 import { describe, expect, test } from 'vitest'
 import { agent, sleep, teammate, type Agent, type Mail, type MailWait } from '@reeve/agent'
