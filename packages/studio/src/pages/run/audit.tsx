@@ -18,13 +18,6 @@ type Entry = AuditAnswer['document']['entries'][number]
 const columns: readonly Column<Entry>[] = [
   { id: 'n', head: 'No.', width: '52px', align: 'right', cell: ({ n }) => n },
   { id: 'at', head: 'At', width: '100px', cell: ({ at }) => clockTime(at) },
-  { id: 'by', head: 'By', width: '90px', cell: ({ by }) => by },
-  {
-    id: 'who',
-    head: 'Who',
-    width: 'minmax(110px, 1fr)',
-    cell: ({ who }) => who !== undefined && <VisibleText>{who}</VisibleText>,
-  },
   { id: 'what', card: 'line', head: 'What', width: 'minmax(150px, 1fr)', cell: ({ what }) => what },
   {
     id: 'subject',
@@ -32,6 +25,13 @@ const columns: readonly Column<Entry>[] = [
     head: 'Subject',
     width: 'minmax(180px, 2fr)',
     cell: ({ subject }) => <VisibleText>{subject}</VisibleText>,
+  },
+  { id: 'by', head: 'By', width: '90px', cell: ({ by }) => by },
+  {
+    id: 'who',
+    head: 'Who',
+    width: 'minmax(110px, 1fr)',
+    cell: ({ who }) => who !== undefined && <VisibleText>{who}</VisibleText>,
   },
 ]
 
