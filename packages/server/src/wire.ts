@@ -29,6 +29,7 @@ import type {
   SystemView,
   TeamView,
   Totals,
+  TrialChanges,
   VersionUse,
 } from '@reeve/runtime'
 
@@ -132,6 +133,15 @@ export interface StartBody {
   readonly values?: JsonObject
   readonly limits?: JsonObject
   readonly versions?: JsonObject
+  /** What was said before, oldest first. A session brings its own. */
+  readonly messages?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
+  /** The run is a trial, with these changes of agents by name: no effect of it leaves before a person has said so. */
+  readonly trial?: TrialChanges
+}
+
+/** The models that a trial may use, by id; `GET /api/models`. */
+export interface TrialModels {
+  readonly models: readonly string[]
 }
 
 /** The answer of `POST /api/runs` and of a fork. 201 if it was begun by this request, 200 if before. */
@@ -238,6 +248,8 @@ export interface RunHead {
   readonly cancel?: RunView['cancel']
   readonly origin?: RunView['origin']
   readonly queued?: { readonly behind: RunId }
+  /** The run is a trial. */
+  readonly trial?: true
   /** How many events its journal has, and the position of the last one. */
   readonly events: number
   readonly position: number
@@ -265,6 +277,8 @@ export interface LiveDoubt {
   readonly input?: Json
   /** Of a divergence: recorded addresses that nothing has claimed, to map it to. */
   readonly unclaimed: readonly string[]
+  /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+  readonly trial?: true
 }
 
 /** Everything that is shown of a run, but for what is read in pages (journal, conversation, timeline). */
@@ -382,6 +396,8 @@ export interface QuestionView {
     readonly name?: string
     readonly input?: Json
     readonly unclaimed: readonly string[]
+    /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+    readonly trial?: true
   }
   /** JSON Schema of the tool's arguments, where the server knows the tool. */
   readonly inputSchema?: JsonObject
@@ -480,6 +496,8 @@ export interface AgentDocument {
   readonly version: string
   readonly description?: string
   readonly inputSchema?: JsonObject
+  /** The instructions of its model, as its code says them. Absent: it has none, or a tenant asks. */
+  readonly instructions?: string
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
@@ -564,6 +582,9 @@ export type {
   ControlState,
   FinishByHand,
   ForkOptions,
+  TrialChange,
+  TrialChanges,
+  TrialOfCall,
   HandBack,
   Incident,
   KeptRevision,

@@ -69,6 +69,10 @@ export function sessionPath(of: {
 /** The page of a trust record. */
 export const trustPath = (name: string): string => `/trust/${encodeURIComponent(name)}`
 
+/** The page of an agent: a conversation with it, or trials side by side. */
+export const agentPath = (agent: string, page?: 'compare'): string =>
+  `/agents/${encodeURIComponent(agent)}${page === undefined ? '' : `/${page}`}`
+
 /** The page of the versions of an agent. */
 export const versionsPath = (agent: string): string => `/versions/${encodeURIComponent(agent)}`
 

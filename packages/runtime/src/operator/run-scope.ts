@@ -45,6 +45,8 @@ export const unpublished = (name: string, agent: string, version: string): Reeve
 export async function mustGoOnPublished(versions: RuntimeVersions, run: Run, name: string): Promise<void> {
   const [birth] = await run.journal({ limit: 1 })
   if (birth?.event.type !== 'activation.started') return
+  // what goes on is a trial, too
+  if (birth.event.caller?.trial === true) return
   const { versions: begun } = birth.event.input as { readonly versions?: Readonly<Record<string, Json>> }
   const { chosen } = versions
   for (const [agent, recorded] of Object.entries(begun ?? {})) {

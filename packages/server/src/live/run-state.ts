@@ -262,7 +262,7 @@ export class RunState {
 
   #headOf(state: FoldState, store: StoreStatus | undefined): RunHead {
     const { caller, input, outcome, cancel, status, ...head } = headOf(this.fold, state)
-    const { user, session, tenant, metadata } = caller
+    const { user, session, tenant, metadata, trial } = caller
     const isOver = hasEnded(status)
     const known = isOver ? undefined : store
     // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
@@ -275,6 +275,7 @@ export class RunState {
         user,
         session,
         tenant,
+        trial,
         cancel,
         reason: known?.reason,
         failure: known?.failure,
@@ -294,7 +295,7 @@ export class RunState {
     })
   }
 
-  #doubt({ kind, activation, address, since, unclaimed }: DoubtView, id: string): LiveDoubt {
+  #doubt({ kind, activation, address, since, unclaimed, trial }: DoubtView, id: string): LiveDoubt {
     const event = this.#index.activations.get(activation)?.open.get(address)?.event
     const name =
       event?.type === 'tool.called' ? event.tool : event?.type === 'model.requested' ? event.model : undefined
@@ -308,7 +309,7 @@ export class RunState {
       address,
       since,
       unclaimed,
-      ...present({ name }),
+      ...present({ name, trial }),
       ...(input === undefined ? {} : { input: cut(input, 4 * textOfRun) }),
     }
   }

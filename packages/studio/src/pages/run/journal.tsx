@@ -17,6 +17,7 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { ForkDialog } from './fork-dialog.tsx'
+import { TryDialog } from './try-dialog.tsx'
 import { familyOf } from './journal-lines.ts'
 import { JournalPages } from './journal-pages.ts'
 import { RunDiffView } from './run-diff.tsx'
@@ -288,6 +289,7 @@ function contentOf({ type: _type, ...event }: JournalRow['event']): Json {
 function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: () => void }) {
   const { go, mayOperate, api } = useRun()
   const [forks, setForks] = useState(false)
+  const [tries, setTries] = useState(false)
   const forked = row.event.type === 'run.forked' ? row.event : undefined
   return (
     <aside className="run-side" aria-label={`Entry ${row.index}`}>
@@ -334,6 +336,11 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
               Fork from here
             </Button>
           )}
+          {mayOperate && row.event.type === 'model.requested' && (
+            <Button small icon="edit" onClick={() => setTries(true)}>
+              Try again with a change
+            </Button>
+          )}
           <Button
             small
             tone="quiet"
@@ -344,6 +351,7 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
         </div>
         <JsonView value={contentOf(row.event)} depth={4} />
       </div>
+      {tries && <TryDialog activation={row.activation} call={row.position} onClose={() => setTries(false)} />}
       {forks && <ForkDialog run={api.id} row={row} onClose={() => setForks(false)} />}
     </aside>
   )

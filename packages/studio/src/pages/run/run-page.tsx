@@ -152,6 +152,7 @@ function Head({ tab }: { readonly tab: TabName }) {
           <VisibleText>{head.agent}</VisibleText>
         </h1>
         <StatusBadge status={head.status} />
+        {head.trial === true && <Badge tone="held">Trial</Badge>}
         {connection !== 'live' && (
           <Badge tone="wait" icon="spin">
             the server is away, reconnecting
