@@ -379,7 +379,7 @@ export const ownership = area('What owns is what is checked', [
     id: 'session-of-code',
     holds: 'A session that code began for a user is not joined by another user.',
     async run(world) {
-      await world.runtime.run('echo' as never, secret as never, { session: 's1', user: 'alice', tenant: 'acme' })
+      await world.runtime.run('echo' as never, secret, { session: 's1', user: 'alice', tenant: 'acme' })
       world.shown.length = 0
       for (const protocol of withSession) await world.say(protocol, 'bob', 'echo', { session: 's1' })
       holds(!world.shownTo('echo').includes(secret), 'a model was shown it')

@@ -552,9 +552,7 @@ function followedBy(
  */
 const [fewSearched, mostSearched, searchMs] = [50, 1_000, 1_000]
 async function runsToSearch(access: DecisionAccess, limit = fewSearched): Promise<readonly RunId[]> {
-  return access.run === undefined
-    ? (await access.engine.runs({ limit })).map((each) => each.run)
-    : [access.run]
+  return access.run === undefined ? (await access.engine.runs({ limit })).map((each) => each.run) : [access.run]
 }
 
 /** Answers an interrupt. */

@@ -18,14 +18,7 @@ import {
   type Checks,
   type RunId,
 } from '@reeve/core'
-import {
-  retryPoint,
-  unknownRun,
-  type DiscardedWork,
-  type Engine,
-  type RetryFrom,
-  type RunStatus,
-} from '@reeve/engine'
+import { retryPoint, unknownRun, type DiscardedWork, type Engine, type RetryFrom, type RunStatus } from '@reeve/engine'
 import { wholeFeed } from '../feed/whole-feed.ts'
 import { forkAt } from './fork.ts'
 
