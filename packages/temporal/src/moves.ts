@@ -11,7 +11,7 @@ import type { WorkerProcess } from '@reeve/engine/mover'
 import type { RunActivities } from './names.ts'
 
 /** How often Temporal hears that a move goes on. Milliseconds. */
-export const heartbeatMs = 1_000
+const heartbeatMs = 1_000
 /**
  * After so long Temporal asks again for a run that could not be moved here, after twice as long each time, and after
  * `last` at most. Milliseconds.

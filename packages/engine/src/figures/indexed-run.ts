@@ -45,7 +45,7 @@ interface KnownAgent {
 }
 
 /** What a run was asked: of an edge its brief. */
-export function askedIn(input: Json): Json {
+function askedIn(input: Json): Json {
   const brief = isEdge(input) ? input['brief'] : undefined
   if (!isObject(brief)) return input
   return own(brief, 'instructions') ?? own(brief, 'input') ?? ''

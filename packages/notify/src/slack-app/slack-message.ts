@@ -135,7 +135,7 @@ const resolutions: Readonly<Record<NonNullable<ApprovalView['resolution']>, stri
 }
 
 /** What became of it, in a line. */
-export function endingText(ending: SlackEnding): string {
+function endingText(ending: SlackEnding): string {
   if (ending.type === 'over') return 'Not needed any more: the work that asked has ended'
   const what =
     ending.type === 'resolved'

@@ -11,7 +11,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const toleranceMs = 5 * 60_000
 
 /** What Slack signs: the value of `X-Slack-Signature`. `seconds`: that of `X-Slack-Request-Timestamp`. */
-export const slackSignature = (secret: string, seconds: string, body: string): string =>
+const slackSignature = (secret: string, seconds: string, body: string): string =>
   `v0=${createHmac('sha256', secret).update(`v0:${seconds}:${body}`).digest('hex')}`
 
 /** The signature of a request, if it is Slack's and of now; else undefined. */

@@ -79,7 +79,7 @@ function AgentCard({ agent: { name, description, workers, tools } }: { readonly 
 }
 
 /** Leaders before those who work for one, then by name. */
-export function leadersFirst(all: readonly AgentDocument[]): readonly AgentDocument[] {
+function leadersFirst(all: readonly AgentDocument[]): readonly AgentDocument[] {
   const led = new Set(all.flatMap(({ workers }) => workers))
   return all.toSorted((a, b) => Number(led.has(a.name)) - Number(led.has(b.name)) || a.name.localeCompare(b.name))
 }

@@ -6,7 +6,7 @@ import { Field, TextArea } from '../../ui/field.tsx'
 import { SchemaForm } from '../../ui/schema-form.tsx'
 
 /** Whether it is asked by a text. */
-export const takesText = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): boolean => inputSchema === undefined
+const takesText = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): boolean => inputSchema === undefined
 
 /** The value with which its form begins. */
 const firstValue = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): Json => {

@@ -33,7 +33,7 @@ const longestValue = 600
 const cache = new WeakMap<QuestionView, Fields>()
 
 /** Every field of an approval, in the order of its arguments. */
-export function fieldsOf(question: QuestionView): Fields {
+function fieldsOf(question: QuestionView): Fields {
   const known = cache.get(question)
   if (known !== undefined) return known
   const fields = new Map<string, { readonly field: ArgumentField; readonly value: Json }>()

@@ -18,7 +18,7 @@ export type InboxLine =
   | { readonly type: 'question'; readonly question: QuestionView; readonly group: QuestionGroup }
 
 /** The tool and the agent that asks; questions of agents are together by agent. */
-export function groupKey(question: QuestionView): string {
+function groupKey(question: QuestionView): string {
   const { kind, path, approval, doubt } = question
   return JSON.stringify([kind, approval?.kind ?? '', approval?.tool ?? doubt?.name ?? '', path.at(-1) ?? ''])
 }
