@@ -5,8 +5,6 @@ import { member, type Json } from '../../data/json.ts'
 import { Field, TextArea } from '../../ui/field.tsx'
 import { SchemaForm } from '../../ui/schema-form.tsx'
 
-/** Whether it is asked by a text. */
-const takesText = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): boolean => inputSchema === undefined
 
 /** The value with which its form begins. */
 const firstValue = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): Json => {
