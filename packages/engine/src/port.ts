@@ -284,6 +284,8 @@ export interface RunFilter {
   readonly before?: number
   /** It has cost so many US dollars or more, as far as that is known. */
   readonly usdFrom?: number
+  /** Trials alone, or none of them. Default: all runs; figures count no trials. */
+  readonly trial?: boolean
   /** So many at most. Default 1,000. */
   readonly limit?: number
   /** Only runs after this one in the list: the last one of the page before. */
@@ -327,6 +329,7 @@ const runFilterChecks: Checks<RunFilter> = {
   since: moment,
   before: moment,
   usdFrom: amount,
+  trial: flag,
   limit: wholeNumber(1),
   after: openObject<NonNullable<RunFilter['after']>>({ createdAt: required(moment), run: required(id) }),
   childrenOf: id,

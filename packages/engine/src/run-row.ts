@@ -58,19 +58,23 @@ const isScalar = (value: Json): value is MetadataScalar => value === null || typ
 
 /** What is asked of the caller of a run. */
 interface CallerQuery extends Pick<Caller, 'user' | 'tenant'> {
+  readonly trial?: boolean
   readonly session?: string
   readonly metadata?: { readonly [key: string]: Json }
 }
 
+/** That of a trial. */
+export const trialTag: RunTag = { name: 'trial', value: 'true' }
+
 /** The tags of a caller. */
-export function tagsOf({ user, session, tenant, metadata = {} }: CallerQuery): readonly RunTag[] {
+export function tagsOf({ user, session, tenant, trial, metadata = {} }: CallerQuery): readonly RunTag[] {
   const own = Object.entries({ user, session, tenant }).flatMap(([name, value]) =>
     value === undefined ? [] : [{ name, value: kept(value) }],
   )
   const more = Object.entries(metadata)
     .flatMap(([key, value]) => (isScalar(value) ? [{ name: metadataName(key), value: kept(value) }] : []))
     .slice(0, metadataTags)
-  return [...own, ...more]
+  return [...own, ...(trial === true ? [trialTag] : []), ...more]
 }
 
 /** The caller of a run, as its row has it. */

@@ -8,7 +8,17 @@ export { missingCodeEnding } from './code-version.ts'
 export { flappingOf, reportIn } from './process-report.ts'
 export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
-export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
+export {
+  callerIn,
+  type OpenQuestions,
+  type RunTag,
+  summaryOf,
+  type SummaryRow,
+  tagsOf,
+  tenantKey,
+  tenantOf,
+  trialTag,
+} from './run-row.ts'
 export { addedCounters } from './figures/counters.ts'
 export { hasTerms, termsOf, textBreak, wordsOf } from './figures/text-search.ts'
 export {

@@ -5,7 +5,17 @@
  * can have (../run-search.ts), asking the server (reader.ts).
  */
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
-import { batchAgent, fewRuns, possibleStates, statusSearch, tagsOf, tenantKey, termsOf } from '@reeve/engine/storage'
+import {
+  batchAgent,
+  fewRuns,
+  possibleStates,
+  statusSearch,
+  tagsOf,
+  tenantKey,
+  termsOf,
+  trialTag,
+  type RunTag,
+} from '@reeve/engine/storage'
 import { isChildOf, runColumns } from './claim.ts'
 import { isListedRun } from './schema.ts'
 
@@ -194,8 +204,10 @@ function leg(s: string, draft: Draft, filter: RunFilter, more: readonly string[]
 
 function conditions(s: string, draft: Draft, filter: RunFilter): readonly string[] {
   const { param } = draft
-  const { agent, version, tenant, since, before, usdFrom, after } = filter
+  const { agent, version, tenant, since, before, usdFrom, after, trial } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
+  const hasTag = ({ name, value }: RunTag): string =>
+    `EXISTS (SELECT 1 FROM ${s}.tag t WHERE t.name = ${param(name)} AND t.value = ${param(value)} AND t.created = r.created AND t.run = r.id)`
   return [
     isListed,
     agent === undefined ? `r.agent <> '${batchAgent}'` : `r.agent = ${param(agent)}`,
@@ -210,10 +222,8 @@ function conditions(s: string, draft: Draft, filter: RunFilter): readonly string
     ...conditionsOfIndex(filter).map(
       (condition) => `EXISTS (SELECT 1 FROM ${s}.indexed d WHERE d.run = r.id AND ${condition(draft)})`,
     ),
-    ...tags.map(
-      ({ name, value }) =>
-        `EXISTS (SELECT 1 FROM ${s}.tag t WHERE t.name = ${param(name)} AND t.value = ${param(value)} AND t.created = r.created AND t.run = r.id)`,
-    ),
+    ...(trial === false ? [`NOT ${hasTag(trialTag)}`] : []),
+    ...tags.map(hasTag),
   ]
 }
 

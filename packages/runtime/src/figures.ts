@@ -33,8 +33,8 @@ function figuresFilter(filter: FiguresFilter, where: string): FiguresFilter {
   )
   const { status } = filter
   return status === undefined
-    ? filter
-    : { ...filter, status: [...new Set(status.map((each) => (each === 'queued' ? 'running' : each)))] }
+    ? { trial: false, ...filter }
+    : { trial: false, ...filter, status: [...new Set(status.map((each) => (each === 'queued' ? 'running' : each)))] }
 }
 
 /** As `Runtime.totals`. */

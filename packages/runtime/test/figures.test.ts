@@ -233,3 +233,15 @@ describe.each(stores)('in a store of the kind %s', (kind) => {
     expect(buckets.map(({ labels }) => labels['le'])).toContain('+Inf')
   })
 })
+
+test('trials count in no figures, unless they are asked for, and the list finds them', async () => {
+  await using runtime = await runtimeUnderTest({ agents, strict: true, trialModels: ['acme/other'] })
+  await runtime.run(writer, 'hi')
+  const trial = await runtime.start(writer, 'hi', { trial: { writer: { instructions: 'Shorter.' } } })
+  await trial.outcome()
+  expect((await runtime.totals()).all.runs).toBe(1)
+  expect((await runtime.totals({ trial: true })).all.runs).toBe(1)
+  expect((await runtime.runs({ trial: true })).map(({ run }) => run)).toEqual([trial.id])
+  expect(await runtime.runs({ trial: false })).toHaveLength(1)
+  expect(await runtime.runs()).toHaveLength(2)
+})

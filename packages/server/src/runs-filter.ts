@@ -1,13 +1,14 @@
 /** Which runs a query chooses. Owns: its schemas, and how metadata are read. */
 import type { JsonObject } from '@reeve/core'
 import { metadataValue, runStatuses, type RunFilter, type RunStatus } from '@reeve/runtime'
-import { amount, choice, jsonObject, list, name, optional, text, whole } from './wire-schema.ts'
+import { amount, choice, flag, jsonObject, list, name, optional, text, whole } from './wire-schema.ts'
 
 /** Which runs; all given conditions must hold. */
 export interface RunsFilter {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly version?: string
+  readonly trial?: boolean
   readonly user?: string
   readonly session?: string
   readonly text?: string
@@ -25,6 +26,7 @@ export const runsFilter = {
   status: optional(list(choice(runStatuses))),
   agent: optional(name()),
   version: optional(name({ description: 'The version of its agent.' })),
+  trial: optional(flag({ description: 'Trials alone, or none of them.' })),
   user: optional(name()),
   session: optional(name()),
   text: optional(

@@ -17,6 +17,7 @@ import {
   tenantKey,
   termsOf,
   textBreak,
+  trialTag,
 } from '@reeve/engine/storage'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 
@@ -133,12 +134,13 @@ function sources(filter: RunFilter): readonly Sql[] {
 
 /** Everything that a run must fit, but for its status. */
 function conditions(filter: RunFilter): readonly Sql[] {
-  const { agent, version, tenant, since, before, usdFrom, after, text, code, cause } = filter
+  const { agent, version, tenant, since, before, usdFrom, after, text, code, cause, trial } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     sql(isListed),
     agent === undefined ? sql('r.agent <> ?', batchAgent) : sql('r.agent = ?', agent),
     ...(version === undefined ? [] : [sql('r.version = ?', version)]),
+    ...(trial === false ? [sql(`NOT ${hasTag}`, trialTag.name, trialTag.value)] : []),
     ...(tenant === undefined ? [] : [sql('r.tenant = ?', tenantKey(tenant))]),
     ...(since === undefined ? [] : [sql('r.created >= ?', since)]),
     ...(before === undefined ? [] : [sql('r.created < ?', before)]),
@@ -147,15 +149,12 @@ function conditions(filter: RunFilter): readonly Sql[] {
     ...(code === undefined ? [] : [indexedWith('d.code = ?', code)]),
     ...(cause === undefined ? [] : [indexedWith('d.cause = ?', cause)]),
     ...(text === undefined ? [] : [sql(`${numOf} IN (${textMatch})`, matchOf(text))]),
-    ...tags.map(({ name, value }) =>
-      sql(
-        'EXISTS (SELECT 1 FROM tag t WHERE t.name = ? AND t.value = ? AND t.created = r.created AND t.run = r.id)',
-        name,
-        value,
-      ),
-    ),
+    ...tags.map(({ name, value }) => sql(hasTag, name, value)),
   ]
 }
+
+const hasTag =
+  'EXISTS (SELECT 1 FROM tag t WHERE t.name = ? AND t.value = ? AND t.created = r.created AND t.run = r.id)'
 
 /** Compared at the top of the condition: inside of a condition of its own the words would be looked up for every run. */
 const numOf = '(SELECT d.num FROM indexed d WHERE d.run = r.id)'

@@ -12,6 +12,8 @@ import type { Recorded } from '@reeve/journal'
 import { countersOf, SeriesBound } from '../figures/counters.ts'
 import { IndexedRunFold } from '../figures/indexed-run.ts'
 import type { RunCounter } from '../port.ts'
+import { callerIn } from '../run-row.ts'
+import { batchAgent } from '../run-search.ts'
 import type { NewIndexedRun, StoredRun, StoreIndex, StoreReader } from '../store.ts'
 
 /** So many runs are kept at once. */
@@ -136,6 +138,8 @@ export class Indexer {
 
 function newIndexedRun(row: StoredRun, fold: IndexedRunFold): NewIndexedRun {
   const indexed = fold.indexed(row)
-  const counters: readonly RunCounter[] = indexed.isFinal ? countersOf(row, indexed) : []
+  // commands of operators, and what they try, are no work
+  const counts = indexed.isFinal && row.agent !== batchAgent && callerIn(row).trial !== true
+  const counters: readonly RunCounter[] = counts ? countersOf(row, indexed) : []
   return { indexed, counters }
 }

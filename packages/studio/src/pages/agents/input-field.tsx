@@ -5,7 +5,6 @@ import { member, type Json } from '../../data/json.ts'
 import { Field, TextArea } from '../../ui/field.tsx'
 import { SchemaForm } from '../../ui/schema-form.tsx'
 
-
 /** The value with which its form begins. */
 const firstValue = ({ inputSchema }: Pick<AgentDocument, 'inputSchema'>): Json => {
   if (inputSchema === undefined) return ''
