@@ -113,6 +113,10 @@ const wholeNumber = (text: string): number => {
 const addRunFilter = (command: Command): Command =>
   command
     .option('--agent <name>', 'the root agent')
+    .option('--agent-version <version>', 'its version')
+    .option('--text <words>', 'words of the input, output or failure: word* begins one, "two words" stand together')
+    .option('--code <code>', 'the code of the failure')
+    .option('--cause <cause>', 'why it failed: a cause that `reeve runs --group cause` prints')
     .option('--user <id>', 'the user of the start')
     .option('--session <id>', 'the session of the start')
     .option('--tenant <id>', 'the tenant of the start')
@@ -366,6 +370,10 @@ function addInspection(program: Command, execute: Execute): void {
     .option('--after <cursor>', 'the next page: the cursor that the page before has printed')
     .option('--why', 'what failed and why, or what the run waits for')
     .option('--usd', 'what each run has cost')
+    .option(
+      '--group <by>',
+      'count instead, with cost and durations: agent, version, model, tenant, user, session, code; hour, day; agent,day; or cause',
+    )
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -374,6 +382,8 @@ function addInspection(program: Command, execute: Execute): void {
         'reeve runs --status waiting,failed --why --usd',
         'reeve runs --agent clerk --meta customer=acme --since 2026-11-01',
         'reeve runs --min-usd 1 --json',
+        'reeve runs --group agent,day',
+        'reeve runs --text "refund order*" --status failed',
       ),
     )
     .action((options: Parameters<typeof runs>[1]) => execute((context) => runs(context, options)))

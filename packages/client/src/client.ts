@@ -10,6 +10,7 @@ import type {
   ApprovalGrant,
   ApprovalLink,
   BrowserSessionView,
+  CausesAnswer,
   Changes,
   EndedSessions,
   Incident,
@@ -21,6 +22,7 @@ import type {
   QuestionView,
   RetryAnswer,
   Revision,
+  RunPage,
   RunRow,
   RunStatus,
   SessionAccess,
@@ -29,6 +31,8 @@ import type {
   StartBody,
   StartedRun,
   SystemDocument,
+  TotalsAnswer,
+  TotalsBy,
   TrustSetting,
   TrustView,
   VersionUses,
@@ -55,8 +59,15 @@ export type AnyAgents = { readonly [agent: string]: { readonly input: Json; read
 export interface RunQuery {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
+  readonly version?: string
   readonly user?: string
   readonly session?: string
+  /** Words of its input, output or failure; `word*` is the beginning of one, `"two words"` stand together. */
+  readonly text?: string
+  /** The code of its failure. */
+  readonly code?: string
+  /** Why it ended badly: a `cause` of `causes()`. */
+  readonly cause?: string
   readonly metadata?: Readonly<Record<string, string>>
   /** Begun at or after this time, in milliseconds since 1970. */
   readonly since?: number
@@ -66,6 +77,9 @@ export interface RunQuery {
   readonly usdFrom?: number
   readonly limit?: number
 }
+
+/** Which runs are counted: all of a filter. */
+export type FiguresQuery = Omit<RunQuery, 'limit'>
 
 /** A part of a list: `next` of the page before. */
 export interface PageOptions extends CallOptions {
@@ -87,7 +101,7 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Runs: start them, find them. */
   readonly runs: {
     /** Newest first; one page. */
-    list(query?: RunQuery & PageOptions): Promise<Page<RunRow>>
+    list(query?: RunQuery & PageOptions): Promise<RunPage>
     /** Newest first, all of them, page by page. */
     pages(query?: RunQuery & PageOptions): AsyncIterableIterator<readonly RunRow[], undefined>
     /**
@@ -102,6 +116,12 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
     retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
   }
+  /** How many runs, how they ended, what they used, how long they took and waited; in groups and over time. */
+  totals(
+    query?: FiguresQuery & { readonly by?: TotalsBy; readonly bucket?: 'hour' | 'day' } & CallOptions,
+  ): Promise<TotalsAnswer>
+  /** Why runs ended badly: equal failures together, the most frequent first. */
+  causes(query?: FiguresQuery & CallOptions): Promise<CausesAnswer>
   /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
   run<O = Json>(id: string): RemoteRun<O>
   /** What waits for an answer, over all runs. */
@@ -171,6 +191,8 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   me(options?: CallOptions): Promise<Me>
   /** How the installation is; for a principal of one tenant, its runs by status alone. */
   system(options?: CallOptions): Promise<SystemDocument>
+  /** Metrics of the installation as Prometheus text. Not for a principal of one tenant. */
+  metrics(options?: CallOptions): Promise<string>
   health(options?: CallOptions): Promise<Json>
   /** The OpenAPI document of the server. */
   openapi(options?: CallOptions): Promise<Json>
@@ -191,7 +213,7 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
  */
 export function createClient<A extends ClientAgents<A> = AnyAgents>(options: ReeveClientOptions = {}): ReeveClient<A> {
   const http = new Http(options)
-  const page = <T>(path: string, { signal, ...query }: object & CallOptions = {}): Promise<Page<T>> =>
+  const page = <T, P = Page<T>>(path: string, { signal, ...query }: object & CallOptions = {}): Promise<P> =>
     http.get(path, { query, ...(signal && { signal }) })
   async function* pages<T>(path: string, query: object & PageOptions = {}): AsyncGenerator<readonly T[], undefined> {
     for (let next = query.after; ;) {
@@ -207,7 +229,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
   })
   return {
     runs: {
-      list: (query) => page('/runs', runQuery(query)),
+      list: (query) => page<RunRow, RunPage>('/runs', runQuery(query)),
       pages: (query) => pages('/runs', runQuery(query)),
       start: async (agent, input, { signal, ...said } = {}) => {
         const body = { runId: newRunId(), ...said, agent, input }
@@ -216,6 +238,8 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       },
       retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
     },
+    totals: ({ signal, ...query } = {}) => http.get('/totals', { query: runQuery(query), ...(signal && { signal }) }),
+    causes: ({ signal, ...query } = {}) => http.get('/causes', { query: runQuery(query), ...(signal && { signal }) }),
     run: (id) => remoteRun(http, id as RunId),
     questions: {
       list: (query) => page('/questions', query),
@@ -264,6 +288,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     },
     me: (call) => http.get('/me', call),
     system: (call) => http.get('/system', call),
+    metrics: (call) => http.text('/metrics', call),
     health: (call) => http.get('/health', call),
     openapi: (call) => http.get('/openapi.json', call),
     signIn: (token) => http.post('/session', { token }),

@@ -3,6 +3,7 @@ export {
   createClient,
   type AnyAgents,
   type ClientAgents,
+  type FiguresQuery,
   type PageOptions,
   type QuestionQuery,
   type ReeveClient,

@@ -106,11 +106,15 @@ function familiesIn(scanned: Iterable<ScannedRun>): {
 }
 
 /** Whether a run is of a filter, as far as its row alone says. */
-function mayBeOf(run: ScannedRun, { childrenOf, agent, since, before, usdFrom, after, ...caller }: RunFilter): boolean {
+function mayBeOf(
+  run: ScannedRun,
+  { childrenOf, agent, version, since, before, usdFrom, after, ...caller }: RunFilter,
+): boolean {
   const isListed = childrenOf === undefined ? !isChildRun(run.id as RunId) : run.id !== childrenOf
   return (
     isListed &&
     (agent === undefined || run.agent === agent) &&
+    (version === undefined || run.version === version) &&
     (since === undefined || run.created >= since) &&
     (before === undefined || run.created < before) &&
     (after === undefined || byAge({ id: after.run, created: after.createdAt }, run) < 0) &&

@@ -9,6 +9,8 @@ export { flappingOf, reportIn } from './process-report.ts'
 export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
 export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
+export { addedCounters } from './figures/counters.ts'
+export { hasTerms, termsOf, textBreak, wordsOf } from './figures/words.ts'
 export {
   type DerivedState,
   fewRuns,
@@ -35,6 +37,7 @@ export {
   type LogEntry,
   type NewQuestion,
   type NewRow,
+  type NewIndexedRun,
   type NewRun,
   noRun,
   type Past,
@@ -47,6 +50,7 @@ export {
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
+  type StoreIndex,
   type StoreLease,
   type StoreLog,
   type StoreParts,

@@ -100,15 +100,27 @@ export type { RunPart } from './feed/part-origin.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '@reeve/engine'
 export type {
+  Causes,
   CloseOptions,
+  RunCounter,
   DiscardedWork,
+  FailureGroup,
   FeedEvent,
+  FiguresFilter,
+  FiguresGroup,
+  FiguresOfTime,
   LivePart,
+  Percentiles,
   Question,
   RetryFrom,
+  RunFigures,
   RunFilter,
   RunStatus,
   RunSummary,
+  SummaryText,
+  Totals,
+  TotalsBy,
+  TotalsOptions,
   UnderWay,
 } from '@reeve/engine'
 export { wholeFeed } from './feed/whole-feed.ts'

@@ -29,14 +29,19 @@ import { defaultLimits, type Limits } from '@reeve/edge'
 import {
   mustBeQuestionFilter,
   warning,
+  type Causes,
   type CloseOptions,
+  type RunCounter,
   type Engine,
   type FeedEvent,
+  type FiguresFilter,
   type Question,
   type QuestionFilter,
   type RunFilter,
   type RunSummary,
   type StartRun,
+  type Totals,
+  type TotalsOptions,
 } from '@reeve/engine'
 import type { EmbeddedOptions } from '@reeve/sqlite'
 import { storeKind } from '@reeve/stores/store-name'
@@ -89,7 +94,8 @@ import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
 import { hintAtUndeclaredTools } from './undeclared-tools.ts'
-import { systemView, type SystemOptions, type SystemView } from './system.ts'
+import { causesOf, totalsOf } from './figures.ts'
+import { mustBeSystemOptions, systemView, type SystemOptions, type SystemView } from './system.ts'
 import {
   chosenBy,
   resolvedIn,
@@ -130,6 +136,24 @@ export interface Runtime extends AsyncDisposable {
   handle<O = Json>(id: string): Run<O>
   /** Runs that fit the filter, newest first; by an index, so that a page is fast in a large store. Throws `input.invalid`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /**
+   * How many runs there are of a filter, how they ended, what they used, how long they took and waited: all together, in
+   * groups, over time. Runs that are not in the index yet are taken into it first, for a moment; `behind` says how many
+   * are still missing. Throws `input.invalid`.
+   */
+  totals(filter?: FiguresFilter, options?: TotalsOptions): Promise<Totals>
+  /** Why runs of a filter ended badly: equal failures together, the most frequent first. As `totals`. */
+  causes(filter?: FiguresFilter, options?: Pick<TotalsOptions, 'agents'>): Promise<Causes>
+  /**
+   * How many runs are not in the index as they are now: a list by `text`, `code` or `cause` does not find them. They are
+   * taken into it first, for a moment. Throws `input.invalid`.
+   */
+  unindexed(options?: SystemOptions): Promise<number>
+  /**
+   * What was counted of all runs of the store that have ended, also of those that were removed: it only grows. A server
+   * makes its metrics of it.
+   */
+  counters(): Promise<readonly RunCounter[]>
   /**
    * Follows all runs: every event of every run, child runs included, in the order in which they were recorded, whichever
    * process drives the run; then new ones. Each event has an `id`; a reader that goes on `from` the last id it has
@@ -473,6 +497,23 @@ class EngineRuntime implements Runtime {
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
     return listRuns(this.#parts.engine, filter)
+  }
+
+  totals(filter?: FiguresFilter, options?: TotalsOptions): Promise<Totals> {
+    return totalsOf(this.#parts.engine, filter, options)
+  }
+
+  causes(filter?: FiguresFilter, options?: Pick<TotalsOptions, 'agents'>): Promise<Causes> {
+    return causesOf(this.#parts.engine, filter, options)
+  }
+
+  counters(): Promise<readonly RunCounter[]> {
+    return this.#parts.engine.counters()
+  }
+
+  async unindexed(options: SystemOptions = {}): Promise<number> {
+    mustBeSystemOptions(options, 'unindexed()')
+    return this.#parts.engine.unindexed(options.tenant)
   }
 
   feed(options: FeedOptions = {}): AsyncIterableIterator<FeedEvent, undefined> {

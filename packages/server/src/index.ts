@@ -17,6 +17,7 @@ export type {
   ApprovalLink,
   AuditAnswer,
   BrowserSessionView,
+  CausesAnswer,
   Changes,
   ConversationPage,
   ConversationEntry,
@@ -43,6 +44,7 @@ export type {
   Role,
   RunDocument,
   RunHead,
+  RunPage,
   RunRow,
   SessionBody,
   SessionRow,
@@ -55,5 +57,6 @@ export type {
   SystemDocument,
   SystemInstallation,
   SystemServer,
+  TotalsAnswer,
   VersionUses,
 } from './wire.ts'

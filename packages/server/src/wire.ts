@@ -14,6 +14,7 @@ import type {
   ApprovalView,
   AuditDocument,
   AuditReport,
+  Causes,
   Chosen,
   InterruptView,
   JournalEvent,
@@ -24,6 +25,7 @@ import type {
   RunView,
   SystemView,
   TeamView,
+  Totals,
   VersionUse,
 } from '@reeve/runtime'
 
@@ -176,6 +178,21 @@ export interface Ended {
 
 /** One line of `GET /api/runs`. */
 export type RunRow = RunSummary
+
+/** The answer of `GET /api/runs`. */
+export interface RunPage extends Page<RunRow> {
+  /**
+   * With `text`, `code` or `cause`: so many runs are not in the index yet, and may be missing here. Absent: none, or
+   * nothing of the index was asked for.
+   */
+  readonly behind?: number
+}
+
+/** The answer of `GET /api/totals`: how many runs, how they ended, what they used, how long they took and waited. */
+export type TotalsAnswer = Totals
+
+/** The answer of `GET /api/causes`: why runs ended badly, equal failures together. */
+export type CausesAnswer = Causes
 
 /** The whole view of a run. */
 export type RunDocument = RunView
@@ -490,6 +507,13 @@ export type { Revision } from '@reeve/edge'
 export type { DelegationView } from '@reeve/journal'
 export type {
   ApprovalGrant,
+  FailureGroup,
+  FiguresGroup,
+  FiguresOfTime,
+  Percentiles,
+  RunFigures,
+  SummaryText,
+  TotalsBy,
   SessionAccess,
   CancelOptions,
   CompleteByHand,

@@ -26,6 +26,9 @@ export const routeDoors = {
   'DELETE /browser-sessions': viewer('caller'),
 
   'GET /runs': viewer('runs'),
+  'GET /totals': viewer('runs'),
+  'GET /causes': viewer('runs'),
+  'GET /metrics': operator('installation'),
   'POST /runs': operator('agent'),
   'GET /runs/{run}': viewer('run'),
   'DELETE /runs/{run}': admin('run'),

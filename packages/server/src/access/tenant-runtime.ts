@@ -136,6 +136,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     })
   }
   const inTenant = tenant === undefined ? {} : { tenant }
+  const ofAgents = agents === undefined ? {} : { agents }
 
   const usable = (): readonly RegisteredAgent[] => {
     const found = runtime.agents().filter((agent) => mayUse(principal, agent))
@@ -283,6 +284,14 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     handle: (id) => runtime.handle(id),
     agents: usable,
     runs,
+    totals: (filter, options) => runtime.totals({ ...filter, ...inTenant }, { ...options, ...ofAgents }),
+    causes: (filter, options) => runtime.causes({ ...filter, ...inTenant }, { ...options, ...ofAgents }),
+    counters() {
+      if (isWhole) return runtime.counters()
+      throw notShared('what was counted of all runs')
+    },
+    // how far the index is says nothing of any run
+    unindexed: (options) => runtime.unindexed({ ...options, ...inTenant }),
     approvals: async (filter) => approvalsAmong(await questions({ ...filter, kind: 'approval' })),
     questions,
     feed(options) {

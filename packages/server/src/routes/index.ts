@@ -4,6 +4,7 @@ import { retryVerbs } from '../verbs/further-runs.ts'
 import { teamVerbs } from '../verbs/team.ts'
 import { accessRoutes } from './access.ts'
 import { controlRoutes } from './control.ts'
+import { figureRoutes } from './figures.ts'
 import { forkRoutes } from './forks.ts'
 import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
@@ -25,6 +26,7 @@ export const routes: readonly Route[] = [
   ...systemRoutes,
   ...accessRoutes,
   ...runRoutes,
+  ...figureRoutes,
   ...controlRoutes,
   ...verbRoutes(teamVerbs),
   ...forkRoutes,
