@@ -12,6 +12,8 @@ import type {
   BrowserSessionView,
   CausesAnswer,
   Changes,
+  DecidedRow,
+  DecisionRow,
   EndedSessions,
   Incident,
   KeptRevision,
@@ -132,6 +134,11 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     get(id: string, options?: CallOptions): Promise<QuestionView>
     /** Decides an open approval; the first decision wins. */
     decide(decision: RemoteDecision): Promise<void>
+    /**
+     * Approves or rejects several open approvals, each recorded by itself; at most 500. Resolves to what became of each,
+     * in their order. One whose `approval.alone` says why is refused (`approval.alone`).
+     */
+    decideAll(decisions: readonly DecisionRow[]): Promise<readonly DecidedRow[]>
     /** Answers an open question; the first answer wins. */
     answer(answer: RemoteAnswer): Promise<void>
     /** Says what became of an effect in doubt, or how a diverged run goes on. */
@@ -246,6 +253,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       pages: (query) => pages('/questions', query),
       get: (id, call) => http.get(`/questions/${segment(id)}`, call),
       decide: (decision) => decide(http, decision),
+      decideAll: async (decisions) => (await http.verb('/approvals/decisions', { decisions })).results,
       answer: (answer) => answerTo(http, answer),
       settle: (id, settlement) => http.verb(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),

@@ -92,7 +92,16 @@ export type {
   VersionUse,
 } from './versions.ts'
 export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
-export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
+export { decideAll, mostDecided } from './operator/decisions.ts'
+export type {
+  Answer,
+  Decision,
+  DecisionResult,
+  DecisionTogether,
+  DivergenceSettlement,
+  DoubtSettlement,
+  MayDecide,
+} from './operator/decisions.ts'
 export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult, RetryScope } from './operator/retry.ts'
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'

@@ -52,11 +52,14 @@ import { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 import {
   answer,
   decide,
+  decideAll,
   settleDivergence,
   settleDoubt,
   type Answer,
   type Decision,
   type DecisionAccess,
+  type DecisionResult,
+  type DecisionTogether,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './operator/decisions.ts'
@@ -169,6 +172,12 @@ export interface Runtime extends AsyncDisposable {
   questions(filter?: OpenFilter): Promise<readonly Question[]>
   /** Decides an open approval of any run; the first decision wins. */
   decide(decision: Decision): Promise<void>
+  /**
+   * Approves or rejects several open approvals, of any runs, each recorded by itself. Says of each what became of it, in
+   * their order; what is wrong with one stops none of the others. One of critical risk, or that two approvers decide, is
+   * refused (`approval.alone`). At most 500. Throws `input.invalid`.
+   */
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]>
   /** Answers an open question of any run; the first answer wins. */
   answer(answer: Answer): Promise<void>
   /** As `run.control.settleDoubt`, by the id of the question alone. */
@@ -532,6 +541,10 @@ class EngineRuntime implements Runtime {
 
   decide(decision: Decision): Promise<void> {
     return decide(this.#access, underName(decision))
+  }
+
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]> {
+    return decideAll(decisions, (decision) => this.decide(decision))
   }
 
   answer(given: Answer): Promise<void> {

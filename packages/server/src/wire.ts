@@ -378,7 +378,10 @@ export interface QuestionView {
   readonly inputSchema?: JsonObject
   /** Whether the asking principal may answer it; a text says why not. */
   readonly mayAnswer: true | string
-  /** Requests with the same value differ in nothing that an approver would look at; only such may be decided together. */
+  /**
+   * Requests with the same value differ in nothing that an approver would look at. `approval.alone` says which may not
+   * be decided together.
+   */
   readonly same: string
 }
 
@@ -397,6 +400,34 @@ export interface DecisionBody {
    * is not what would run.
    */
   readonly inputHash?: string
+}
+
+/** The body of `POST /api/approvals/decisions`. The approver is the principal. At most 500. */
+export interface DecisionsBody {
+  readonly decisions: readonly DecisionRow[]
+}
+
+/** One decision of several. An approval that says `alone` is refused (`approval.alone`). */
+export interface DecisionRow {
+  /** Of the approval. */
+  readonly id: string
+  /** The hash of the arguments that the approver was shown (`approval.inputHash`). Another one is refused. */
+  readonly inputHash: string
+  readonly decision: 'approve' | 'reject'
+  readonly comment?: string
+}
+
+/** The answer of `POST /api/approvals/decisions`: a row for each decision, in their order. */
+export interface DecisionsAnswer {
+  readonly results: readonly DecidedRow[]
+}
+
+/** What became of one decision. `lost`: another one was first. `refused`: nothing was decided. */
+export interface DecidedRow {
+  readonly id: string
+  readonly status: 'decided' | 'lost' | 'refused'
+  /** Why it was not decided. */
+  readonly error?: ErrorBody['error']
 }
 
 /** The body of `POST /api/interrupts/{id}/answer`. */

@@ -69,7 +69,7 @@ function Shell({ me }: { readonly me: Me }) {
   useHotkeys({ 'mod+k': () => setOpen('palette'), '?': () => setOpen('keys') })
   const { data: questions } = useQuestions()
   const waiting = questions?.items.length ?? 0
-  const count = `${waiting}${questions?.next === undefined ? '' : '+'}`
+  const count = waiting > 999 ? '999+' : `${waiting}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
   const page = pages.find((each) => each.path === current)
   // a run, a session, a record or an agent is called by its name
@@ -171,8 +171,11 @@ function CurrentPage({ path: [page, ...rest] }: { readonly path: readonly string
       <header>
         <h1>Not found</h1>
       </header>
-      <Empty icon="search" title="There is no such page.">
-        <Link to="/">Go to the inbox</Link>
+      <Empty icon="search" title="There is no page at this address.">
+        <p>
+          Go to the <Link to="/">inbox</Link> or the <Link to="/runs">runs</Link>, or press Ctrl K to find a page, a run
+          or a question.
+        </p>
       </Empty>
     </div>
   )

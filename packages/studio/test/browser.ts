@@ -80,6 +80,16 @@ export class StudioServer {
     return runs
   }
 
+  /** Starts a run of an agent for each input; their ids. */
+  async runEach(
+    agent: string,
+    inputs: readonly object[],
+    caller: { readonly user?: string; readonly session?: string } = {},
+  ): Promise<readonly string[]> {
+    const { runs } = await this.#ask<{ readonly runs: readonly string[] }>({ start: agent, inputs, ...caller })
+    return runs
+  }
+
   /** Lets one agent of `crew.ts` through a door: the one that has waited longest there, or the next that comes. */
   async open(door: string): Promise<void> {
     await this.#ask({ open: door })
@@ -158,9 +168,10 @@ export async function visit(
   return { context, page, problems }
 }
 
-/** What axe finds wrong, a line each; empty if nothing. */
-export async function axeProblems(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** What axe finds wrong, a line each; empty if nothing. `within`: a selector of the part that is new. */
+export async function axeProblems(page: Page, within?: string): Promise<readonly string[]> {
+  const builder = new AxeBuilder({ page })
+  const { violations } = await (within === undefined ? builder : builder.include(within)).analyze()
   return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
   )

@@ -21,6 +21,7 @@ import {
 import {
   approvalsAmong,
   choicesCheck,
+  decideAll,
   isUsableBy,
   mayContinue,
   notRegistered,
@@ -301,6 +302,10 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     async decide(decision) {
       await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
     },
+    decideAll: (decisions) =>
+      decideAll(decisions, async (decision) => {
+        await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
+      }),
     async answer(answer) {
       await (await holderOf(answer.interruptId, 'interrupt.unknown')).answer(answer)
     },

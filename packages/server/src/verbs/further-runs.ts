@@ -6,6 +6,7 @@ import { shownError } from '../error-status.ts'
 import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
 import { amount, anyOf, choice, flag, jsonObject, list, name, object, optional, text, whole } from '../wire-schema.ts'
 import type { RetriedRow, RetryAnswer, StartedRetry, StartedRun } from '../wire.ts'
+import { errorSchema } from './error-schema.ts'
 import { Begun, verb } from './verb.ts'
 
 type Fork = Omit<ForkOptions, 'run' | 'by'>
@@ -65,14 +66,7 @@ export const retryVerbs = [
           retry: optional(name<RunId>()),
           from: optional(from),
           discarded: optional(discarded),
-          error: optional(
-            object<NonNullable<RetriedRow['error']>>('RetryError', {
-              code: name(),
-              message: text(),
-              hint: optional(text()),
-              retryable: flag(),
-            }),
-          ),
+          error: optional(errorSchema('RetryError')),
         }),
       ),
       partial: flag({ description: 'Some were refused, or more runs match than the limit allows.' }),

@@ -25,9 +25,10 @@ const columns: readonly Column<Entry>[] = [
     width: 'minmax(110px, 1fr)',
     cell: ({ who }) => who !== undefined && <VisibleText>{who}</VisibleText>,
   },
-  { id: 'what', head: 'What', width: 'minmax(150px, 1fr)', cell: ({ what }) => what },
+  { id: 'what', card: 'line', head: 'What', width: 'minmax(150px, 1fr)', cell: ({ what }) => what },
   {
     id: 'subject',
+    card: 'line',
     head: 'Subject',
     width: 'minmax(180px, 2fr)',
     cell: ({ subject }) => <VisibleText>{subject}</VisibleText>,
