@@ -37,6 +37,7 @@ import type {
   TotalsBy,
   TrustSetting,
   TrustView,
+  TrialModels,
   VersionUses,
 } from '@reeve/server/wire'
 import { eventSource, type StreamOptions } from './event-source.ts'
@@ -191,6 +192,8 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     draft(agent: string, revision: Revision): Promise<void>
     /** The versions that the newest runs began with. */
     uses(query?: { readonly limit?: number } & CallOptions): Promise<VersionUses>
+    /** The models that a trial may use, by id. */
+    models(options?: CallOptions): Promise<readonly string[]>
   }
   /** What has changed, over all runs: what to read again. Endless; leave it. */
   live(options?: StreamOptions): AsyncIterableIterator<Changes, undefined>
@@ -289,6 +292,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       },
       uses: ({ signal, ...query } = {}) => http.get('/versions/uses', { query, ...(signal && { signal }) }),
       draft: (agent, revision) => http.verb(`/versions/${segment(agent)}`, { status: 'draft', revision }),
+      models: async (call) => (await http.get<TrialModels>('/models', call)).models,
     },
     async *live(stream = {}) {
       for await (const { data } of eventSource(http, { ...stream, path: '/changes' })) yield JSON.parse(data) as Changes

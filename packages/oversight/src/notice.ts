@@ -110,13 +110,23 @@ function notifierOf(name: string, channel: Channel | undefined): Orchestration {
     name: noticePrefix + name,
     version: '1',
     run: async (ctx, notice): Promise<Outcome> => {
-      const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), {
-        timeoutMs,
-        retry: { attempts, maxBackoffMs: longestWaitMs },
-      })
+      const isTrial = ctx.place.caller.trial === true
+      const told = ctx.begin(
+        'tell',
+        (io) => (isTrial ? notSent(name) : tell(name, channel, notice as unknown as Notice, io)),
+        {
+          timeoutMs,
+          retry: { attempts, maxBackoffMs: longestWaitMs },
+        },
+      )
       return (await ctx.next(told)).outcome
     },
   }
+}
+
+/** The request of a trial is for the operator who tries, and stays open. */
+const notSent = (name: string): never => {
+  throw new FailureError(failure('notice.failed', `nothing is sent over "${name}": the run is a trial`, 'policy'))
 }
 
 async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<null> {

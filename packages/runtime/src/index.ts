@@ -82,6 +82,8 @@ export type {
   Verifier,
 } from '@reeve/oversight'
 export { choicesCheck } from './versions.ts'
+export type { TrialChange, TrialChanges } from './trials.ts'
+export type { TrialOfCall } from './operator/fork.ts'
 export type {
   Chosen,
   KeptRevision,
@@ -142,6 +144,7 @@ export type {
   OpenOperation,
   Recorded,
   ForkEdit,
+  TrialEdit,
   RunDiff,
   RunDifference,
   RunView,

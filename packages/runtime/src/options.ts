@@ -15,6 +15,7 @@ import {
   refuseProblems,
   unchecked,
   type Checks,
+  listOf,
 } from '@reeve/core'
 import { limitsCheck, type Limits } from '@reeve/edge'
 import { pricesCheck, type Prices } from '@reeve/model'
@@ -95,6 +96,10 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    */
   readonly limits?: Omit<Limits, 'ownTurns'>
   /**
+   * Models, by id, that a trial may use besides those of the agents and of versions that are kept. Default: none.
+   */
+  readonly trialModels?: readonly string[]
+  /**
    * What models cost, by model id (`provider/model`), in US dollars for a million tokens. They come before the built-in
    * list. Limits in US dollars, and the costs of views, count with them. Default: the built-in list.
    */
@@ -133,6 +138,10 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   versions: unchecked, // by mustBeChoices, which knows the agents
   defaultStatus: statusCheck,
   prices: pricesCheck,
+  trialModels: listOf(
+    expects((given) => typeof given === 'string' && given !== '', 'the id of a model'),
+    'ids of models',
+  ),
   tenants: tenantsCheck,
   trust: trustPresetsCheck,
   onUnknownVersion: choice('warn', 'refuse'),

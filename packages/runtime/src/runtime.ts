@@ -25,7 +25,7 @@ import {
   type RunId,
   type RunKey,
 } from '@reeve/core'
-import { defaultLimits, type Limits } from '@reeve/edge'
+import { defaultLimits, type Limits, type Revisions } from '@reeve/edge'
 import {
   mustBeQuestionFilter,
   warning,
@@ -96,6 +96,7 @@ import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOp
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
+import { trialModels, triedVersions, type TrialAccess, type TrialChanges } from './trials.ts'
 import { hintAtUndeclaredTools } from './undeclared-tools.ts'
 import { causesOf, totalsOf } from './figures.ts'
 import { mustBeSystemOptions, systemView, type SystemOptions, type SystemView } from './system.ts'
@@ -207,10 +208,16 @@ export interface Runtime extends AsyncDisposable {
   /**
    * Starts a new run from a position of another one, optionally with an edit, and repeats no recorded work. The origin
    * is not changed. Its later effects are repeated only after `settleDoubt`; grants are not copied, and a yes only with
-   * the recorded end of what it permitted. A fork of a run of a session has a session of its own. Throws `fork.invalid`,
+   * the recorded end of what it permitted. A fork of a run of a session has a session of its own. With an edit of type
+   * `trial` a model call is made again with a change, and no effect leaves unasked. Throws `fork.invalid`,
    * `input.invalid`, `run.unknown`; `run.conflict` for a `runId` of another run.
    */
   fork(options: ForkOptions): Promise<Run>
+  /**
+   * The models that a trial may use, by id: those of the registered agents and of kept versions, where an id says them,
+   * and `createRuntime({ trialModels })`. Sorted.
+   */
+  trialModels(): Promise<readonly string[]>
   /**
    * Goes on with a run that ended as `failed`, `limited` by its minutes, `timed-out` or `cancelled`: a fork that begins
    * before what made it end. What had ended by then is not done again, and what failed is tried again: a model whose
@@ -258,6 +265,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     prices,
     trust,
     versions,
+    trialModels: allowed = [],
     defaultStatus,
     limits,
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
@@ -312,6 +320,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       trust,
       mayDecide,
       hooks,
+      trialModels: allowed,
       logged,
     })
   } catch (thrown) {
@@ -352,6 +361,8 @@ interface RuntimeParts {
   readonly trust: TrustPresets | undefined
   readonly mayDecide: DecisionAccess['mayDecide']
   readonly hooks: Hooks | undefined
+  /** Models that a trial may use besides those of agents and versions. */
+  readonly trialModels: readonly string[]
   /** Resolves when what was recorded is logged. */
   readonly logged: (() => Promise<void>) | undefined
 }
@@ -434,7 +445,10 @@ class EngineRuntime implements Runtime {
     plain: StartRun,
   ): Promise<boolean> {
     const chosen = chosenBy(this.#parts.chosen, options)
-    const begin = async (choice: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
+    const tried = options.trial === undefined ? {} : await triedVersions(this.#trials, options.trial)
+    const begin = async (resolved: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
+      const isTried = Object.keys(tried).length > 0
+      const choice = isTried ? { ...resolved, revisions: { ...resolved.revisions, ...tried } } : resolved
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#parts.registry.named(root.name, base)) ?? root
       mustHavePrices(
@@ -444,8 +458,10 @@ class EngineRuntime implements Runtime {
         this.#measuring(options),
         this.#parts.prices,
       )
-      const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
+      const choosing = chosen === undefined && !isTried ? undefined : { ...choice, chosen: chosen ?? {} }
+      const begun =
+        (isTried ? undefined : request) ??
+        startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
       await enterSession(this.#parts.engine, begun)
       return (await this.#parts.engine.start(begun)).created
     }
@@ -479,6 +495,15 @@ class EngineRuntime implements Runtime {
   async audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
     mustBeId(run, 'audit(): run')
     return auditRun(this.#parts.engine, run as RunId, options)
+  }
+
+  trialModels(): Promise<readonly string[]> {
+    return trialModels(this.#trials)
+  }
+
+  get #trials(): TrialAccess {
+    const { registry, trialModels: allowed } = this.#parts
+    return { versions: () => this.#versions, find: (name) => registry.named(name), names: registry.names, allowed }
   }
 
   get #versions(): Versions {
@@ -563,7 +588,9 @@ class EngineRuntime implements Runtime {
     mustBeForkOptions(options)
     const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
     await this.#mustBeOfTenant(options.run)
-    const { run, created } = await forkRun(this.#parts.engine, underName(options), find)
+    const tried = (changes: TrialChanges): Promise<Revisions> =>
+      triedVersions(this.#trials, changes, { sameTools: true })
+    const { run, created } = await forkRun(this.#parts.engine, underName(options), find, tried)
     return { ...this.handle(run), created }
   }
 

@@ -26,6 +26,7 @@ import type {
   SystemView,
   TeamView,
   Totals,
+  TrialChanges,
   VersionUse,
 } from '@reeve/runtime'
 
@@ -129,6 +130,15 @@ export interface StartBody {
   readonly values?: JsonObject
   readonly limits?: JsonObject
   readonly versions?: JsonObject
+  /** What was said before, oldest first. A session brings its own. */
+  readonly messages?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
+  /** The run is a trial, with these changes of agents by name: no effect of it leaves before a person has said so. */
+  readonly trial?: TrialChanges
+}
+
+/** The models that a trial may use, by id; `GET /api/models`. */
+export interface TrialModels {
+  readonly models: readonly string[]
 }
 
 /** The answer of `POST /api/runs` and of a fork. 201 if it was begun by this request, 200 if before. */
@@ -223,8 +233,10 @@ export interface RunHead {
   readonly status: RunStatus
   readonly agent: string
   readonly version: string
-  /** What it was asked; of a long one the beginning. */
+  /** What it was asked; of a long one the beginning. The conversation of the run has it whole. */
   readonly input: Json
+  /** `input` is a beginning. */
+  readonly inputCut?: true
   readonly user?: string
   readonly session?: string
   readonly tenant?: string
@@ -232,6 +244,8 @@ export interface RunHead {
   readonly startedAt: number
   readonly endedAt?: number
   readonly outcome?: Outcome
+  /** Texts of `outcome` are beginnings: `GET /api/runs/{run}/outcome` has them whole. */
+  readonly outcomeCut?: true
   /** Why it is stuck. */
   readonly reason?: string
   readonly failure?: Failure
@@ -241,6 +255,8 @@ export interface RunHead {
   readonly cancel?: RunView['cancel']
   readonly origin?: RunView['origin']
   readonly queued?: { readonly behind: RunId }
+  /** The run is a trial. */
+  readonly trial?: true
   /** How many events its journal has, and the position of the last one. */
   readonly events: number
   readonly position: number
@@ -251,6 +267,8 @@ export interface LiveActivation extends ActivationView {
   /** Hard limits of it, and what of them is reserved for calls in flight. */
   readonly limits?: { readonly tokens?: number; readonly usd?: number }
   readonly reserved?: { readonly tokens: number; readonly usd: number }
+  /** Texts of `outcome` are beginnings: the journal has them whole. */
+  readonly outcomeCut?: true
 }
 
 /** An effect in doubt or a diverged address, as an operator settles it. */
@@ -266,6 +284,8 @@ export interface LiveDoubt {
   readonly input?: Json
   /** Of a divergence: recorded addresses that nothing has claimed, to map it to. */
   readonly unclaimed: readonly string[]
+  /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+  readonly trial?: true
 }
 
 /** Everything that is shown of a run, but for what is read in pages (journal, conversation, timeline). */
@@ -334,7 +354,17 @@ export interface ConversationPage {
 export interface ConversationEntry {
   readonly position: number
   readonly at: number
-  readonly type: 'user' | 'assistant' | 'reasoning' | 'tool-call' | 'tool-result' | 'message' | 'question' | 'outcome'
+  readonly type:
+    | 'user'
+    | 'assistant'
+    | 'reasoning'
+    | 'tool-call'
+    | 'tool-result'
+    | 'message'
+    | 'question'
+    /** What a model was told of its answer, because it did not fit the output of its agent. */
+    | 'correction'
+    | 'outcome'
   /** The agent, tool, sender. */
   readonly name?: string
   readonly callId?: string
@@ -373,6 +403,8 @@ export interface QuestionView {
     readonly name?: string
     readonly input?: Json
     readonly unclaimed: readonly string[]
+    /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+    readonly trial?: true
   }
   /** JSON Schema of the tool's arguments, where the server knows the tool. */
   readonly inputSchema?: JsonObject
@@ -471,6 +503,8 @@ export interface AgentDocument {
   readonly version: string
   readonly description?: string
   readonly inputSchema?: JsonObject
+  /** The instructions of its model, as its code says them. Absent: it has none, or a tenant asks. */
+  readonly instructions?: string
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
@@ -551,6 +585,9 @@ export type {
   ControlState,
   FinishByHand,
   ForkOptions,
+  TrialChange,
+  TrialChanges,
+  TrialOfCall,
   HandBack,
   Incident,
   KeptRevision,

@@ -110,6 +110,11 @@ export class StudioServer {
     await this.#ask({ ended: run })
   }
 
+  /** What agents of `chat-agents.ts` have really paid. */
+  async paid(): Promise<readonly unknown[]> {
+    return (await this.#ask<{ readonly paid: readonly unknown[] }>({ paid: 'all' })).paid
+  }
+
   /** Cancels every run that has not ended. */
   async cancelAll(): Promise<void> {
     await this.#ask({ cancel: 'all' })

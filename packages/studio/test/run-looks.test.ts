@@ -172,7 +172,7 @@ describe('what hostile models write is shown with its characters visible, and do
     await server.ended(runs.strangers)
     await page.locator('.run-title', { hasText: 'Completed' }).waitFor()
     await page.getByRole('treeitem').first().click()
-    await page.getByRole('region', { name: 'Details' }).getByText('txt.exe').first().waitFor()
+    await page.getByRole('region', { name: 'Overview', exact: true }).getByText('txt.exe').first().waitFor()
     await sound(page, 'overview')
     expect(await page.locator('main mark.escape').allInnerTexts()).toContain('\\u202e')
     expect(problems).toEqual([])

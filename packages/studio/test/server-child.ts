@@ -4,11 +4,17 @@ import type { Json } from '@reeve/core'
 import { createRuntime } from '@reeve/runtime'
 import { createServer, listen } from '@reeve/server'
 import { agents } from './agents.ts'
+import { chatAgents, paid } from './chat-agents.ts'
 import { crews, openDoor } from './crew.ts'
+import { runAgents } from './run-agents.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
-const runtime = await createRuntime({ store: file, agents: [...agents, ...crews] })
+const runtime = await createRuntime({
+  store: file,
+  trialModels: ['openai/gpt-5-mini'],
+  agents: [...agents, ...crews, ...runAgents, ...chatAgents],
+})
 const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, ...person }) => [token, person])) },
@@ -26,6 +32,8 @@ type Message =
       readonly user?: string
       readonly session?: string
     }
+  /** What was really paid so far. */
+  | { readonly paid: 'all' }
   /** A door at which agents of crew.ts wait. */
   | { readonly open: string }
   | { readonly cancel: 'all' }
@@ -37,6 +45,7 @@ type Message =
   | { readonly ended: string }
 
 async function answer(message: Message): Promise<object> {
+  if ('paid' in message) return { paid }
   if ('open' in message) {
     await openDoor(message.open)
     return { opened: message.open }

@@ -55,6 +55,12 @@ export const factRows: EventRows<Exclude<FactEvent, TeamFactEvent>> = {
     line: (event, { agent }) => `${agent} was refused ${event.tool}: ${event.failure.message}`,
     span: ['failure'],
   },
+  'output.rejected': {
+    shape: { ...kept('purpose'), ...texts('problem told') },
+    line: ({ problem, told }, { agent }) =>
+      `${agent}: its answer does not fit${told === undefined ? '' : ', it is asked again'}: ${brief(problem)}`,
+    span: [],
+  },
   'approval.resolved': {
     shape: { ...kept('id resolution inputHash capability repeat'), ...texts('approver comment') },
     line: ({ id, resolution, approver }) =>

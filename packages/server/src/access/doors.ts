@@ -58,6 +58,7 @@ export const routeDoors = {
 
   'GET /versions': viewer('installation'),
   'GET /versions/uses': viewer('installation'),
+  'GET /models': viewer('installation'),
 
   'GET /changes': viewer('runs'),
   'GET /runs/{run}/live': viewer('run'),

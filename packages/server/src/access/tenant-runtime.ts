@@ -11,6 +11,7 @@ import {
   canonical,
   own as ownMember,
   isChildRun,
+  isObject,
   present,
   ReeveError,
   refuseProblems,
@@ -37,6 +38,7 @@ import {
   type SessionAccess,
   type SessionName,
   type StartOptions,
+  type TrialChanges,
 } from '@reeve/runtime'
 import type { Principal } from '../wire.ts'
 import { administers, allows } from './principal.ts'
@@ -141,8 +143,10 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
 
   const usable = (): readonly RegisteredAgent[] => {
     const found = runtime.agents().filter((agent) => mayUse(principal, agent))
-    // whom else an agent belongs to is nothing to a tenant
-    return tenant === undefined ? found : found.map(({ tenants: _tenants, ...agent }) => agent)
+    // whom else an agent belongs to is nothing to a tenant; prompts are the installation's
+    return tenant === undefined
+      ? found
+      : found.map(({ tenants: _tenants, instructions: _instructions, ...agent }) => agent)
   }
   const mustUse = (agent: unknown): void => {
     if (typeof agent !== 'string' || agents === undefined) return
@@ -206,6 +210,8 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     if (mayPublish) return
     const [birth] = await run.journal({ limit: 1 })
     if (birth?.event.type !== 'activation.started') return
+    // what goes on is a trial, too
+    if (birth.event.caller?.trial === true) return
     const { versions } = birth.event.input as { readonly versions?: Readonly<Record<string, Json>> }
     const { chosen } = runtime.versions
     for (const [agent, recorded] of Object.entries(versions ?? {})) {
@@ -232,6 +238,25 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       })
     }
   }
+  /** The prompts, models and drafts of the installation are not a tenant's to try. What is published is. */
+  const mustTry = async (changes: TrialChanges): Promise<void> => {
+    if (isWhole) return
+    for (const [agent, { version, ...change }] of Object.entries(changes)) {
+      if (Object.values(change).some((each) => each !== undefined))
+        throw new ReeveError(
+          'request.forbidden',
+          `${JSON.stringify(name)} may not try another prompt or model of ${JSON.stringify(agent)}`,
+          { hint: 'A principal of no tenant, for all agents, may. Try a published version. Nothing was started.' },
+        )
+      if (version !== undefined) await mustBePublished({ versions: { [agent]: version } })
+    }
+  }
+  const triedIn = (options: StartOptions | undefined): TrialChanges => {
+    const given: unknown = options?.trial
+    return isObject(given)
+      ? (Object.fromEntries(Object.entries(given).filter(([, each]) => isObject(each))) as TrialChanges)
+      : {}
+  }
   const startOptions = (options: StartOptions | undefined): StartOptions => ({ ...options, ...inTenant })
   /** In another's name a session of that user would be shown to a run that the principal sees, whatever its agents. */
   const mustBeInOwnName = ({ user = name }: StartOptions): void => {
@@ -243,7 +268,9 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
   const mayStart = async (agent: unknown, options: StartOptions | undefined): Promise<void> => {
     mustUse(agent)
     mustBeInOwnName(options ?? {})
-    await mustBePublished(options ?? {})
+    // in a trial of the installation's own people drafts may be chosen, too
+    if (options?.trial === undefined || !isWhole) await mustBePublished(options ?? {})
+    await mustTry(triedIn(options))
   }
 
   const inOwnTenant = <Of extends { readonly tenant?: string }>(of: Of): Of => ({ ...of, ...inTenant })
@@ -275,6 +302,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       mustUse(agent)
       if (!mayPublish) mustBeChoices(options.versions ?? {})
       mustBeInOwnName(options)
+      if (options.trial !== undefined && !isWhole) throw notShared('a stream of a trial')
       const named = Object.entries(options.versions ?? {}).find(
         ([, choice]) => typeof choice === 'string' || ownMember(choice, 'status') !== 'published',
       )
@@ -338,7 +366,14 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       return runtime.audit(run, options)
     },
     async fork(options) {
-      await mustGoOnPublished(await own(options.run))
+      const origin = await own(options.run)
+      const { edit } = options
+      if (edit?.type === 'trial' && isWhole) return quietly(options.runId, runtime.fork(options))
+      await mustGoOnPublished(origin)
+      if (edit?.type === 'trial') {
+        const { type: _type, call: _call, input: _input, ...change } = edit
+        await mustTry({ [origin.id]: change })
+      }
       return quietly(options.runId, runtime.fork(options))
     },
     async retry(run, options) {
@@ -375,6 +410,9 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     },
     get versions() {
       return runtime.versions
+    },
+    async trialModels() {
+      return isWhole ? runtime.trialModels() : []
     },
     grants: {
       async of(whose) {

@@ -72,6 +72,19 @@ const startBody = object<StartBody>('StartBody', {
   values: optional(jsonObject()),
   limits: optional(jsonObject()),
   versions: optional(jsonObject()),
+  messages: optional(
+    list(
+      object<NonNullable<StartBody['messages']>[number]>('SaidBefore', {
+        role: choice(['user', 'assistant']),
+        content: text(),
+      }),
+    ),
+  ),
+  trial: optional(
+    jsonObject<NonNullable<StartBody['trial']>>({
+      description: 'The run is a trial, with these changes of agents: version, instructions, model, settings.',
+    }),
+  ),
 })
 
 const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })

@@ -37,8 +37,13 @@ const grants = {
   same: 'This tool with these arguments, in this session',
 } as const
 
-export function ApprovalActions(props: { readonly question: QuestionView; readonly onDone: () => void }) {
-  const { question, onDone } = props
+export function ApprovalActions(props: {
+  readonly question: QuestionView
+  /** Single keys decide. Not where several questions are shown at once. Default true. */
+  readonly keys?: boolean
+  readonly onDone: () => void
+}) {
+  const { question, keys = true, onDone } = props
   const approval = question.approval!
   const toast = useToast()
   const [asking, setAsking] = useState<Asking>()
@@ -75,12 +80,13 @@ export function ApprovalActions(props: { readonly question: QuestionView; readon
     setAsking(what)
   }
   const pressApprove = (): void => (grave ? ask('confirm') : approve())
-  useHotkeys({
+  const decisionKeys = {
     a: () => may('approve') && pressApprove(),
     e: () => may('edit') && ask('edit'),
     r: () => may('reject') && ask('reject'),
     s: () => may('retry') && ask('retry'),
-  })
+  }
+  useHotkeys(keys ? decisionKeys : {})
   const close = (): void => setAsking(undefined)
   return (
     <>
@@ -90,16 +96,39 @@ export function ApprovalActions(props: { readonly question: QuestionView; readon
             <Failure error={error} />
           </div>
         )}
-        <Button tone="accent" icon="check" hotkey="a" busy={busy} disabled={!may('approve')} onClick={pressApprove}>
+        <Button
+          tone="accent"
+          icon="check"
+          {...(keys ? { hotkey: 'a' } : {})}
+          busy={busy}
+          disabled={!may('approve')}
+          onClick={pressApprove}
+        >
           Approve
         </Button>
-        <Button icon="edit" hotkey="e" disabled={!may('edit') || busy} onClick={() => ask('edit')}>
+        <Button
+          icon="edit"
+          {...(keys ? { hotkey: 'e' } : {})}
+          disabled={!may('edit') || busy}
+          onClick={() => ask('edit')}
+        >
           Edit
         </Button>
-        <Button icon="back" hotkey="s" disabled={!may('retry') || busy} onClick={() => ask('retry')}>
+        <Button
+          icon="back"
+          {...(keys ? { hotkey: 's' } : {})}
+          disabled={!may('retry') || busy}
+          onClick={() => ask('retry')}
+        >
           Ask for changes
         </Button>
-        <Button tone="danger" icon="cross" hotkey="r" disabled={!may('reject') || busy} onClick={() => ask('reject')}>
+        <Button
+          tone="danger"
+          icon="cross"
+          {...(keys ? { hotkey: 'r' } : {})}
+          disabled={!may('reject') || busy}
+          onClick={() => ask('reject')}
+        >
           Reject
         </Button>
         {approval.grantable && may('approve') && (

@@ -77,7 +77,7 @@ export function QuestionDetail(props: QuestionDetailProps) {
               )}
               {(kind === 'in-doubt' || kind === 'diverged') && (
                 <Badge tone="held" icon="warn">
-                  {kind === 'in-doubt' ? 'In doubt' : 'Diverged'}
+                  {doubt?.trial === true ? 'Held back: a trial' : kind === 'in-doubt' ? 'In doubt' : 'Diverged'}
                 </Badge>
               )}
             </div>
@@ -119,12 +119,22 @@ export function QuestionDetail(props: QuestionDetailProps) {
                 </Panel>
               )}
               {doubt !== undefined && (
-                <Panel title={kind === 'in-doubt' ? 'What may have happened' : 'Where the code has diverged'}>
+                <Panel
+                  title={
+                    doubt.trial === true
+                      ? 'What a trial holds back'
+                      : kind === 'in-doubt'
+                        ? 'What may have happened'
+                        : 'Where the code has diverged'
+                  }
+                >
                   <div className="stack">
                     <p>
-                      {kind === 'in-doubt'
-                        ? 'The process ended while this was being done, and it must not be done twice. Look whether it has happened, and say so.'
-                        : 'The code asks for something that the journal does not have at this place. Say how the run goes on.'}
+                      {doubt.trial === true
+                        ? 'The run tries a change, and makes no effect before a person has said so. This has not been made.'
+                        : kind === 'in-doubt'
+                          ? 'The process ended while this was being done, and it must not be done twice. Look whether it has happened, and say so.'
+                          : 'The code asks for something that the journal does not have at this place. Say how the run goes on.'}
                     </p>
                     <Facts
                       facts={[
@@ -313,7 +323,7 @@ function Standing({ question: { approval, mayAnswer } }: { readonly question: Qu
 }
 
 /** The arguments as they read best: names and values; long texts with their lines. */
-function Arguments({ input }: { readonly input: Json }) {
+export function Arguments({ input }: { readonly input: Json }) {
   if (!isObject(input)) return <JsonView value={input} />
   return (
     <dl className="arguments">

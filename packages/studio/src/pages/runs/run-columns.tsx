@@ -70,7 +70,17 @@ export function FailedWorkers(props: { readonly failures: NonNullable<Row['failu
 
 /** The columns of a list of runs. */
 export const runColumns: readonly Column<Row>[] = [
-  { id: 'status', head: 'Status', width: '128px', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '128px',
+    cell: ({ status, caller }) => (
+      <>
+        <StatusBadge status={status} />
+        {caller.trial === true && <Badge tone="held">Trial</Badge>}
+      </>
+    ),
+  },
   {
     id: 'run',
     card: 'unnamed',
