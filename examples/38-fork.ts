@@ -87,13 +87,14 @@ isOpen = true
 // #region retry
 const retry = await office.retry(failed.run, { reason: 'the office is open', by: 'ann' })
 const signed = await retry.outcome() // the deed is not drawn up again
-const { results, partial } = await office.retryAll({ status: ['failed'] }) // this one: status 'before', with the id of its retry
+const many = await office.batch('retry', { status: ['failed'] }, { by: 'ann' }) // all that failed, as one tracked action
+const { total, before } = await many.outcome() // this one was retried before
 // #endregion
 assert.deepEqual(
   [failed.status, signed.status === 'completed' && signed.output, deeds],
   ['failed', 'deed 1, signed', 1],
 )
-assert.deepEqual([results.map(({ status }) => status), partial], [['before'], false])
+assert.deepEqual([total, before], [1, 1])
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')

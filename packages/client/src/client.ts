@@ -9,6 +9,8 @@ import type {
   AgentDocument,
   ApprovalGrant,
   ApprovalLink,
+  BatchBody,
+  BatchView,
   BrowserSessionView,
   CausesAnswer,
   Changes,
@@ -22,7 +24,6 @@ import type {
   Me,
   Page,
   QuestionView,
-  RetryAnswer,
   Revision,
   RunPage,
   RunRow,
@@ -99,6 +100,9 @@ export interface QuestionQuery {
 /** The options of a start, besides agent and input. */
 export type RemoteStart = Omit<StartBody, 'agent' | 'input'>
 
+/** The options of a batch, besides its verb and filter. */
+export type BatchStart = Omit<BatchBody, 'verb' | 'filter'>
+
 /** A server of Reeve. */
 export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Runs: start them, find them. */
@@ -116,8 +120,20 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       input: A[Name]['input'],
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
-    /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
-    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
+  }
+  /** One command for all runs that match, as one tracked action. */
+  readonly batches: {
+    /**
+     * Retries, cancels, pauses or resumes all runs that match. Resolves when that is durable. It has an id from the
+     * beginning, so it is made again if the answer is lost.
+     */
+    start(verb: BatchBody['verb'], filter: BatchBody['filter'], options?: BatchStart): Promise<BatchView>
+    /** Newest first; one page. */
+    list(query?: { readonly limit?: number } & PageOptions): Promise<Page<BatchView>>
+    /** How far it is. */
+    get(id: string, options?: CallOptions): Promise<BatchView>
+    /** Stops it: runs that it has not got to stay as they are. */
+    cancel(id: string, reason?: string): Promise<BatchView>
   }
   /** How many runs, how they ended, what they used, how long they took and waited; in groups and over time. */
   totals(
@@ -246,7 +262,13 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
+    },
+    batches: {
+      start: (verb, filter, options = {}) =>
+        http.verb('/batches', { id: newRunId(), ...options, verb, filter }, { repeatable: true }),
+      list: (query) => page('/batches', query),
+      get: (id, call) => http.get(`/batches/${segment(id)}`, call),
+      cancel: (id, reason) => http.verb(`/batches/${segment(id)}/cancel`, reason === undefined ? {} : { reason }),
     },
     totals: ({ signal, ...query } = {}) => http.get('/totals', { query: runQuery(query), ...(signal && { signal }) }),
     causes: ({ signal, ...query } = {}) => http.get('/causes', { query: runQuery(query), ...(signal && { signal }) }),

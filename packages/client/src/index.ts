@@ -2,6 +2,7 @@
 export {
   createClient,
   type AnyAgents,
+  type BatchStart,
   type ClientAgents,
   type FiguresQuery,
   type PageOptions,

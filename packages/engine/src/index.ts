@@ -51,7 +51,7 @@ export {
 } from './question-record.ts'
 export { addressName, notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
 export { pack, unpack } from './payload.ts'
-export { mostListed } from './run-search.ts'
+export { batchAgent, mostListed } from './run-search.ts'
 export { runUsage } from './run-row.ts'
 export { storeIsRedacted, storeMark } from './redaction-mark.ts'
 export { lastingStream, runStream, streamFromOutside, streamOf } from './streams.ts'

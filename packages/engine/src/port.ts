@@ -259,6 +259,7 @@ export type Post =
  */
 export interface RunFilter {
   readonly status?: readonly RunStatus[]
+  /** Default: those of all agents, but for batches (`reeve:batch`), which are listed where they are asked for. */
   readonly agent?: string
   /** The version of that agent that it runs now. */
   readonly version?: string

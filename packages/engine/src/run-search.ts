@@ -58,6 +58,12 @@ export const possibleStates = (statuses: readonly RunStatus[]): readonly string[
 
 /** Runs up to this number are read as they are found, and put in order then. */
 export const fewRuns = 500
+/**
+ * The agent of a batch: a run that gives a command to many others. No user can name an agent so. Its runs are listed and
+ * counted only where this agent is asked for. Persistent format.
+ */
+export const batchAgent = 'reeve:batch'
+
 /** The length of a list that says none. */
 export const mostListed = 1_000
 

@@ -12,6 +12,7 @@ export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenan
 export { addedCounters } from './figures/counters.ts'
 export { hasTerms, termsOf, textBreak, wordsOf } from './figures/words.ts'
 export {
+  batchAgent,
   type DerivedState,
   fewRuns,
   isDerived,

@@ -5,7 +5,7 @@
  * can have (../run-search.ts), asking the server (reader.ts).
  */
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
-import { fewRuns, possibleStates, statusSearch, tagsOf, tenantKey, termsOf } from '@reeve/engine/storage'
+import { batchAgent, fewRuns, possibleStates, statusSearch, tagsOf, tenantKey, termsOf } from '@reeve/engine/storage'
 import { isChildOf, runColumns } from './claim.ts'
 import { isListedRun } from './schema.ts'
 
@@ -198,7 +198,7 @@ function conditions(s: string, draft: Draft, filter: RunFilter): readonly string
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     isListed,
-    ...(agent === undefined ? [] : [`r.agent = ${param(agent)}`]),
+    agent === undefined ? `r.agent <> '${batchAgent}'` : `r.agent = ${param(agent)}`,
     ...(version === undefined ? [] : [`r.version = ${param(version)}`]),
     ...(tenant === undefined ? [] : [`r.tenant = ${param(tenantKey(tenant))}`]),
     ...(since === undefined ? [] : [`r.created >= ${param(wholeMoment(since))}`]),

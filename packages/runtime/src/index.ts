@@ -104,7 +104,20 @@ export type {
   DoubtSettlement,
   MayDecide,
 } from './operator/decisions.ts'
-export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult, RetryScope } from './operator/retry.ts'
+export type { RetryOptions, RetryScope } from './operator/retry.ts'
+export { isInScope, isWithinScope, mustGoOnPublished, unpublished, type RunScope } from './operator/run-scope.ts'
+export type { BatchRefusal, BatchResult } from './batch/batch-agent.ts'
+export type { BatchCause, BatchView } from './batch/batch-view.ts'
+export type { Batch, BatchListOptions, RuntimeBatches } from './batch/batches.ts'
+export {
+  batchVerbs,
+  mostInBatch,
+  statusesOf,
+  type BatchFilter,
+  type BatchOptions,
+  type BatchScope,
+  type BatchVerb,
+} from './batch/request.ts'
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'

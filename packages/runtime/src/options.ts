@@ -8,6 +8,7 @@ import { hostChecks } from '@reeve/engine/host'
 import type { Agent } from '@reeve/agent'
 import {
   choice,
+  choiceOr,
   expects,
   functionCheck,
   optionProblems,
@@ -52,8 +53,11 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * Earlier versions of agents, for runs that began with them and are to end with them. Oldest first. Default: none.
    */
   readonly earlier?: readonly Agent[]
-  /** False: read, decide and control, without running anything. Default true. */
-  readonly drive?: boolean
+  /**
+   * False: read, decide and control, without running anything. `batches`: works on batches alone, and on no run of an
+   * agent. Default true.
+   */
+  readonly drive?: boolean | 'batches'
   /**
    * What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default
    * `move`.
@@ -128,7 +132,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   engine: unchecked,
   agents: agentList,
   earlier: agentList,
-  drive: unchecked,
+  drive: choiceOr((given) => typeof given === 'boolean', 'true or false', 'batches'),
   onMissingVersion: unchecked,
   logger: loggerCheck,
   channels: channelsCheck,

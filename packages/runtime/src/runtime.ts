@@ -64,14 +64,10 @@ import {
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, mustBeForkOptions, type ForkOptions } from './operator/fork.ts'
-import {
-  retryAll,
-  retryRun,
-  type RetriedRuns,
-  type RetryAllOptions,
-  type RetryOptions,
-  type RetryScope,
-} from './operator/retry.ts'
+import { retryRun, type RetryOptions, type RetryScope } from './operator/retry.ts'
+import { batchCode } from './batch/batch-agent.ts'
+import { runtimeBatches, startBatch, type Batch, type RuntimeBatches } from './batch/batches.ts'
+import type { BatchFilter, BatchOptions, BatchVerb } from './batch/request.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
@@ -227,10 +223,15 @@ export interface Runtime extends AsyncDisposable {
    */
   retry(run: string, options?: RetryOptions): Promise<Run & RetryScope>
   /**
-   * Retries the runs that match, newest first; default: those that failed. Says of each what became of it: what is
-   * wrong with one stops none of the others. Throws `input.invalid`, `store.*`.
+   * Retries, cancels, pauses or resumes all runs that match: resolves when that is durable. It is a run of its own, which
+   * a process that drives runs works on: which runs match is recorded first, then each is done once, with its result. It
+   * goes on after a crash; what is wrong with one run stops none of the others. The filter has at least one condition;
+   * without a status it is for the runs that the verb can be for, and `retry` for those that failed. Throws
+   * `input.invalid`; `run.conflict` for the `id` of another run.
    */
-  retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<Batch>
+  /** Batches, found again. `runtime.runs` leaves them out. */
+  readonly batches: RuntimeBatches
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
   /**
@@ -275,6 +276,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   // agents are checked before a store is opened; how a run has ended is asked for only when one drives
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
+  let runtime: EngineRuntime | undefined
   try {
     mustBeValid(options)
     const place = storeKind(store)
@@ -284,14 +286,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       prices,
       silenceMs: (engine?.deadlines ?? embedded.deadlines)?.silenceMs,
     })
+    const builtIn = [batchCode(() => runtime!)]
     const parts = { endOf, memory, trust, find, models }
     const registry: Agents = registerAgents(
       agents,
       earlier,
       onMissingVersion,
       parts,
-      drive ? (channels ?? []) : undefined,
+      drive === true ? (channels ?? []) : undefined,
       tenants,
+      builtIn,
     )
     mustBeChoices(versions, registry.names)
     mustNameAgents(trust, registry.trusts)
@@ -301,15 +305,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       ? openPostgres(store!, { ...embedded, ...present({ onWarning }) })
       : openEmbedded({ file: store ?? ':memory:', ...embedded, ...present({ onWarning }) }))
     const logged = logger === undefined ? undefined : logRuns(engine, logger)
-    if (drive) {
-      hintAtUndeclaredTools(agents, onWarning ?? warning)
-      await engine.drive(registry)
-    }
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime({
+    runtime = new EngineRuntime({
       engine,
       registry,
       clock: embedded.clock ?? systemClock,
@@ -323,6 +323,13 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       trialModels: allowed,
       logged,
     })
+    if (drive === 'batches')
+      await engine.drive({ onMissingVersion, find: (name) => builtIn.find((each) => each.name === name) })
+    else if (drive) {
+      hintAtUndeclaredTools(agents, onWarning ?? warning)
+      await engine.drive(registry)
+    }
+    return runtime
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -373,6 +380,7 @@ class EngineRuntime implements Runtime {
   readonly sessions: RuntimeSessions
   readonly links: RuntimeLinks
   readonly trust: RuntimeTrust
+  readonly batches: RuntimeBatches
   readonly #parts: RuntimeParts
   /** What a start may name. */
   readonly #named: Required<StartNames>
@@ -391,6 +399,7 @@ class EngineRuntime implements Runtime {
     })
     this.grants = runtimeGrants(engine, clock)
     this.sessions = runtimeSessions(engine, clock)
+    this.batches = runtimeBatches({ engine, handle: (id) => this.handle(id) })
     this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
@@ -601,15 +610,8 @@ class EngineRuntime implements Runtime {
     return { ...this.handle(to), ...retried }
   }
 
-  async retryAll(filter: RunFilter = {}, { check, ...options }: RetryAllOptions = {}): Promise<RetriedRuns> {
-    mustBeOptions(filter, 'retryAll', 'input.invalid')
-    return retryAll(this.#parts.engine, filter, {
-      ...underName(options),
-      check: async (summary) => {
-        this.#parts.registry.mustBeOf(summary.agent, summary.caller.tenant)
-        await check?.(summary)
-      },
-    })
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<Batch> {
+    return startBatch({ engine: this.#parts.engine, handle: (id) => this.handle(id) }, verb, filter, options)
   }
 
   /** Whose an agent is may have changed since a run began. */

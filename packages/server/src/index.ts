@@ -39,8 +39,6 @@ export type {
   PartMessage,
   Principal,
   QuestionView,
-  RetriedRow,
-  RetryAnswer,
   Role,
   RunDocument,
   RunHead,

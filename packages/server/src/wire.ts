@@ -15,6 +15,9 @@ import type {
   AuditDocument,
   AuditReport,
   Causes,
+  BatchFilter,
+  BatchOptions,
+  BatchVerb,
   Chosen,
   InterruptView,
   JournalEvent,
@@ -149,21 +152,11 @@ export interface StartedRun {
 /** The answer of `POST /api/runs/{run}/retry`. 201 if it was begun by this request, 200 if before. */
 export interface StartedRetry extends StartedRun, RetryScope {}
 
-/** What became of one run of `POST /api/runs/retry`. `before`: it has been retried already, and `retry` is that run. */
-export interface RetriedRow extends Partial<RetryScope> {
-  readonly run: RunId
-  readonly status: 'retried' | 'before' | 'refused'
-  /** The new run; absent where it was refused, as are `from` and `discarded`. */
-  readonly retry?: RunId
-  /** Why it was refused. */
-  readonly error?: ErrorBody['error']
-}
-
-/** The answer of `POST /api/runs/retry`. */
-export interface RetryAnswer {
-  readonly results: readonly RetriedRow[]
-  /** Some were refused, or there are more than the limit. */
-  readonly partial: boolean
+/** The body of `POST /api/batches`: one command for all runs that match. Who commands is the principal. */
+export interface BatchBody extends Omit<BatchOptions, 'by' | 'scope'> {
+  readonly verb: BatchVerb
+  /** At least one condition. */
+  readonly filter: Omit<BatchFilter, 'tenant'>
 }
 
 /** The body of `POST /api/runs/{run}/messages`. */
@@ -579,6 +572,10 @@ export type {
   RunFigures,
   SummaryText,
   TotalsBy,
+  BatchCause,
+  BatchFilter,
+  BatchVerb,
+  BatchView,
   SessionAccess,
   CancelOptions,
   CompleteByHand,

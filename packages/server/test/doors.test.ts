@@ -109,6 +109,7 @@ const pathOf = ({ path }: Pick<Route, 'path'>, question: string): string =>
 const bodies: Readonly<Record<string, unknown>> = {
   'POST /runs': { agent: 'guarded', input: 'go' },
   'POST /approvals/{id}/decision': { decision: 'approve' },
+  'POST /batches': { verb: 'cancel', filter: { status: ['waiting'] } },
   'POST /approvals/decisions': { decisions: [{ id: 'apr_none', inputHash: 'x', decision: 'approve' }] },
   'POST /approvals/{id}/link': { approver: 'Ann' },
   'POST /interrupts/{id}/answer': { value: 1 },

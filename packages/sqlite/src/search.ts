@@ -8,6 +8,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
 import {
+  batchAgent,
   fewRuns,
   possibleStates,
   type QuestionRow,
@@ -136,7 +137,7 @@ function conditions(filter: RunFilter): readonly Sql[] {
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     sql(isListed),
-    ...(agent === undefined ? [] : [sql('r.agent = ?', agent)]),
+    agent === undefined ? sql('r.agent <> ?', batchAgent) : sql('r.agent = ?', agent),
     ...(version === undefined ? [] : [sql('r.version = ?', version)]),
     ...(tenant === undefined ? [] : [sql('r.tenant = ?', tenantKey(tenant))]),
     ...(since === undefined ? [] : [sql('r.created >= ?', since)]),

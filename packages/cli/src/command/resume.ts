@@ -6,7 +6,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { ReeveError, visible, shellWord } from '@reeve/core'
+import { present, ReeveError, visible, shellWord } from '@reeve/core'
 import { demoAgents, isDemoAgent, settingsOf } from '@reeve/demo'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
@@ -26,11 +26,24 @@ import { mayBeDriven, needsDriver } from '../run-driver.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, RunSummary, Runtime, RunView } from '@reeve/runtime'
 import { reeve } from '../invocation.ts'
+import { commandMany, isChosen, type BatchFilterOptions } from './batch.ts'
 
 /** The options of `reeve resume`. */
 export interface ResumeCommandOptions {
   readonly yes?: boolean
   readonly json?: boolean
+}
+
+/** Resumes one run and watches it, or all paused ones that match. */
+export function resumeMany(
+  context: CommandContext,
+  run: string | undefined,
+  options: ResumeCommandOptions & BatchFilterOptions & { readonly reason?: string },
+): Promise<Exit> {
+  const { reason } = options
+  return isChosen(run, options, 'resume')
+    ? commandMany(context, 'resume', options, present({ reason }))
+    : resume(context, run!, options)
 }
 
 /** Resumes a run and watches it. */

@@ -24,6 +24,7 @@ import {
   required,
   runOf,
   string,
+  systemClock,
   text,
   timerMs,
   type Checks,
@@ -245,7 +246,9 @@ export async function decide(
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
   const { approvalId, inputHash: shown, together, ...said } = decision
   const question = await openQuestion(access, approvalId, 'approval')
-  if (question === undefined) throw await closedApproval(access, approvalId)
+  if (question === undefined)
+    throw await closedApproval(access, approvalId, undefined, together === true ? fewSearched : mostSearched)
+  if (question.answered === true) throw await closedApproval({ ...access, run: question.run }, approvalId, 'lost')
   const asked = question.body as ApprovalRequested
   if (question.until !== undefined && question.until < storeTime(access))
     throw expired(approvalId, question.until, whenDriven(asked, question.run))
@@ -477,8 +480,15 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
   engine.now?.() ?? clock.now()
 
 /** Why an approval that is not open cannot be decided, from the journals of the runs. */
-export async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
-  for (const run of await runsToSearch(access)) {
+export async function closedApproval(
+  access: DecisionAccess,
+  id: string,
+  result?: PostResult,
+  searched = fewSearched,
+): Promise<ReeveError> {
+  const until = systemClock.now() + searchMs
+  for (const run of await runsToSearch(access, searched)) {
+    if (access.run === undefined && systemClock.now() > until) break
     const fold = await foldIfThere(access.engine, run)
     if (fold?.approvals.has(id) !== true) continue
     const { approvals } = viewOf(fold)
@@ -507,7 +517,7 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
   return new ReeveError(
     'approval.unknown',
     access.run === undefined
-      ? `no open approval "${id}", and none of the newest ${searchedRuns} runs had it`
+      ? `no open approval "${id}": it was decided or withdrawn long ago, or there never was one`
       : `unknown approval "${id}" in the run "${access.run}"`,
     {
       hint: 'List the open ones: reeve questions, or runtime.approvals(). One that was decided long ago is in the audit of its run.',
@@ -536,11 +546,14 @@ function followedBy(
   return `; "${next.id}" follows${approvers.length === 0 ? '' : `, for ${approvers.map((who) => `"${who}"`).join(', ')}`}`
 }
 
-/** Without a run, only so many of the newest runs are searched: this improves a message and is not needed for correctness. */
-const searchedRuns = 50
-async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
+/**
+ * Without a run, only so many of the newest runs are searched, and for so long: this improves a message and is not
+ * needed for correctness. Milliseconds.
+ */
+const [fewSearched, mostSearched, searchMs] = [50, 1_000, 1_000]
+async function runsToSearch(access: DecisionAccess, limit = fewSearched): Promise<readonly RunId[]> {
   return access.run === undefined
-    ? (await access.engine.runs({ limit: searchedRuns })).map((each) => each.run)
+    ? (await access.engine.runs({ limit })).map((each) => each.run)
     : [access.run]
 }
 

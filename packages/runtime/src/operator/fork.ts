@@ -34,7 +34,7 @@ import {
 } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import { briefOf, type Revisions } from '@reeve/edge'
-import { unknownRun, type Engine, type ForkRun } from '@reeve/engine'
+import { batchAgent, unknownRun, type Engine, type ForkRun } from '@reeve/engine'
 import type { ActivationStarted, ForkEdit, Recorded, TrialEdit } from '@reeve/journal'
 import { grantsKey } from '@reeve/oversight'
 import { foldsOf, viewFold } from '../feed/run-folds.ts'
@@ -170,6 +170,11 @@ export async function forkRun(
  * a new one.
  */
 export async function forkAt(engine: Engine, request: ForkRun): Promise<{ readonly created: boolean }> {
+  // its input says whose runs it reaches
+  if ((await engine.summary(request.run))?.agent === batchAgent)
+    throw new ReeveError('fork.invalid', `${request.run} is a batch: it is neither forked nor retried`, {
+      hint: 'Begin another one: runtime.batch(), or POST /api/batches. Nothing was forked.',
+    })
   await beginForkedSession(engine, request)
   return engine.fork({ ...request, forget: [grantsKey, ownerKey], queue: sessionQueue })
 }

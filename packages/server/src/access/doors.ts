@@ -43,6 +43,9 @@ export const routeDoors = {
   'GET /runs/{run}/delegations': viewer('run'),
   'GET /runs/{run}/audit': viewer('run'),
 
+  'GET /batches': viewer('runs'),
+  'GET /batches/{id}': viewer('run'),
+
   'GET /questions': viewer('runs'),
   'GET /questions/{id}': viewer('question'),
 

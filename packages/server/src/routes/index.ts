@@ -3,6 +3,7 @@ import type { Route } from '../route.ts'
 import { retryVerbs } from '../verbs/further-runs.ts'
 import { teamVerbs } from '../verbs/team.ts'
 import { accessRoutes } from './access.ts'
+import { batchRoutes } from './batches.ts'
 import { controlRoutes } from './control.ts'
 import { figureRoutes } from './figures.ts'
 import { forkRoutes } from './forks.ts'
@@ -31,6 +32,7 @@ export const routes: readonly Route[] = [
   ...verbRoutes(teamVerbs),
   ...forkRoutes,
   ...verbRoutes(retryVerbs),
+  ...batchRoutes,
   ...questionRoutes,
   ...sessionRoutes,
   ...grantRoutes,
