@@ -5,11 +5,13 @@ import { amount, choice, jsonObject, list, name, optional, text, whole } from '.
 
 /** Which runs; all given conditions must hold. */
 export interface RunsFilter {
+  readonly idPrefix?: string
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly version?: string
   readonly user?: string
   readonly session?: string
+  readonly tenant?: string
   readonly text?: string
   readonly code?: string
   readonly cause?: string
@@ -22,11 +24,13 @@ export interface RunsFilter {
 
 /** The schemas of `RunsFilter`. */
 export const runsFilter = {
+  idPrefix: optional(name({ description: 'The beginning of its id.' })),
   status: optional(list(choice(runStatuses))),
   agent: optional(name()),
   version: optional(name({ description: 'The version of its agent.' })),
   user: optional(name()),
   session: optional(name()),
+  tenant: optional(name({ description: 'Of a principal of a tenant always theirs.' })),
   text: optional(
     text({
       maxLength: 1_000,
