@@ -47,8 +47,8 @@ const cardColumns = <Row,>(columns: readonly Column<Row>[]): readonly Column<Row
 ]
 
 /** The lines of a card: its title, the columns with a line of their own, and the others in pairs. */
-function cardLines<Row>([, ...rest]: readonly Column<Row>[]): number {
-  let [lines, half] = [1, false]
+function cardLines<Row>([title, ...rest]: readonly Column<Row>[]): number {
+  let [lines, half] = [title?.lines ?? 1, false]
   for (const { card, lines: own = 1 } of rest) {
     if (card !== undefined) lines += own
     else if (!half) lines += 1

@@ -6,13 +6,14 @@
  */
 import { useId, useState, type KeyboardEvent, type PointerEvent } from 'react'
 import { countText, moneyText } from '../../ui/amounts.tsx'
+import { useNarrow } from '../../ui/narrow.ts'
 import { Panel } from '../../ui/panel.tsx'
 import { durationText } from '../../ui/time.tsx'
 import { highest, ticksOf, timeTicks, type Bucket, type ChartData, type Point } from './series.ts'
 
-/** Of the drawing, in units of its view box. */
-const [width, height, left, top, bottom] = [560, 180, 52, 8, 22] as const
-const plotWidth = width - left - 4
+/** Of the drawing, in units of its view box, which are pixels or a little more. */
+const [height, left, top, bottom] = [180, 52, 8, 22] as const
+const [usualWidth, narrowWidth] = [560, 330] as const
 const plotHeight = height - top - bottom
 
 const texts: Readonly<Record<ChartData['unit'], (value: number) => string>> = {
@@ -57,6 +58,9 @@ export function Chart(props: {
   const { title, unit, form, series } = chart
   const id = useId()
   const [at, setAt] = useState<number>()
+  const narrow = useNarrow()
+  const width = narrow ? narrowWidth : usualWidth
+  const plotWidth = width - left - 4
   const ticks = (unit === 'ms' ? timeTicks : (most: number) => ticksOf(most, unit === 'runs' || unit === 'tokens'))(
     unit === 'share' ? Math.max(0.01, highest(chart)) : highest(chart),
   )
@@ -86,7 +90,7 @@ export function Chart(props: {
     const i = Math.floor((((clientX - box.left) / box.width) * width - left) / slot)
     setAt(i < 0 || i > last ? undefined : i)
   }
-  const every = Math.max(1, Math.ceil(buckets.length / 8))
+  const every = Math.max(1, Math.ceil(buckets.length / (narrow ? 4 : 8)))
   return (
     <Panel title={title} actions={total !== undefined && <b>{total}</b>}>
       <div
@@ -121,7 +125,13 @@ export function Chart(props: {
           ))}
           {buckets.map((time, i) =>
             (last - i) % every === 0 ? (
-              <text key={time} className="tick" x={x(i) + slot / 2} y={height - 6} textAnchor="middle">
+              <text
+                key={time}
+                className="tick"
+                x={i === last ? x(i) + slot : x(i) + slot / 2}
+                y={height - 6}
+                textAnchor={i === last ? 'end' : 'middle'}
+              >
                 {shortTime(time, bucket)}
               </text>
             ) : null,

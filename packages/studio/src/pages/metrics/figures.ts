@@ -1,6 +1,7 @@
 /** Figures of runs as a page shows them: rates, shares, and amounts that are at least so much. Pure. */
 import type { RunFigures } from '@reeve/server/wire'
 import { countText } from '../../ui/count-text.ts'
+import { moneyText } from '../../ui/money-text.ts'
 
 type Ends = RunFigures['ends']
 type EndStatus = keyof Ends
@@ -24,13 +25,27 @@ export function shareText(part: number, whole: number): string {
   return percent > 0 && percent < 0.1 ? '< 0.1 %' : `${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %`
 }
 
-/** An amount of which parts may not be known. K11: what is not known is not 0. */
-export function atLeast(
+/** An amount of which parts may not be known. K11: what is not known is not 0. `note`: what is not known. */
+export interface PartlyKnown {
+  readonly text: string
+  readonly note?: string
+}
+
+function partlyKnown(
   amount: number | undefined,
-  unknown: number | undefined,
+  unknown: number,
   text: (amount: number) => string,
   what: string,
-): string {
-  if (amount === undefined) return unknown === undefined ? '–' : 'not known'
-  return unknown === undefined || unknown === 0 ? text(amount) : `≥ ${text(amount)} (${countText(unknown)} ${what})`
+): PartlyKnown {
+  if (unknown === 0) return { text: amount === undefined ? '–' : text(amount) }
+  const note = `${countText(unknown)} ${unknown === 1 ? 'call' : 'calls'} without a ${what}`
+  return { text: amount === undefined ? 'not known' : `≥ ${text(amount)}`, note }
 }
+
+/** What runs have cost. */
+export const costOf = ({ usage: { usd, unpriced = 0 } }: Pick<RunFigures, 'usage'>): PartlyKnown =>
+  partlyKnown(usd, unpriced, moneyText, 'price')
+
+/** How many tokens they have used. */
+export const tokensOf = ({ usage: { tokens, unknown = 0 } }: Pick<RunFigures, 'usage'>): PartlyKnown =>
+  partlyKnown(tokens, unknown, countText, 'count')

@@ -8,7 +8,7 @@ import { useMe } from '../../data/me.ts'
 import { useWatched } from '../../data/polled.ts'
 import { server } from '../../data/server.ts'
 import { Link, useParams } from '../../router.tsx'
-import { countText, moneyText } from '../../ui/amounts.tsx'
+import { countText } from '../../ui/amounts.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
 import { Figure } from '../../ui/figure.tsx'
@@ -20,8 +20,9 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { runsPath, type FilterName } from '../runs/run-filter.ts'
 import { Behind } from '../runs/totals-bar.tsx'
 import { Chart } from './chart.tsx'
-import { atLeast, badEnds, openRuns, shareText } from './figures.ts'
+import { badEnds, costOf, openRuns, shareText, tokensOf } from './figures.ts'
 import './metrics.css'
+import { Amount } from './partly-known.tsx'
 import { bucketsOf, chartsOf, metricSpans, type ChartData, type MetricSpan } from './series.ts'
 
 const groupings = { agent: 'Agent', version: 'Version', model: 'Model', tenant: 'Tenant' } as const
@@ -163,8 +164,8 @@ function Shown(props: {
         />
         <Figure label="Not ended" value={countText(openRuns(all))} />
         <Figure label="Model calls" value={countText(all.usage.calls)} />
-        <Figure label="Cost" value={costText(all)} />
-        <Figure label="Tokens" value={tokensText(all)} />
+        <Figure label="Cost" value={<Amount of={costOf(all)} />} />
+        <Figure label="Tokens" value={<Amount of={tokensOf(all)} />} />
       </div>
       <div className="charts">
         {chartsOf(buckets, totals.overTime ?? []).map((chart) => (
@@ -191,18 +192,13 @@ function Shown(props: {
   )
 }
 
-const costText = ({ usage }: RunFigures): string =>
-  atLeast(usage.usd, usage.unpriced, moneyText, 'calls without a price')
-const tokensText = ({ usage }: RunFigures): string =>
-  atLeast(usage.tokens, usage.unknown, countText, 'calls without a count')
-
 /** What a chart comes to over the whole time. */
 function totalOf({ id }: ChartData, all: RunFigures): string {
   const times = id === 'duration' ? all.durationMs : all.waitMs
   if (id === 'runs') return countText(all.runs)
   if (id === 'rate') return shareText(badEnds(all), all.runs - openRuns(all))
-  if (id === 'cost') return all.usage.usd === undefined ? 'not known' : moneyText(all.usage.usd)
-  if (id === 'tokens') return all.usage.tokens === undefined ? 'not known' : countText(all.usage.tokens)
+  if (id === 'cost') return costOf(all).text
+  if (id === 'tokens') return tokensOf(all).text
   return times === undefined ? '–' : `p50 ${durationText(times.p50)} · p95 ${durationText(times.p95)}`
 }
 
@@ -240,10 +236,10 @@ function Groups(props: { readonly groups: TotalsAnswer; readonly by: Grouping; r
                 <span className="muted">{shareText(badEnds(group), group.runs - openRuns(group))}</span>
               </td>
               <td className="num" data-label="Cost">
-                {costText(group)}
+                <Amount of={costOf(group)} brief />
               </td>
               <td className="num" data-label="Tokens">
-                {tokensText(group)}
+                <Amount of={tokensOf(group)} brief />
               </td>
               <td className="num" data-label="Took p50">
                 {time(group.durationMs?.p50)}

@@ -8,6 +8,7 @@ import type { BatchVerb, FailureGroup, TotalsAnswer } from '@reeve/server/wire'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
 import { useWatched } from '../../data/polled.ts'
+import { useQuery } from '../../data/queries.ts'
 import { server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { Link, navigate, runPath, useParams } from '../../router.tsx'
@@ -90,7 +91,7 @@ export function RunsPage() {
           ))}
         </nav>
         {mayOperate && view === '' && totals.data !== undefined && (
-          <BatchButtons totals={totals.data} query={queryOf(given, 0)} onAsk={ask} />
+          <BatchButtons totals={totals.data} given={given} onAsk={ask} />
         )}
       </div>
       {listed
@@ -199,15 +200,23 @@ const icons: Readonly<Record<BatchVerb, IconName>> = { retry: 'play', cancel: 's
 /** The commands that fit the runs of the filter. */
 function BatchButtons(props: {
   readonly totals: TotalsAnswer
-  readonly query: FiguresQuery
+  readonly given: RunParams
   readonly onAsk: (verb: BatchVerb) => void
 }) {
-  const { totals, query, onAsk } = props
+  const { totals, given, onAsk } = props
+  const query = queryOf(given, serverNow())
   const { all } = totals
   const open = openRuns(all)
+  const resumable = statusesFor('resume', query.status)
+  const { data: paused } = useQuery(
+    open === 0 || resumable === undefined ? '' : `paused ${JSON.stringify(given)}`,
+    ['runs'],
+    (signal) => server.runs.list({ ...query, status: resumable!, limit: 1, signal }),
+  )
   const verbs = (Object.keys(verbStatuses) as BatchVerb[]).flatMap((verb) => {
     const statuses = statusesFor(verb, query.status)
     if (statuses === undefined) return []
+    if (verb === 'resume' && (paused?.items.length ?? 0) === 0) return []
     // of runs that have ended it is known how many a command is for
     const ended = verb === 'retry' ? statuses.reduce((sum, each) => sum + (all.ends[each as 'failed'] ?? 0), 0) : open
     return ended > 0 ? [{ verb, count: verb === 'retry' || verb === 'cancel' ? ended : undefined }] : []

@@ -1,11 +1,12 @@
 /** The runs of the filter in numbers, above their list. */
 import type { TotalsAnswer } from '@reeve/server/wire'
 import { Link } from '../../router.tsx'
-import { countText, moneyText } from '../../ui/amounts.tsx'
+import { countText } from '../../ui/amounts.tsx'
 import { Figure } from '../../ui/figure.tsx'
 import { Notice } from '../../ui/states.tsx'
 import { durationText } from '../../ui/time.tsx'
-import { atLeast, badEnds, openRuns, shareText } from '../metrics/figures.ts'
+import { badEnds, costOf, openRuns, shareText, tokensOf } from '../metrics/figures.ts'
+import { Amount } from '../metrics/partly-known.tsx'
 import { runsPath, type RunParams } from './run-filter.ts'
 
 export function TotalsBar({ totals, given }: { readonly totals: TotalsAnswer | undefined; readonly given: RunParams }) {
@@ -33,18 +34,8 @@ export function TotalsBar({ totals, given }: { readonly totals: TotalsAnswer | u
             )
           }
         />
-        <Figure
-          label="Cost"
-          value={
-            all === undefined ? '…' : atLeast(all.usage.usd, all.usage.unpriced, moneyText, 'calls without a price')
-          }
-        />
-        <Figure
-          label="Tokens"
-          value={
-            all === undefined ? '…' : atLeast(all.usage.tokens, all.usage.unknown, countText, 'calls without a count')
-          }
-        />
+        <Figure label="Cost" value={all === undefined ? '…' : <Amount of={costOf(all)} />} />
+        <Figure label="Tokens" value={all === undefined ? '…' : <Amount of={tokensOf(all)} />} />
         <Figure label="Took, half (p50)" value={times === undefined ? '–' : durationText(times.p50)} />
         <Figure label="Took, 95 % (p95)" value={times === undefined ? '–' : durationText(times.p95)} />
       </div>
