@@ -32,6 +32,7 @@ export function BatchProgress(props: {
   readonly onClose?: (() => void) | undefined
 }) {
   const { mayStop, onClose } = props
+  // one that is over does not change any more: what was read of it before is older
   const isListedOver = isBatchOver(props.batch)
   const { data } = useWatched(
     (signal) => server.batches.get(props.batch.id, { signal }),
@@ -39,7 +40,7 @@ export function BatchProgress(props: {
     props.batch.id,
     isListedOver ? undefined : everyMs,
   )
-  const batch = data ?? props.batch
+  const batch = isListedOver ? props.batch : (data ?? props.batch)
   const { id, verb, total, left, causes, more, by, reason } = batch
   const stopping = useMutation(() => server.batches.cancel(id, 'stopped in the studio'))
   const over = isBatchOver(batch)
