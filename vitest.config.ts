@@ -19,7 +19,7 @@ export const onPostgres = [
  * cores. `npm run test:thorough` is this, `npm run test:all` everything.
  */
 export const thorough = [
-  'test/{build,chaos,crash,fuzz,property,redteam,replay,store}/**/*.test.ts',
+  'test/{build,chaos,crash,fuzz,property,redteam,replay,store,types}/**/*.test.ts',
   'packages/{cli,contract,demo}/test/**/*.test.ts',
   'packages/agent/test/deaf-functions.test.ts',
   'packages/engine/test/store/{adversarial,archive,contract}.test.ts',

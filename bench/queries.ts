@@ -15,7 +15,7 @@ import { SqliteStore } from '@reeve/sqlite/store'
 import { PostgresStore } from '@reeve/postgres'
 import type { IndexedRun, RunFilter, RunSummary } from '@reeve/engine'
 import { type Batch, emptyBatch, type Store, wordsOf } from '@reeve/engine/storage'
-import { inFolder, inTurns, quantile, timed } from './measure.ts'
+import { inFolder, inTurns, ownSeconds, quantile, timed } from './measure.ts'
 
 const count = Number(process.env['RUNS'] ?? 100_000)
 const rounds = Number(process.env['ROUNDS'] ?? 60)
@@ -152,7 +152,7 @@ async function measureFigures(name: string, store: Store, analyze: () => Promise
   }
   // the engine closes nothing here: the store goes on
   const engine = createEngine(store, { index: false })
-  console.log('\n| in numbers | ms | runs |\n|---|--:|--:|')
+  console.log('\n| in numbers | ms | of it this process at work | runs |\n|---|--:|--:|--:|')
   for (const [what, ask] of [
     ['totals of 10,000', () => engine.totals(lastTenThousand)],
     ['totals of 10,000 by agent and day', () => engine.totals(lastTenThousand, { by: 'agent', bucket: 'day' })],
@@ -162,12 +162,13 @@ async function measureFigures(name: string, store: Store, analyze: () => Promise
   ] as const) {
     let runs = 0
     await ask()
+    const before = ownSeconds()
     const ms = await timed(async () => (runs = (await ask()).all.runs))
-    console.log(`| ${what} | ${ms.toFixed(0)} | ${runs} |`)
+    console.log(`| ${what} | ${ms.toFixed(0)} | ${((ownSeconds() - before) * 1_000).toFixed(0)} | ${runs} |`)
   }
   let causes = 0
   const ms = await timed(async () => (causes = (await engine.causes({})).causes.length))
-  console.log(`| causes of all | ${ms.toFixed(0)} | ${causes} causes |`)
+  console.log(`| causes of all | ${ms.toFixed(0)} | | ${causes} causes |`)
 }
 
 const driven = Number(process.env['DRIVEN'] ?? 400)
@@ -180,7 +181,7 @@ const clerk = agent({
 /** Milliseconds for runs that are driven a few at a time, with the index filled beside them or not. */
 async function drivingMs(store: string, index: boolean): Promise<number> {
   await using runtime: Runtime = await createRuntime({ store, agents: [clerk], index, onWarning: () => {} })
-  return timed(async () => {
+  return await timed(async () => {
     for (let from = 0; from < driven; from += 20)
       await Promise.all(Array.from({ length: 20 }, (_, i) => runtime.run(clerk, textOf(from + i))))
   })

@@ -1,7 +1,7 @@
 /** Nobody believes an answer that its model did not end, whoever asked for it. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, askSupervisor, delegate, judge, type Agent } from '@reeve/agent'
+import { agent, askSupervisor, delegate, judge, type Agent, type CodeAgentOptions } from '@reeve/agent'
 import { asTool, parallel, router, sequential } from '@reeve/flow'
 import type { FinishReason, ModelAnswerInput, ModelRequest } from '@reeve/model'
 import { ledger, roundtable } from '@reeve/public/team'
@@ -75,7 +75,7 @@ const consumers: { readonly [name: string]: Consumer } = {
     text: mark,
     make(half) {
       const w = modelAgent('w', half)
-      const run: Parameters<typeof agent>[0]['run'] = async (ctx) => {
+      const run: CodeAgentOptions<string, undefined, undefined, unknown>['run'] = async (ctx) => {
         const outcome = await delegate(ctx, w, 'x')
         return outcome.status === 'completed' ? outcome.output : outcome.status
       }

@@ -1,6 +1,6 @@
 /** What the cases of control are told with and read by: a turn that hands over, the way control took, what was said. */
 import type { Json } from '@reeve/core'
-import { agent, tool, type Agent } from '@reeve/agent'
+import { agent, tool, type Agent, type CodeAgentOptions } from '@reeve/agent'
 import type { Recorded, RunView, Spoken } from '@reeve/journal'
 import type { Message, ModelAnswerInput } from '@reeve/model'
 import { calls, runtimeOf, scripted, type Scripted } from './team.ts'
@@ -80,7 +80,7 @@ export const withoutSystem = (prompt: readonly Message[] | undefined): Message[]
 /** A message from outside, or of another agent in the third person. */
 export const user = (content: string): Message => ({ role: 'user', content })
 /** A worker that is code. */
-export const code = (name: string, run: Parameters<typeof agent>[0]['run'] & {}): Agent =>
+export const code = (name: string, run: CodeAgentOptions<string, undefined, undefined, unknown>['run']): Agent =>
   agent({ name, description: `Does what ${name} does.`, run })
 /** A lead that hands control to these, one after the other, and then answers. */
 export const leadTo = (...names: string[]): Scripted => scripted(...names.map((name) => xfer(name)), 'final')

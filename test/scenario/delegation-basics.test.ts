@@ -1,6 +1,6 @@
 /** Delegation, the basics: spec delegation 1 to 13, and what of L1 to L11 belongs to them. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '@reeve/agent'
+import { agent, tool, type Agent } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
@@ -149,7 +149,7 @@ describe('delegating', () => {
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['note', 'delegate', 'forward_message'])
   })
   test('delegation 8: ours: a worker without a description is refused, by name', () => {
-    const nobody = agent({ name: 'w1', model: () => 'x' })
+    const nobody: Agent = agent({ name: 'w1', model: () => 'x' })
     expect(() => supervisor({ name: 'boss', model: () => '', workers: [nobody] })).toThrow(
       expect.objectContaining({
         code: 'team.invalid',

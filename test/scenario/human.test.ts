@@ -3,7 +3,7 @@
  * team 1.16 (one awaited call), 1.19 (a human's result is told by its provenance alone).
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Agent } from '@reeve/agent'
+import { agent, tool, type Agent, type AgentContext, type CodeAgentOptions } from '@reeve/agent'
 import { failure, FailureError, type Json } from '@reeve/core'
 import type { Question } from '@reeve/engine'
 import { asTool, router, sequential } from '@reeve/flow'
@@ -395,7 +395,7 @@ describe('a person leads', () => {
 })
 
 /** Asks for two things at once, in the place where it stands. */
-const both = async (ctx: Parameters<NonNullable<Parameters<typeof agent>[0]['run']>>[0]): Promise<string> => {
+const both = async (ctx: AgentContext): Promise<string> => {
   const [yes, value] = await Promise.all([
     ctx.approve('rename', { input: { to: 'b' }, reason: 'it is old' }),
     ctx.interrupt('why?'),
@@ -564,7 +564,7 @@ describe('asking reads like an ordinary call', () => {
     expect(await run.outcome()).toMatchObject({ output: { approved: true, approver: 'chief' } })
   })
   test('invalid options are refused, all at once', async () => {
-    const fails = async (run: Parameters<typeof agent>[0]['run'] & {}): Promise<unknown> => {
+    const fails = async (run: CodeAgentOptions<string, undefined, undefined, unknown>['run']): Promise<unknown> => {
       const bad = agent({ name: 'bad', run })
       const outcome = await (await runtimeOf([bad])).run(bad, 'x')
       return outcome.status === 'failed' ? outcome.failure.message : outcome

@@ -1,7 +1,7 @@
 /** Session values that have a form: spec collaboration 77, 78, 81, with `sessionValue`. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, tool } from '@reeve/agent'
+import { agent, tool, type CodeAgentOptions } from '@reeve/agent'
 import type { Json } from '@reeve/core'
 import { parallel, sequential, sessionValue } from '@reeve/flow'
 import { calls, runtimeOf, scripted, store, told } from './team.ts'
@@ -14,7 +14,7 @@ const count = sessionValue('count', { schema: { type: 'integer', minimum: 0 }, i
 
 /** Runs this code as a step; its output, or why it failed. */
 async function ran(
-  code: Parameters<typeof agent>[0]['run'],
+  code: CodeAgentOptions<string, undefined, undefined, unknown>['run'],
   values: { readonly [key: string]: Json } = {},
 ): Promise<unknown> {
   const flow = sequential({ name: 'S', agents: [agent({ name: 'code', run: code })] })

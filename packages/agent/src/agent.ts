@@ -24,13 +24,22 @@ import {
   type Failure,
   type Json,
   type Outcome,
+  type Without,
 } from '@reeve/core'
-import { briefValue, leavesHandoff, type Edge, type Infer, type Schema, type SchemaLike } from '@reeve/edge'
+import {
+  briefValue,
+  leavesHandoff,
+  type Edge,
+  type Infer,
+  type InferInput,
+  type Schema,
+  type SchemaLike,
+} from '@reeve/edge'
 import { isLeaving, thrownOutcome, type Context } from '@reeve/engine'
 import { fixedToolbox } from './tool/binding.ts'
 import { ActivityContext, type Activity } from './loop/activity.ts'
 import { defineAgent, type AgentKind, type AgentParts } from './define-agent.ts'
-import { agentsCheck, agentsIn, type Agent } from './definition.ts'
+import { agentsCheck, agentsIn, type Agent, type Undescribed } from './definition.ts'
 import {
   dataOf,
   factChecks,
@@ -62,9 +71,7 @@ export interface ModelAgentOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends AgentFacts<Name, In, Out>, ModelAgentFacts {
-  readonly run?: never
-}
+  extends AgentFacts<Name, In, Out>, ModelAgentFacts {}
 
 /** The options of an agent that is code. */
 export interface CodeAgentOptions<
@@ -72,7 +79,8 @@ export interface CodeAgentOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
   O,
-> extends AgentFacts<Name, In, Out> {
+>
+  extends AgentFacts<Name, In, Out>, Without<ModelAgentFacts> {
   /**
    * The work. It is orchestration, so every effect goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`,
    * `ctx.approve`, `ctx.sleep`). Returns the output. What it throws is the failure of the agent; a FailureError is
@@ -82,14 +90,20 @@ export interface CodeAgentOptions<
   readonly run: (ctx: AgentContext, brief: Infer<In>, handoffContext: HandoffContext) => O | Promise<O>
   /** The agents it may delegate to. They are registered with it. */
   readonly workers?: readonly Agent[] | (() => readonly Agent[])
-  readonly model?: never
 }
 
 type AnyModelOptions = ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
 type AnyCodeOptions = CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
 
-/** The output type of a code agent: the type of its schema, or the return type of its function. */
-type CodeAgentOutput<Out, O> = [Out] extends [undefined] ? ReturnedOutput<Awaited<O>> : Infer<Out>
+/** What the function of a code agent may return: what its schema takes, or the end of a turn; without a schema anything. */
+export type ReturnedBy<Out> = [Out] extends [undefined] ? unknown : InferInput<Out> | CodeEnd<InferInput<Out>>
+
+/** The output type of an agent: that of its schema, else what its function returns, else a text. */
+type AgentOutput<Out, O> = [Out] extends [undefined]
+  ? [O] extends [never]
+    ? string
+    : ReturnedOutput<Awaited<O>>
+  : Infer<Out>
 type ReturnedOutput<O> = O extends CodeEnd<infer Answered> ? Answered : O
 
 /**
@@ -100,18 +114,16 @@ export function agent<
   const Name extends string,
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: ModelAgentOptions<Name, In, Out>): Agent<Name, Infer<In>, Infer<Out>>
-export function agent<
-  const Name extends string,
-  In extends SchemaLike | undefined = undefined,
-  Out extends SchemaLike | undefined = undefined,
-  O = unknown,
->(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, CodeAgentOutput<Out, O>>
+  O extends ReturnedBy<Out> = never,
+  About extends string | undefined = undefined,
+>(
+  options: (CodeAgentOptions<Name, In, Out, O> | ModelAgentOptions<Name, In, Out>) & { readonly description?: About },
+): Agent<Name, Infer<In>, NoInfer<AgentOutput<Out, O>>> & ([About] extends [undefined] ? Undescribed : unknown)
 export function agent(options: AnyModelOptions | AnyCodeOptions): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
   mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelChecks, ...codeChecks })
-  const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
-  return renamable(typeof options.run === 'function' ? codeAgentOf(options) : modelAgent(options), again)
+  const again = (name: string): Agent => agent({ ...options, name })
+  return renamable('run' in options ? codeAgentOf(options) : modelAgent(options), again)
 }
 
 const codeAgentOf = (options: AnyCodeOptions): Agent =>
@@ -128,7 +140,7 @@ const modelChecks: Checks<Omit<ModelAgentOptions<string, undefined, undefined>, 
   ...modelAgentChecks,
 }
 /** The options of an agent that is code. */
-const codeChecks: Checks<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
+const codeChecks: Checks<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, keyof ModelAgentFacts>> = {
   ...factChecks,
   run: unchecked,
   workers: either(isFunction, agentsCheck),

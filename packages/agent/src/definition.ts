@@ -129,6 +129,27 @@ export interface UsdCap {
 export const usdCapOf = (limits: Limits | undefined, option: string, agents: readonly Agent[]): readonly UsdCap[] =>
   typeof limits?.usd === 'number' ? [{ option: `${option}.usd`, agents }] : []
 
+/** An agent that was defined without a description, for types only: no leader can choose it. */
+export interface Undescribed {
+  readonly description: ''
+}
+/** Stands in the place of a worker without a description; compilers show its member. */
+export interface NeedsDescription<Name> {
+  readonly 'a worker needs a description: its leader chooses by it': Name
+}
+/** What a list of workers with descriptions adds to the options: nothing. Of others nothing is known, or what they lack. */
+export type DescribedWorkers<Workers extends readonly Agent[]> = [Extract<Workers[number], Undescribed>] extends [never]
+  ? unknown
+  : {
+      readonly workers:
+        | (() => readonly Agent[])
+        | {
+            readonly [At in keyof Workers]: Workers[At] extends Undescribed
+              ? NeedsDescription<NameOf<Workers[At]>>
+              : Workers[At]
+          }
+    }
+
 /** The name of an agent, as a literal type. */
 export type NameOf<A> = A extends Agent<infer Name, infer _I, infer _O> ? Name : never
 /** The input type of an agent. */

@@ -294,6 +294,10 @@ const foreignNames: Readonly<Record<string, string>> = {
   maxTurns: 'limits.ownTurns',
   recursionLimit: 'limits.turns',
   temperature: 'settings.temperature',
+  hooks: 'delegation',
+  onDelegationStart: 'delegation.onStart',
+  onDelegationComplete: 'delegation.onComplete',
+  messageFilter: 'delegation.filterMessages',
 }
 
 /** Of an agent with these options: what people who know other frameworks mean by an option that it does not have. */

@@ -1,6 +1,13 @@
 /** One model agent: agents, tools, the turn loop, the tool gate; and the verbs of code agents. */
 export { defineAgent, partsOf, type AgentKind, type AgentParts } from './define-agent.ts'
-export { agent, mustHaveModelOrCode, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
+export {
+  agent,
+  mustHaveModelOrCode,
+  runCode,
+  type CodeAgentOptions,
+  type ModelAgentOptions,
+  type ReturnedBy,
+} from './agent.ts'
 export type { Assess, Assessment } from './assessment.ts'
 export { BackgroundWork } from './loop/background.ts'
 export { askSideQuery, type SideQuery, type ModelAccess } from './side-query.ts'
@@ -49,6 +56,9 @@ export {
   type NameOf,
   type OutputOf,
   type UsdCap,
+  type DescribedWorkers,
+  type NeedsDescription,
+  type Undescribed,
 } from './definition.ts'
 export { modelRulesLayer, modelRulesOf, type ModelRules } from './model-call/model-rules.ts'
 export { ConversationState } from './conversation/conversation-state.ts'

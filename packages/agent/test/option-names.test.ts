@@ -24,6 +24,12 @@ test.each<Wrong>([
   ],
   [
     'supervisor, by the name of another framework',
+    () => supervisor(any({ name: 's', model, workers, hooks: {} })),
+    'team.invalid',
+    'supervisor "s" has no option "hooks": did you mean "delegation"?',
+  ],
+  [
+    'supervisor, by the name of another framework for limits',
     () => supervisor(any({ name: 's', model, workers, maxSteps: 3 })),
     'team.invalid',
     'supervisor "s" has no option "maxSteps": did you mean "limits.ownTurns"?',

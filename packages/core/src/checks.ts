@@ -18,6 +18,12 @@ export interface Check {
 }
 
 /**
+ * Options that something does not have. Said as such, they tell the compiler which kind is meant, so that its message
+ * stands at the option that is wrong.
+ */
+export type Without<Facts> = { readonly [Option in keyof Facts]?: undefined }
+
+/**
  * A check for each option of `T`. The compiler refuses a table in which one is missing. An absent option is checked
  * only if it is required.
  */

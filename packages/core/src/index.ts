@@ -197,6 +197,7 @@ export {
   type Check,
   type Checks,
   type Rule,
+  type Without,
 } from './checks.ts'
 export {
   described,

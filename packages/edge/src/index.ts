@@ -73,6 +73,7 @@ export {
   type AiSdkSchema,
   type Checked,
   type Infer,
+  type InferInput,
   type Schema,
   type SchemaLike,
   type SchemaRules,

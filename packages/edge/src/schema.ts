@@ -55,6 +55,15 @@ export type Infer<S> = [S] extends [undefined]
       ? O
       : Json
 
+/** The type that a schema takes, before its defaults and conversions. Of plain JSON Schema nothing is known. */
+export type InferInput<S> = [S] extends [undefined]
+  ? string
+  : S extends StandardSchema<infer I, infer _O>
+    ? I
+    : S extends { readonly _type?: infer O; readonly jsonSchema: unknown }
+      ? O
+      : unknown
+
 /** The result of a check: the value (with the schema's defaults and conversions), or one readable sentence. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
 

@@ -10,7 +10,7 @@ export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } fr
 export { refusedBy } from './refusal.ts'
 export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
 export { addedCounters } from './figures/counters.ts'
-export { hasTerms, termsOf, textBreak, wordsOf } from './figures/words.ts'
+export { hasTerms, termsOf, textBreak, wordsOf } from './figures/text-search.ts'
 export {
   batchAgent,
   type DerivedState,

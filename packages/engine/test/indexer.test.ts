@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { agent, createRuntime } from '@reeve/public'
+import type { RunId } from '@reeve/core'
+import type { Recorded } from '@reeve/journal'
 import { hasTerms, termsOf } from '@reeve/engine/storage'
 import { SqliteStore } from '@reeve/sqlite/store'
 import { IndexedRunFold } from '../src/figures/indexed-run.ts'
@@ -104,23 +106,36 @@ test('K10: what was redacted is in no text, word or cause; the words of a run th
   }
 })
 
-test('a fork waits and costs as its own journal says; child runs count with their root', async () => {
-  const asks = agent({
-    name: 'asks',
-    description: 'Asks.',
-    run: async (ctx) => ((await ctx.approve('pay', { input: {} })).approved ? 'paid' : 'no'),
-  })
-  await using runtime = await createRuntime({ agents: [asks], onWarning: () => {} })
-  const run = await runtime.start(asks, 'pay', { runId: 'origin' })
-  await run.until('waiting')
-  const [open] = await runtime.approvals()
-  await runtime.decide({ approvalId: open!.id, decision: 'approve' })
-  await run.outcome()
-  const fork = await runtime.fork({ run: 'origin', at: 'last', runId: 'fork' })
-  await fork.outcome()
-  const { all } = await runtime.totals()
-  expect(all).toMatchObject({ runs: 2, ends: { completed: 2 } })
-  expect(all.waitMs!.p50).toBe(0)
+test('K11: waits that overlap count once, those that a fork has copied count with its origin; child runs are read, too', () => {
+  const run = 'r' as RunId
+  const fold = new IndexedRunFold(run)
+  let position = 0
+  const take = (activation: string, at: number, event: object): void =>
+    fold.take({ run, position: ++position, activation, at, event } as unknown as Recorded)
+  take('act_r', 100, { type: 'activation.started', agent: 'lead', version: '1', input: { a: [1] } })
+  take('act_r', 110, { type: 'approval.requested', op: 'ask', id: 'a', address: 'x' })
+  take('act_r', 150, { type: 'worker.started', op: 'worker', address: 'w', agent: 'worker', apart: true })
+  take('act_r', 400, { type: 'ask.settled', address: 'x', outcome: { status: 'completed', output: true } })
+  take('act_r', 350, { type: 'interrupt.raised', op: 'ask', id: 'b', address: 'y' })
+  take('act_r', 500, { type: 'ask.settled', address: 'y', outcome: { status: 'completed', output: true } })
+  take('act_r', 800, { type: 'effect.in-doubt', address: 'z' })
+  const usage = [
+    { agent: 'lead', model: 'm', calls: 1, input: 1, output: 1, cached: 0, usd: 1, unknown: 0, unpriced: 0 },
+  ]
+  take('act_r', 850, { type: 'step.settled', address: 's', outcome: { status: 'completed', output: 1 }, usage })
+  const failure = { code: 'tool.failed', message: 'gone', class: 'internal', retryable: false }
+  take('act_r>w', 860, { type: 'activation.started', agent: 'worker', version: '7', input: null })
+  take('act_r>w', 870, { type: 'activation.settled', outcome: { status: 'failed', failure } })
+  take('act_r', 900, { type: 'activation.settled', outcome: { status: 'failed', failure } })
+  expect(fold.childRuns()).toEqual(['r>>w'])
+  expect(fold.childRuns()).toEqual([])
+  const { waitMs, shares, failure: cause, input, isFinal } = fold.indexed({ agent: 'lead', created: 200, ended: 900 })
+  // from 200, when the fork was begun, to 500, and from 800 to its end
+  expect([waitMs, isFinal, input?.text]).toEqual([400, true, '{"a":[1]}'])
+  expect(cause).toMatchObject({ code: 'tool.failed', agent: 'worker', message: 'gone' })
+  expect(shares).toEqual([{ ...usage[0], version: '1' }])
+  const open = fold.indexed({ agent: 'lead', created: 200, ended: null })
+  expect([open.isFinal, open.waitMs, open.failure, open.shares]).toEqual([false, undefined, undefined, []])
 })
 
 test.each([

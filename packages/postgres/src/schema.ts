@@ -59,7 +59,7 @@ CREATE TABLE ${s}.indexed(
   run ${id} PRIMARY KEY, input TEXT, output TEXT, code ${id}, cause ${id}, failure TEXT, wait BIGINT, shares TEXT, words TSVECTOR NOT NULL);
 CREATE INDEX indexed_code ON ${s}.indexed(code) WHERE code IS NOT NULL;
 CREATE INDEX indexed_cause ON ${s}.indexed(cause) WHERE cause IS NOT NULL;
-CREATE INDEX indexed_words ON ${s}.indexed USING GIN(words);
+CREATE INDEX indexed_words ON ${s}.indexed USING GIN(words) WITH (fastupdate = off);
 CREATE TABLE ${s}.counter(name ${id} NOT NULL, labels ${id} NOT NULL, value DOUBLE PRECISION NOT NULL, PRIMARY KEY(name, labels))${busy(50)};`
 
 /** 0.2.0 has version 5, and nothing older was released. */

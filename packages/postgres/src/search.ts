@@ -78,14 +78,14 @@ export const childRunsStatement = (s: string, run: string): Statement => ({
 /** What must hold of the row `d` of the index. */
 function conditionsOfIndex({ text, code, cause }: RunFilter): readonly ((draft: Draft) => string)[] {
   return [
-    ...(text === undefined ? [] : [({ param }: Draft) => `d.words @@ ${param(wordsQuery(text))}::tsquery`]),
+    ...(text === undefined ? [] : [({ param }: Draft) => `d.words @@ ${param(textQuery(text))}::tsquery`]),
     ...(code === undefined ? [] : [({ param }: Draft) => `d.code = ${param(code)}`]),
     ...(cause === undefined ? [] : [({ param }: Draft) => `d.cause = ${param(cause)}`]),
   ]
 }
 
 /** Words as the server asks for them: there is nothing in them but letters, digits and marks. Empty: it finds nothing. */
-const wordsQuery = (text: string): string =>
+const textQuery = (text: string): string =>
   termsOf(text)
     .map(({ words, isPrefix }) => `${words.map((word) => `'${word}'`).join(' <-> ')}${isPrefix ? ':*' : ''}`)
     .join(' & ')
@@ -121,7 +121,7 @@ function sources(s: string, filter: RunFilter): readonly ((draft: Draft) => stri
  * How many runs each option leaves that has an index of its own, counted up to a bound; undefined without such options.
  */
 export function countStatement(s: string, filter: RunFilter): Statement | undefined {
-  if (filter.text !== undefined && wordsQuery(filter.text) === '') return undefined
+  if (filter.text !== undefined && textQuery(filter.text) === '') return undefined
   const draft = new Draft()
   const counts = sources(s, filter).map((ids) => `(SELECT count(*) FROM (${ids(draft)} LIMIT ${fewRuns + 1}) x)`)
   return counts.length === 0
@@ -169,7 +169,7 @@ function foundRuns(
   counts: readonly number[],
 ): string | undefined {
   if (counts.includes(0) || filter.status?.length === 0) return undefined
-  if (filter.text !== undefined && wordsQuery(filter.text) === '') return undefined
+  if (filter.text !== undefined && textQuery(filter.text) === '') return undefined
   const most = limit ?? 'ALL'
   const least = Math.min(...counts)
   const legs =

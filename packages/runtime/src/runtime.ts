@@ -113,20 +113,26 @@ export interface OpenFilter extends Pick<QuestionFilter, 'id' | 'kind' | 'tenant
   readonly run?: string
 }
 
+/** What a start takes of an agent; of one that is only named nothing is known. */
+export type StartInput<A> = [A] extends [string] ? Json : A extends Agent ? InputOf<A> : Json
+/** What its run gives. */
+export type StartOutput<A> = [A] extends [string] ? Json : A extends Agent ? OutputOf<A> : Json
+
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
   /** Starts a run and waits for its end. */
-  run<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<RunOutcome<OutputOf<A>>>
-  run(agent: string, input: Json, options?: StartOptions): Promise<RunOutcome>
+  run<A extends Agent | string>(
+    agent: A,
+    input: StartInput<A>,
+    options?: StartOptions,
+  ): Promise<RunOutcome<StartOutput<A>>>
   /**
    * Starts a run; resolves when it is durable. The same `runId` again is the same run; by another caller or with
    * another input it is `run.conflict`.
    */
-  start<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<Run<OutputOf<A>>>
-  start(agent: string, input: Json, options?: StartOptions): Promise<Run>
+  start<A extends Agent | string>(agent: A, input: StartInput<A>, options?: StartOptions): Promise<Run<StartOutput<A>>>
   /** Starts a run that belongs to its reader: leaving the iteration before the end cancels it. */
-  stream<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): RunStream<OutputOf<A>>
-  stream(agent: string, input: Json, options?: StartOptions): RunStream
+  stream<A extends Agent | string>(agent: A, input: StartInput<A>, options?: StartOptions): RunStream<StartOutput<A>>
   /** The agents that may be started here, with everything that they can reach. By name. */
   agents(): readonly RegisteredAgent[]
   /**
@@ -404,14 +410,22 @@ class EngineRuntime implements Runtime {
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
 
-  async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
+  async run<A extends Agent | string>(
+    agent: A,
+    input: StartInput<A>,
+    options?: StartOptions,
+  ): Promise<RunOutcome<StartOutput<A>>> {
     const { run } = await this.#begin(agent, input, options)
-    return outcomeOf<O>(this.#parts.engine, run)
+    return outcomeOf<StartOutput<A>>(this.#parts.engine, run)
   }
 
-  async start<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<Run<O>> {
+  async start<A extends Agent | string>(
+    agent: A,
+    input: StartInput<A>,
+    options?: StartOptions,
+  ): Promise<Run<StartOutput<A>>> {
     const { run, created } = await this.#begin(agent, input, options)
-    return { ...this.handle<O>(run), created }
+    return { ...this.handle<StartOutput<A>>(run), created }
   }
 
   async #begin(
@@ -521,12 +535,12 @@ class EngineRuntime implements Runtime {
     )
   }
 
-  stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
+  stream<A extends Agent | string>(agent: A, input: StartInput<A>, options?: StartOptions): RunStream<StartOutput<A>> {
     const { runId: named = newId('run'), key, ...others } = options ?? {}
     // a bad id is refused by the start
     const id = key?.id ?? (named as RunId)
     const once = key === undefined ? { runId: named } : { key: { id } }
-    const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...others, ...once })) // not before its parts are listened to
+    const run = Promise.resolve().then(() => this.start(agent, input, { ...others, ...once })) // not before its parts are listened to
     return ownedRun(this.#parts.engine, id, run, this.#parts.clock)
   }
 

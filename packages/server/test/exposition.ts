@@ -55,7 +55,7 @@ export function readExposition(text: string): ReadonlyMap<string, MetricFamily> 
       throw new Error(`${line}: not in the group of its metric`)
     if (family.type === '' || family.help === '') throw new Error(`${line}: its metric has no HELP or no TYPE`)
     if (family.type === 'counter' && !(sample.value >= 0)) throw new Error(`${line}: a counter below 0`)
-    const id = JSON.stringify([sample.name, Object.entries(sample.labels).toSorted()])
+    const id = JSON.stringify([sample.name, Object.entries(sample.labels).toSorted(([a], [b]) => (a < b ? -1 : 1))])
     if (seen.has(id)) throw new Error(`${line}: a sample twice`)
     seen.add(id)
     family.samples.push(sample)

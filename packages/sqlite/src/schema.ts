@@ -21,15 +21,15 @@ const isListed = isListedRun('id')
 /** Runs that the index lacks as they are now. `indexed`: 1, as it was when it was open; 2, as it ended. */
 export const isUnindexed = `indexed < 2 AND (indexed = 0 OR ended IS NOT NULL) AND ${isListed}`
 /**
- * The index of runs (index.ts): what is shown and counted of each, and the words by which it is found. What was deleted
- * of the words is gone from the file as soon as its page is written.
+ * The index of runs (run-index.ts): what is shown and counted of each, and the words by which it is found. With
+ * `secure-delete` words that are deleted are gone from it at once, and not when parts of it are merged.
  */
 const indexing = `
 CREATE INDEX run_unindexed ON run(created, tenant) WHERE ${isUnindexed};
 CREATE TABLE indexed(num INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, input TEXT, output TEXT, code TEXT, cause TEXT, failure TEXT, wait INTEGER, shares TEXT);
 CREATE INDEX indexed_code ON indexed(code) WHERE code IS NOT NULL;
 CREATE INDEX indexed_cause ON indexed(cause) WHERE cause IS NOT NULL;
-CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize='ascii');
+CREATE VIRTUAL TABLE words USING fts5(text, tokenize='ascii');
 INSERT INTO words(words, rank) VALUES('secure-delete', 1);
 CREATE TABLE counter(name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(name, labels)) WITHOUT ROWID;
 `

@@ -99,7 +99,7 @@ export class SqliteSearch {
 /** Of one moment, the place of a question; of one that is gone the first, so that none is left out. */
 const numberOf = 'COALESCE((SELECT rowid FROM question WHERE id = ?), -1)'
 
-const wordsMatch = 'SELECT rowid AS num FROM words WHERE words MATCH ?'
+const textMatch = 'SELECT rowid AS num FROM words WHERE words MATCH ?'
 
 /**
  * Words as FTS5 asks for them: each term a quoted phrase, with nothing in it but letters, digits and marks. A query
@@ -119,7 +119,7 @@ function sources(filter: RunFilter): readonly Sql[] {
     ...(idPrefix === undefined ? [] : [sql('SELECT id FROM run WHERE id >= ? AND id < ?', ...prefixRange(idPrefix))]),
     ...(text === undefined
       ? []
-      : [sql(`SELECT d.run AS id FROM (${wordsMatch}) w CROSS JOIN indexed d ON d.num = w.num`, matchOf(text))]),
+      : [sql(`SELECT d.run AS id FROM (${textMatch}) w CROSS JOIN indexed d ON d.num = w.num`, matchOf(text))]),
     ...(code === undefined ? [] : [sql('SELECT run AS id FROM indexed WHERE code = ?', code)]),
     ...(cause === undefined ? [] : [sql('SELECT run AS id FROM indexed WHERE cause = ?', cause)]),
     ...tagsOf(filter).map(({ name, value }) =>
@@ -148,7 +148,7 @@ function conditions(filter: RunFilter): readonly Sql[] {
     ...(usdFrom === undefined ? [] : [sql('r.usd >= ?', usdFrom)]),
     ...(code === undefined ? [] : [indexedWith('d.code = ?', code)]),
     ...(cause === undefined ? [] : [indexedWith('d.cause = ?', cause)]),
-    ...(text === undefined ? [] : [sql(`${numOf} IN (${wordsMatch})`, matchOf(text))]),
+    ...(text === undefined ? [] : [sql(`${numOf} IN (${textMatch})`, matchOf(text))]),
     ...tags.map(({ name, value }) =>
       sql(
         'EXISTS (SELECT 1 FROM tag t WHERE t.name = ? AND t.value = ? AND t.created = r.created AND t.run = r.id)',

@@ -15,6 +15,7 @@ import {
   type Checks,
   type JsonObject,
   type Rule,
+  type Without,
 } from '@reeve/core'
 import {
   dataIn,
@@ -73,8 +74,7 @@ export interface SupervisorOptions<
   Out extends SchemaLike | undefined,
 >
   extends AgentFacts<Name, In, Out>, ModelAgentFacts, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
-  readonly base?: never
-  readonly run?: never
+  readonly base?: undefined
 }
 
 /** The options of a supervisor that builds on another agent. */
@@ -94,7 +94,6 @@ export interface BasedSupervisorOptions<
    * code (code leads by `run`).
    */
   readonly base: Base
-  readonly run?: never
 }
 
 /** The options of a supervisor that is code. */
@@ -106,7 +105,7 @@ export interface CodeSupervisorOptions<
   O,
   Specialists extends readonly Agent[],
 >
-  extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists> {
+  extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists>, Without<ModelAgentFacts & LeadFacts> {
   /** The work. It is orchestration, as in `agent({ run })`, with a team to delegate to. Returns the output. */
   readonly run: (
     ctx: AgentContext,
@@ -114,8 +113,7 @@ export interface CodeSupervisorOptions<
     team: OwnTeam<Workers[number] | Specialists[number]>,
     handoffContext: HandoffContext,
   ) => O | Promise<O>
-  readonly model?: never
-  readonly base?: never
+  readonly base?: undefined
 }
 
 /** All options of a supervisor, whether a model or code leads it. */

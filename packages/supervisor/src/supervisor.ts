@@ -22,12 +22,14 @@ import {
   toolProblems,
   type Agent,
   type AgentKind,
+  type DescribedWorkers,
   type InputOf,
   type ModelAgentFacts,
   type ModelAgentMembers,
   type ModelAgentParts,
   type NameOf,
   type OutputOf,
+  type ReturnedBy,
 } from '@reeve/agent'
 import type { Infer, SchemaLike } from '@reeve/edge'
 import { codeLeader, codeLeaderParts } from './code-supervisor.ts'
@@ -69,6 +71,17 @@ export interface Supervisor<
   remove(name: string): Agent | undefined
 }
 
+/** The input of a leader: that of its schema, else that of the agent it builds on, else a text. */
+type LeadInput<In, Base> = [In] extends [undefined] ? ([Base] extends [never] ? string : InputOf<Base>) : Infer<In>
+/** The output of a leader: that of its schema, else of the agent it builds on, else what its code returns, else a text. */
+type LeadOutput<Out, Base, O> = [Out] extends [undefined]
+  ? [Base] extends [never]
+    ? [O] extends [never]
+      ? string
+      : Awaited<O>
+    : OutputOf<Base>
+  : Infer<Out>
+
 /**
  * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` for all other problems of its team:
  * invalid names, two workers of one name, missing descriptions, tools named like Reeve's verbs. With `workers: () => …`
@@ -77,33 +90,19 @@ export interface Supervisor<
 export function supervisor<
   const Name extends string,
   const Workers extends readonly Agent[],
-  Base extends Agent,
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(
-  options: BasedSupervisorOptions<Name, Workers, In, Out, Base>,
-): Supervisor<
-  Name,
-  [In] extends [undefined] ? InputOf<Base> : Infer<In>,
-  [Out] extends [undefined] ? OutputOf<Base> : Infer<Out>,
-  NameOf<Workers[number]>
->
-export function supervisor<
-  const Name extends string,
-  const Workers extends readonly Agent[],
-  In extends SchemaLike | undefined = undefined,
-  Out extends SchemaLike | undefined = undefined,
-  O = unknown,
+  O extends ReturnedBy<Out> = never,
   const Specialists extends readonly Agent[] = readonly [],
+  Base extends Agent = never,
 >(
-  options: CodeSupervisorOptions<Name, Workers, In, Out, O, Specialists>,
-): Supervisor<Name, Infer<In>, [Out] extends [undefined] ? Awaited<O> : Infer<Out>, NameOf<Workers[number]>>
-export function supervisor<
-  const Name extends string,
-  const Workers extends readonly Agent[],
-  In extends SchemaLike | undefined = undefined,
-  Out extends SchemaLike | undefined = undefined,
->(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
+  options: (
+    | CodeSupervisorOptions<Name, Workers, In, Out, O, Specialists>
+    | BasedSupervisorOptions<Name, Workers, In, Out, Base>
+    | SupervisorOptions<Name, Workers, In, Out>
+  ) &
+    DescribedWorkers<Workers>,
+): Supervisor<Name, NoInfer<LeadInput<In, Base>>, NoInfer<LeadOutput<Out, Base, O>>, NameOf<Workers[number]>>
 export function supervisor(given: object): Supervisor {
   mustBeOptions(given, 'supervisor', 'team.invalid')
   return renamable(makeLeader(given as AnySupervisorOptions), (name) =>

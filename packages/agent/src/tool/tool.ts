@@ -33,6 +33,7 @@ import {
   type Json,
   type JsonObject,
   type Rule,
+  type Without,
 } from '@reeve/core'
 import {
   compileSchema,
@@ -215,8 +216,8 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly version?: string
 }
 
-/** A tool that is one effect. */
-export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+/** What is said of a tool that is one effect. */
+interface EffectOfTool<S extends SchemaLike | undefined> {
   /**
    * Whether it may run again for the same call, after a crash or a throw: `read` changes nothing, `idempotent` may be
    * repeated with the same `io.key`, `once` is repeated only if an operator says so. Default `once`, and `idempotent`
@@ -240,11 +241,13 @@ export interface EffectToolOptions<Name extends string, S extends SchemaLike | u
   readonly toModelOutput?: (given: ModelOutputInput<ToolInput<S>>) => unknown
 }
 
+/** A tool that is one effect. */
+export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined>
+  extends ToolOptions<Name, S>, EffectOfTool<S> {}
+
 /** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
-export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<
-  Name,
-  S
-> {
+export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined>
+  extends ToolOptions<Name, S>, Without<EffectOfTool<S>> {
   readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
@@ -290,7 +293,10 @@ const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
   execute: unchecked,
   toModelOutput: expects(isFunction, 'a function of the result'),
 }
-const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
+const orchestrationChecks: Checks<Omit<OrchestrationToolOptions<string, undefined>, keyof EffectOfTool<undefined>>> = {
+  ...commonChecks,
+  run: unchecked,
+}
 const bothChecks = { ...effectChecks, ...orchestrationChecks }
 
 /** What must hold between them. */
@@ -303,7 +309,8 @@ const toolRule: Rule<AnyTool> = (options, where) => {
     ...(approval === undefined ? [] : untimedProblems({ ...approval, sensitive }, where)),
   ]
 }
-type AnyTool = EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
+type AnyTool = EffectToolOptions<string, SchemaLike> &
+  Partial<Pick<OrchestrationToolOptions<string, SchemaLike>, 'run'>>
 
 /** What people who know other frameworks mean by an option that tools do not have. */
 const meantByToolOptions: Readonly<Record<string, string>> = {
@@ -317,14 +324,9 @@ const meantByToolOptions: Readonly<Record<string, string>> = {
 
 /** Defines a tool. Throws `tool.invalid` with all of its problems. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
-  options: EffectToolOptions<Name, S>,
+  options: OrchestrationToolOptions<Name, S> | EffectToolOptions<Name, S>,
 ): Tool<Name>
-export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
-  options: OrchestrationToolOptions<Name, S>,
-): Tool<Name>
-export function tool(
-  given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>,
-): Tool {
+export function tool(given: object): Tool {
   mustBeOptions(given, 'tool', 'tool.invalid')
   const options = given as AnyTool
   const { name, description = '', sensitive = false } = options

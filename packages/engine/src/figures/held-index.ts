@@ -9,7 +9,7 @@ import type { RunCounter, FiguresRow, IndexedRun, RunFilter, RunSummary } from '
 import { asksIndex } from '../run-search.ts'
 import type { NewIndexedRun, StoreIndex, StoreQueries } from '../store.ts'
 import { addedCounters } from './counters.ts'
-import { hasTerms, termsOf } from './words.ts'
+import { hasTerms, termsOf } from './text-search.ts'
 
 /** More runs than a store without an index has. */
 const all = Number.MAX_SAFE_INTEGER

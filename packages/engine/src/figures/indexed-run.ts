@@ -24,7 +24,7 @@ import { isEdge, type JournalEvent, type Recorded } from '@reeve/journal'
 import type { IndexedRun, SummaryText, UsageShare } from '../run-figures.ts'
 import type { StoredRun } from '../store.ts'
 import { failureCause } from './cause.ts'
-import { wordsOf } from './words.ts'
+import { wordsOf } from './text-search.ts'
 
 /** So much of a text is shown in a list, and searched. */
 const textShown = 300

@@ -290,15 +290,15 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
   }
 
   return {
-    run: async (agent: never, input: never, options?: StartOptions) => {
+    run: async (agent, input, options) => {
       await mayStart(agent, options)
       return quietly(options?.runId, runtime.run(agent, input, startOptions(options)))
     },
-    start: async (agent: never, input: never, options?: StartOptions) => {
+    start: async (agent, input, options) => {
       await mayStart(agent, options)
       return quietly(options?.runId, runtime.start(agent, input, startOptions(options)))
     },
-    stream(agent: never, input: never, options: StartOptions = {}) {
+    stream(agent, input, options = {}) {
       mustUse(agent)
       if (!mayPublish) mustBeChoices(options.versions ?? {})
       mustBeInOwnName(options)

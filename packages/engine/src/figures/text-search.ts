@@ -1,5 +1,5 @@
 /**
- * Words: how texts become words that are searched, and how a query becomes words.
+ * Search of texts: how texts become words that are searched, and how a query becomes words.
  *
  * Owns: what a word is, for every store alike, so that each finds the same runs. Does not own: how a store looks words
  * up. Pure.
@@ -9,11 +9,11 @@
 import type { TextTerm } from '../run-figures.ts'
 
 /** Longer words are cut. */
-const longestWord = 64
+const longestTerm = 64
 /** So many terms of a query count. */
 const mostTerms = 16
 
-const wordForm = /[\p{L}\p{N}\p{M}]+/gu
+const termForm = /[\p{L}\p{N}\p{M}]+/gu
 /** Scripts that are written without spaces: each character is a word. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*/gu
@@ -26,9 +26,9 @@ export const textBreak = '·'
 export function wordsIn(text: string): readonly string[] {
   const plain = text.normalize('NFKD').replace(accents, '').normalize('NFKC').toLowerCase()
   const words: string[] = []
-  for (const [found] of plain.matchAll(wordForm))
+  for (const [found] of plain.matchAll(termForm))
     for (const word of found.replace(unspaced, ' $& ').split(' '))
-      if (word !== '') words.push(word.length > longestWord ? word.slice(0, longestWord).toWellFormed() : word)
+      if (word !== '') words.push(word.length > longestTerm ? word.slice(0, longestTerm).toWellFormed() : word)
   return words
 }
 
