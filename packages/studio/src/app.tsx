@@ -32,6 +32,7 @@ import { SignIn, tokenFromAddress } from './sign-in.tsx'
 import { switchTheme, useTheme } from './theme.ts'
 import { IconButton } from './ui/button.tsx'
 import { Icon } from './ui/icon.tsx'
+import { useNarrow } from './ui/narrow.ts'
 import { Empty, ErrorState, Loading } from './ui/states.tsx'
 import { clockTime, setServerTime } from './ui/time.tsx'
 import { ToastProvider, useToast } from './ui/toast.tsx'
@@ -74,7 +75,8 @@ function Shell({ me }: { readonly me: Me }) {
   useHotkeys({ 'mod+k': () => setOpen('palette'), '?': () => setOpen('keys') })
   const { data: questions } = useQuestions()
   const waiting = questions?.items.length ?? 0
-  const count = waiting > 999 ? '999+' : `${waiting}`
+  const mostCounted = useNarrow() ? 99 : 999
+  const count = waiting > mostCounted ? `${mostCounted}+` : `${waiting}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
   const page = current === '/errors' ? { title: 'Errors' } : pages.find((each) => each.path === current)
   // a run, a session, a record or an agent is called by its name

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { QuestionView } from '@reeve/server/wire'
 import { aloneReason, compareFields, comparisonProblem, fieldText } from '../../src/pages/inbox/argument-fields.ts'
-import { heldList, inboxLines, questionGroups, tellingFields } from '../../src/pages/inbox/question-groups.ts'
+import { heldList, inboxLines, questionGroups, distinctFields } from '../../src/pages/inbox/question-groups.ts'
 
 const approval = (input: unknown, more: object = {}, question: object = {}): QuestionView =>
   ({
@@ -88,10 +88,10 @@ test('groups of one tool and agent stand where their first question stands; one 
     'question',
     'question',
   ])
-  expect(labels(tellingFields(groups[0]!))).toEqual(['n'])
-  expect(fieldText(questions[2]!, tellingFields(groups[0]!)[0]!)).toBe('3')
+  expect(labels(distinctFields(groups[0]!))).toEqual(['n'])
+  expect(fieldText(questions[2]!, distinctFields(groups[0]!)[0]!)).toBe('3')
   // nothing tells equal ones apart: their arguments are shown
-  expect(labels(tellingFields(questionGroups([approval({ n: 1 }), approval({ n: 1 })])[0]!))).toEqual(['n'])
+  expect(labels(distinctFields(questionGroups([approval({ n: 1 }), approval({ n: 1 })])[0]!))).toEqual(['n'])
 })
 
 test('a list that is held keeps its places, marks what has gone, and counts what has come', () => {

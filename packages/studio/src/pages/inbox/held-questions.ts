@@ -64,7 +64,7 @@ export function useHeldQuestions(open: readonly QuestionView[], isHeld: boolean,
   return { ...heldList(latest, open), release, drop }
 }
 
-const wordMs = 8_000
+const shownMs = 8_000
 
 /** How many questions were answered or withdrawn elsewhere in the last seconds. `mine`: those that were answered here. */
 export function useAnsweredElsewhere(
@@ -83,7 +83,7 @@ export function useAnsweredElsewhere(
     if (gone === 0) return
     setCount((was) => was + gone)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setCount(0), wordMs)
+    timer.current = setTimeout(() => setCount(0), shownMs)
   }, [open, mine])
   return count
 }

@@ -46,10 +46,10 @@ export function inboxLines(groups: readonly QuestionGroup[], folded: ReadonlySet
 }
 
 /** The fields that tell the questions of a group apart; the arguments, where there is nothing to tell apart. */
-export function tellingFields({ questions, fields }: QuestionGroup): readonly ArgumentField[] {
+export function distinctFields({ questions, fields }: QuestionGroup): readonly ArgumentField[] {
   const differing = fields.differing.filter(({ of }) => of !== 'evidence')
-  const telling = differing.some(({ of }) => of === 'argument') || questions.length > 1 ? differing : []
-  return telling.length > 0 ? telling : fields.common.filter(({ of }) => of === 'argument')
+  const distinct = differing.some(({ of }) => of === 'argument') || questions.length > 1 ? differing : []
+  return distinct.length > 0 ? distinct : fields.common.filter(({ of }) => of === 'argument')
 }
 
 /** What a person who is choosing sees: nothing moves. */

@@ -9,7 +9,7 @@ import { Countdown, Time, useNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { aloneReason, fieldValue } from './argument-fields.ts'
 import { FieldValue } from './field-value.tsx'
-import { tellingFields, type QuestionGroup } from './question-groups.ts'
+import { distinctFields, type QuestionGroup } from './question-groups.ts'
 import { subjectOf } from './question-order.ts'
 
 export const kindLabels = {
@@ -170,7 +170,7 @@ function Kind({ question: { kind, approval } }: { readonly question: QuestionVie
 /** What is decided, in short: the fields that tell this question from the others of its group. */
 function Decided({ question, group }: { readonly question: QuestionView; readonly group: QuestionGroup }) {
   if (question.approval === undefined) return <VisibleText>{subjectOf(question)}</VisibleText>
-  const fields = tellingFields(group)
+  const fields = distinctFields(group)
   if (fields.length === 0) return <span className="muted">no arguments</span>
   return (
     <>

@@ -90,7 +90,7 @@ export function Audit() {
           Decisions, actions that reach outside, and commands of people stand here.
         </Empty>
       ) : (
-        <div className="run-fill run-framed">
+        <div className="fill-table">
           <DataTable label="Audit" columns={columns} rows={entries} rowKey={({ n }) => String(n)} onOpen={setOpen} />
         </div>
       )}

@@ -180,7 +180,7 @@ function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: 
             {delayLabels[delayTone(loop)]}
           </Badge>{' '}
           <span className="muted">
-            timers are {msText(loop.meanMs)} late on average, {msText(loop.maxMs)} at worst, in the last{' '}
+            timers are {msText(loop.meanMs)} late on average, {msText(loop.p99Ms)} in the slowest 1 %, over the last{' '}
             {durationText(loop.overMs)}
           </span>
         </span>
