@@ -1,11 +1,15 @@
 /** Markdown of models: its forms, and that no text of theirs hides a character or becomes anything but text. */
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { createElement } from 'react'
-import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, test } from 'vitest'
 import { linkAddress, markdownTree, type MarkdownBlock } from '../../src/ui/markdown-tree.ts'
-import { Markdown } from '../../src/ui/markdown.tsx'
 import { gazetteText } from '../run-agents.ts'
+
+/** By names that the compiler does not follow: the types of React and of the page are none of a test's. */
+const load = async <T>(specifier: string): Promise<T> => (await import(specifier)) as T
+const { createElement } = await load<{ createElement: (type: unknown, props: object) => unknown }>('react')
+const { renderToStaticMarkup } = await load<{ renderToStaticMarkup: (element: unknown) => string }>('react-dom/server')
+const { Markdown } = await load<{ Markdown: unknown }>(join(import.meta.dirname, '../../src/ui/markdown.tsx'))
 
 const drawn = (text: string): string => {
   const blocks = markdownTree(text)

@@ -15,6 +15,7 @@ import { ValueView } from '../../ui/value-view.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { UnreadTexts, type ShownText } from './live-text.ts'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
+import { textMember } from '../../data/json.ts'
 import { usePolled } from '../../data/polled.ts'
 import { VirtualRows } from './virtual-rows.tsx'
 
@@ -104,7 +105,7 @@ function Entries({ activation }: { readonly activation: string }) {
       follow={live.head.endedAt === undefined}
       {...(show === undefined || show < 0 ? {} : { show })}
       rowKey={(row) => rows[row]!.key}
-      render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} />}
+      render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} isAlone={rows.length === 1} />}
     />
   )
 }
@@ -113,8 +114,10 @@ function Row(props: {
   readonly row: ConversationRow
   readonly isShown: boolean
   readonly texts: readonly ShownText[]
+  /** There is no other one. */
+  readonly isAlone: boolean
 }) {
-  const { row, isShown, texts } = props
+  const { row, isShown, texts, isAlone } = props
   switch (row.type) {
     case 'given':
       return (
@@ -127,6 +130,11 @@ function Row(props: {
           )}
           <EntryHead icon="inbox" label="Given" />
           <ValueView value={row.input} />
+          {isAlone && (
+            <p className="muted run-alone">
+              This agent has said nothing itself so far. Its workers have conversations of their own: choose one above.
+            </p>
+          )}
         </article>
       )
     case 'live': {
@@ -163,7 +171,9 @@ function Row(props: {
         </article>
       )
     case 'entry':
-      return (
+      return isCommand(row.entry) ? (
+        <Command entry={row.entry} />
+      ) : (
         <article
           className={`run-entry ${row.entry.type}${row.entry.isError === true ? ' error' : ''}${isShown ? ' shown' : ''}`}
         >
@@ -172,6 +182,28 @@ function Row(props: {
         </article>
       )
   }
+}
+
+/** A message that parts of Reeve send each other, as for the mail of a team. */
+const isCommand = ({ type, value }: ConversationEntry): boolean =>
+  type === 'message' && (textMember(value, 'type') ?? '').startsWith('$')
+
+function Command({ entry }: { readonly entry: ConversationEntry }) {
+  return (
+    <article className="run-entry command">
+      <EntryHead icon="more" label="Internal message of" name={useSender(entry)} at={entry.at} />
+      <details>
+        <summary>Show it</summary>
+        <EntryBody entry={entry} />
+      </details>
+    </article>
+  )
+}
+
+/** The name of who sent a message: of an agent its name. */
+function useSender({ name }: ConversationEntry): string | undefined {
+  const { activations } = useRun().live
+  return name !== undefined && Object.hasOwn(activations, name) ? activations[name]!.path.join(' › ') : name
 }
 
 /** An agent says and thinks; a tool, a sender is named after the word; an end is called by its state. */

@@ -111,7 +111,7 @@ export function unknownNotice({ unknown, unpriced }: Pick<Spend, 'unknown' | 'un
     ...(unpriced === 0
       ? []
       : [
-          `For ${calls(unpriced)} the price of the model is not known: the tokens are counted, the money is not. Give the model a price with \`prices\`.`,
+          `For ${calls(unpriced)} the price of the model is not known: the tokens are counted, the money is not. Give the model a price with the option prices.`,
         ]),
   ]
   return parts.join(' ')

@@ -71,7 +71,7 @@ export function TimelineTab() {
 
 /** Members of a team are told apart by their tasks. */
 const laneName = ({ agent, member, task }: LiveActivation): string =>
-  task !== undefined ? `${agent} · ${task}` : member !== undefined && member !== agent ? `${agent} · ${member}` : agent
+  task !== undefined ? `${task} · ${agent}` : member !== undefined && member !== agent ? `${agent} · ${member}` : agent
 
 function Chart(props: {
   readonly timeline: Timeline
