@@ -195,6 +195,45 @@ describe('K6: a trial that is started', () => {
     expect(paid).toEqual([])
   })
 
+  test('values that outlive the run are held back, and a memory of one’s own is not told', async () => {
+    const saved: Json[] = []
+    const far = agent({
+      name: 'far',
+      description: 'Counts for all runs.',
+      run: async (ctx) => {
+        const count = await ctx
+          .stream('mem_counts')
+          .update('all', (before) => (typeof before === 'number' ? before + 1 : 1))
+        return `counted ${textOf(count)}`
+      },
+    })
+    const near = agent({ name: 'near', description: 'Answers.', model: scripted('near answers') })
+    const lead = scripted(({ messages }) => {
+      const results = messages.filter(({ role }) => role === 'tool').length
+      if (results === 0) return delegates(['near', 'Answer.', 'd1'])
+      return results === 1 ? delegates(['far', 'Count.', 'd2']) : 'done'
+    })
+    const boss = supervisor({
+      name: 'boss',
+      description: 'Leads.',
+      model: lead,
+      workers: [far, near],
+      delegation: {
+        workers: { near: { memory: { recall: () => [], save: (exchange) => void saved.push(exchange.answer) } } },
+      },
+    })
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'Count.', { trial: {} })
+    const [question] = await held(run)
+    await run.control.settleDoubt({ id: question!.id, happened: true, value: 7, by: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: 'done' })
+    expect(JSON.stringify(lead.prompts.at(-1))).toContain('counted 7')
+    expect(saved).toEqual([])
+    await (await runtime.start(boss, 'Count.')).outcome()
+    expect(saved).toEqual(['near answers'])
+    expect(JSON.stringify(lead.prompts.at(-1))).toContain('counted 1')
+  })
+
   test('what undoes the work is held back, too', async () => {
     const undone: string[] = []
     const coder = agent({

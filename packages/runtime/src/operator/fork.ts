@@ -203,7 +203,7 @@ async function trialOf(
   const asked = feed[index]
   if (asked?.event.type !== 'model.requested' || asked.run !== run)
     throw new ReeveError('fork.invalid', `run ${run} has no model call at position ${call}`, {
-      hint: `Name the position of a model.requested: reeve events ${run} --json`,
+      hint: `Name the position of a model call: reeve events ${run} --json`,
     })
   const { activation } = asked
   const born = feed.find((each) => each.activation === activation)?.event
@@ -215,7 +215,7 @@ async function trialOf(
     input === undefined
       ? undefined
       : {
-          ...(isObject(recorded) ? withoutWords(recorded) : {}),
+          ...(isObject(recorded) ? withoutRequest(recorded) : {}),
           ...briefOf(agent === undefined ? input : checkedInput(agent, input)),
         }
   return {
@@ -244,7 +244,7 @@ function callAt(feed: readonly Recorded[], at: number): number {
     )
 }
 
-const withoutWords = ({ instructions: _instructions, input: _input, ...rest }: JsonObject): JsonObject => rest
+const withoutRequest = ({ instructions: _instructions, input: _input, ...rest }: JsonObject): JsonObject => rest
 
 /** The same edge with another brief. */
 function inputEdit(input: Json, recorded: Json, agent: Agent | undefined): ForkEdit {

@@ -10,17 +10,18 @@ import type { ConversationPage, LiveActivation, LiveRun } from '@reeve/server/wi
 import { usePolled } from '../../data/polled.ts'
 import { useMutation, useQuery } from '../../data/queries.ts'
 import { server } from '../../data/server.ts'
-import { Link, runPath } from '../../router.tsx'
+import { Link, navigate, runPath } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
-import { ErrorState, Loading, Notice } from '../../ui/states.tsx'
+import { ErrorState, Loading } from '../../ui/states.tsx'
 import { Duration } from '../../ui/time.tsx'
 import { ValueView } from '../../ui/value-view.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { conversationRows, type ConversationRow } from '../run/conversation-rows.ts'
 import { hasEnded, openQuestions } from '../run/controls.ts'
+import { FailureView } from '../run/failure-view.tsx'
 import { UnreadTexts, type ShownText } from '../run/live-text.ts'
 import { RunContext, useRun, type RunContextValue } from '../run/run-context.tsx'
 import { RunStore } from '../run/run-store.ts'
@@ -30,6 +31,16 @@ import { StreamText, useLiveTexts } from '../run/stream-text.tsx'
 import { wholeConversation } from '../run/whole-conversation.ts'
 import { ChatQuestion } from './chat-question.tsx'
 import { partsOf } from './chat-parts.ts'
+
+/** What leads to a part of a run leads to its page. */
+const goIn =
+  (run: string): RunContextValue['go'] =>
+  (tab, selection = {}) => {
+    const params = new URLSearchParams(
+      Object.entries(selection).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    )
+    navigate(`${runPath(run, tab)}${params.size === 0 ? '' : `?${params.toString()}`}`)
+  }
 
 interface TurnProps {
   readonly run: string
@@ -78,7 +89,7 @@ function Turn(props: {
     (): RunContextValue | undefined =>
       live === undefined
         ? undefined
-        : { api, store, live, connection: 'live', selection: {}, go: () => {}, mayOperate: true },
+        : { api, store, live, connection: 'live', selection: {}, go: goIn(api.id), mayOperate: true },
     [api, store, live],
   )
   if (context === undefined) return error === undefined ? <Loading what="the turn" /> : <ErrorState error={error} />
@@ -112,21 +123,14 @@ function TurnEnd() {
   const spend = spendOf(head.usage)
   const usd = knownUsd(spend)
   const stop = useMutation(() => api.control.cancel('stopped in the chat'))
+  const root = Object.values(live.activations)[0]
   const failure = head.failure ?? (head.outcome?.status === 'failed' ? head.outcome.failure : undefined)
   return (
     <footer className="chat-end">
-      {failure !== undefined && (
-        <Notice tone="bad">
-          <b>
-            <code>{failure.code}</code>
-          </b>{' '}
-          <VisibleText lines>{failure.message}</VisibleText>
-          {failure.hint !== undefined && (
-            <p className="muted">
-              <VisibleText lines>{failure.hint}</VisibleText>
-            </p>
-          )}
-        </Notice>
+      {failure !== undefined && root !== undefined && (
+        <div className="chat-failure" role="alert">
+          <FailureView view={root} failure={failure} />
+        </div>
       )}
       <p className="row wrap muted">
         {isOver ? (
