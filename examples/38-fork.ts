@@ -87,14 +87,17 @@ isOpen = true
 // #region retry
 const retry = await office.retry(failed.run, { reason: 'the office is open', by: 'ann' })
 const signed = await retry.outcome() // the deed is not drawn up again
-const many = await office.batch('retry', { status: ['failed'] }, { by: 'ann' }) // all that failed, as one tracked action
-const { total, before } = await many.outcome() // this one was retried before
+// #endregion
+// #region batch
+const batch = await office.batch('retry', { status: ['failed'], agent: 'notary' }, { reason: 'open again', by: 'ann' })
+for await (const result of batch.results()) console.log(result.run, result.status) // done, before or refused
+const { total, done, before, refused, left, causes } = await batch.outcome()
 // #endregion
 assert.deepEqual(
   [failed.status, signed.status === 'completed' && signed.output, deeds],
   ['failed', 'deed 1, signed', 1],
 )
-assert.deepEqual([total, before], [1, 1])
+assert.deepEqual([total, done, before, refused, left, causes], [1, 0, 1, 0, 0, []]) // it was retried before
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')

@@ -4,10 +4,10 @@
  * Owns: the table, and what `reeve help <group>` prints. Does not own: the commands (program.ts).
  * Holds: every command stands in one group, or a test says so.
  */
-import type { Command } from 'commander'
+import { Command } from 'commander'
 
 interface CommandGroup {
-  /** As `reeve help <group>` takes it. */
+  /** As `reeve help <group>` takes it. No command has it. */
   readonly name: string
   readonly heading: string
   readonly commands: readonly string[]
@@ -16,12 +16,12 @@ interface CommandGroup {
 /** The first one is that of the first day. */
 export const commandGroups: readonly CommandGroup[] = [
   {
-    name: 'start',
+    name: 'first',
     heading: 'The first day',
     commands: ['init', 'dev', 'start', 'runs', 'show', 'approve', 'reject', 'doctor'],
   },
   {
-    name: 'questions',
+    name: 'decide',
     heading: 'Decide and answer',
     commands: ['questions', 'edit', 'retry', 'answer', 'settle'],
   },
@@ -31,9 +31,9 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: ['resume', 'pause', 'cancel', 'stop', 'batch', 'takeover', 'handback', 'complete', 'finish'],
   },
   { name: 'again', heading: 'Again, from a good point', commands: ['retry-run', 'fork', 'diff'] },
-  { name: 'watch', heading: 'Watch and prove', commands: ['watch', 'studio', 'events', 'audit', 'otel', 'trust'] },
+  { name: 'look', heading: 'Look and prove', commands: ['watch', 'studio', 'events', 'audit', 'otel', 'trust'] },
   { name: 'teams', heading: 'Planned teams', commands: ['recruit', 'retire', 'post'] },
-  { name: 'serve', heading: 'Processes and servers', commands: ['work', 'serve', 'mcp', 'probe', 'restate'] },
+  { name: 'servers', heading: 'Processes and servers', commands: ['work', 'serve', 'mcp', 'probe', 'restate'] },
   { name: 'store', heading: 'The store', commands: ['backup', 'compact'] },
   { name: 'learn', heading: 'Learn', commands: ['demo', 'docs', 'help'] },
 ]
@@ -48,14 +48,18 @@ export function groupCommands(program: Command): void {
     const at = order.indexOf(command.name())
     return at === -1 ? order.length : at
   }
-  for (const command of program.commands)
-    command.helpGroup(`${commandGroups.find(({ commands }) => commands.includes(command.name()))?.heading ?? others}:`)
-  program.configureHelp({
-    visibleCommands: (of) => {
-      const commands = of.commands.filter((command) => !('_hidden' in command && command._hidden === true))
-      return of === program ? commands.toSorted((a, b) => place(a) - place(b)) : commands
-    },
-  })
+  const headingOf = (name: string): string =>
+    `${commandGroups.find(({ commands }) => commands.includes(name))?.heading ?? others}:`
+  for (const command of program.commands) command.helpGroup(headingOf(command.name()))
+  // the help lists groups in the order of their first command
+  ;(program.commands as Command[]).sort((a, b) => place(a) - place(b))
+  const groups = commandGroups.map(({ name }) => name).join(', ')
+  program.addHelpCommand(
+    new Command('help')
+      .argument('[name]', 'a command or a group')
+      .description(`show the help of a command, or of a group: ${groups}`)
+      .helpGroup(headingOf('help')),
+  )
 }
 
 /** The help of the group of this name, with the commands of it alone; undefined if there is none. */

@@ -67,9 +67,9 @@ export async function main(
     })
   })
   try {
-    const group = args[0] === 'help' && args[1] !== undefined ? groupHelp(program, args[1]) : undefined
-    const isCommand = namesIn(program).includes(args[1] ?? '')
-    if (group !== undefined && !isCommand) {
+    const [first, name = ''] = program.parseOptions([...args]).operands
+    const group = first === 'help' && !namesIn(program).includes(name) ? groupHelp(program, name) : undefined
+    if (group !== undefined) {
       terminal.raw(asTyped(group, namesIn(program)))
       return exits.done
     }

@@ -3,7 +3,7 @@
  */
 export { createRuntime } from '@reeve/runtime'
 export type {
-  Batch,
+  BatchHandle,
   BatchCause,
   BatchFilter,
   BatchListOptions,

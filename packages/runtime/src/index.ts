@@ -108,7 +108,7 @@ export type { RetryOptions, RetryScope } from './operator/retry.ts'
 export { isInScope, isWithinScope, mustGoOnPublished, unpublished, type RunScope } from './operator/run-scope.ts'
 export type { BatchRefusal, BatchResult } from './batch/batch-agent.ts'
 export type { BatchCause, BatchView } from './batch/batch-view.ts'
-export type { Batch, BatchListOptions, RuntimeBatches } from './batch/batches.ts'
+export type { BatchHandle, BatchListOptions, RuntimeBatches } from './batch/batches.ts'
 export {
   batchVerbs,
   mostInBatch,

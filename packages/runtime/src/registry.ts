@@ -120,7 +120,7 @@ export function registerAgents(
       if (agent === undefined) {
         const channel = channelOf(name)
         if (channel === undefined) return builtIn.find((each) => each.name === name)
-        return (telling.get(channel) ?? missingChannel(channel))
+        return telling.get(channel) ?? missingChannel(channel)
       }
       let known = made.get(agent)
       if (known === undefined) made.set(agent, (known = orchestrationOf(agent, parts)))

@@ -66,7 +66,7 @@ import {
 import { forkRun, mustBeForkOptions, type ForkOptions } from './operator/fork.ts'
 import { retryRun, type RetryOptions, type RetryScope } from './operator/retry.ts'
 import { batchCode } from './batch/batch-agent.ts'
-import { runtimeBatches, startBatch, type Batch, type RuntimeBatches } from './batch/batches.ts'
+import { runtimeBatches, startBatch, type BatchHandle, type RuntimeBatches } from './batch/batches.ts'
 import type { BatchFilter, BatchOptions, BatchVerb } from './batch/request.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
@@ -235,7 +235,7 @@ export interface Runtime extends AsyncDisposable {
    * without a status it is for the runs that the verb can be for, and `retry` for those that failed. Throws
    * `input.invalid`; `run.conflict` for the `id` of another run.
    */
-  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<Batch>
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle>
   /** Batches, found again. `runtime.runs` leaves them out. */
   readonly batches: RuntimeBatches
   /** Removes an ended run and all its data. Changes no session. */
@@ -624,7 +624,7 @@ class EngineRuntime implements Runtime {
     return { ...this.handle(to), ...retried }
   }
 
-  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<Batch> {
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle> {
     return startBatch({ engine: this.#parts.engine, handle: (id) => this.handle(id) }, verb, filter, options)
   }
 

@@ -6,7 +6,7 @@
  * does (runtime). With a store this process works on it, beside workers that do; with an engine, its workers do.
  */
 import { durationText, present, shellWord, visible, visibleLine } from '@reeve/core'
-import type { Batch, BatchFilter, BatchOptions, BatchResult, BatchVerb, BatchView, Runtime } from '@reeve/runtime'
+import type { BatchHandle, BatchFilter, BatchOptions, BatchResult, BatchVerb, BatchView, Runtime } from '@reeve/runtime'
 import { mostInBatch, statusesOf, type RunStatus } from '@reeve/runtime'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
@@ -26,12 +26,13 @@ export interface BatchFilterOptions extends RunFilterOptions {
 }
 
 /** What the verbs are called in sentences. */
-const words: Readonly<Record<BatchVerb, { readonly ask: string; readonly done: string; readonly before: string }>> = {
-  retry: { ask: 'Retry', done: 'retried', before: 'retried before' },
-  cancel: { ask: 'Cancel', done: 'cancelled', before: 'cancelled before' },
-  pause: { ask: 'Pause', done: 'paused', before: 'paused before' },
-  resume: { ask: 'Resume', done: 'resumed', before: 'at work already' },
-}
+const verbTexts: Readonly<Record<BatchVerb, { readonly ask: string; readonly done: string; readonly before: string }>> =
+  {
+    retry: { ask: 'Retry', done: 'retried', before: 'retried before' },
+    cancel: { ask: 'Cancel', done: 'cancelled', before: 'cancelled before' },
+    pause: { ask: 'Pause', done: 'paused', before: 'paused before' },
+    resume: { ask: 'Resume', done: 'resumed', before: 'at work already' },
+  }
 
 /** Whether options choose runs. */
 const isFiltered = (options: BatchFilterOptions): boolean =>
@@ -68,7 +69,7 @@ export interface BatchLines {
 
 const plainLines = (verb: BatchVerb): BatchLines => ({
   result: (result) =>
-    result.status === 'refused' ? refusedText(result) : `${result.run}: ${words[verb][result.status]}`,
+    result.status === 'refused' ? refusedText(result) : `${result.run}: ${verbTexts[verb][result.status]}`,
   summary: () => [],
 })
 
@@ -161,7 +162,12 @@ async function workingOn(
 }
 
 /** Prints what becomes of each run until the batch has ended, then the summary. */
-async function followBatch(context: CommandContext, runtime: Runtime, batch: Batch, given?: BatchLines): Promise<Exit> {
+async function followBatch(
+  context: CommandContext,
+  runtime: Runtime,
+  batch: BatchHandle,
+  given?: BatchLines,
+): Promise<Exit> {
   const { terminal, interrupted } = context
   const { verb, ...begun } = await batch.view()
   const lines = given ?? plainLines(verb)
@@ -208,12 +214,12 @@ function printEnd({ terminal, options }: CommandContext, view: BatchView): void 
 }
 
 const progressText = ({ verb, done, before, refused }: BatchView): string =>
-  `${done} ${words[verb].done}, ${before} ${words[verb].before}, ${refused} refused`
+  `${done} ${verbTexts[verb].done}, ${before} ${verbTexts[verb].before}, ${refused} refused`
 
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 async function isSure({ terminal, interrupted }: CommandContext, verb: BatchVerb, which: string): Promise<boolean> {
-  const { ask, done } = words[verb]
+  const { ask, done } = verbTexts[verb]
   if (!terminal.canAsk) throw usage(`${which} would be ${done}`, `Confirm with --yes. Nothing was ${done}.`)
   try {
     const said = (await terminal.ask(`${ask} ${which}? y = yes, Enter = no: `, interrupted)).trim().toLowerCase()

@@ -30,7 +30,7 @@ export async function retryRun(
   if (options.again === true || options.run !== undefined)
     throw usage('--again and --run are for one run', `Name the run: ${reeve} retry-run <run> --again`)
   const { reason } = options
-  return commandMany(context, 'retry', options, { ...(reason === undefined ? {} : { reason }) }, retryLines())
+  return commandMany(context, 'retry', options, reason === undefined ? {} : { reason }, retryLines())
 }
 
 /** A line for each retry, and how many new model calls are certain. */

@@ -20,11 +20,18 @@ import {
   type RunId,
 } from '@reeve/core'
 import { briefValue, readEdge } from '@reeve/edge'
-import { batchAgent, unknownRun, type Context, type Orchestration, type RunFilter } from '@reeve/engine'
-import type { RetryScope } from '../operator/retry.ts'
+import {
+  batchAgent,
+  unknownRun,
+  type Context,
+  type Orchestration,
+  type RunFilter,
+  type RunSummary,
+} from '@reeve/engine'
+import type { RetryOptions, RetryScope } from '../operator/retry.ts'
 import { isInScope, mustGoOnPublished } from '../operator/run-scope.ts'
 import type { Run } from '../run-handle.ts'
-import type { Runtime } from '../runtime.ts'
+import type { RuntimeVersions } from '../versions.ts'
 import type { BatchRequest, BatchVerb } from './request.ts'
 
 /** Why a run was refused. */
@@ -56,7 +63,12 @@ export interface SelectedPage {
 }
 
 /** What a batch needs of its runtime. */
-export type BatchRuntime = Pick<Runtime, 'runs' | 'retry' | 'handle' | 'versions'>
+export interface BatchRuntime {
+  readonly versions: RuntimeVersions
+  handle(id: string): Run
+  runs(filter: RunFilter): Promise<readonly RunSummary[]>
+  retry(run: string, options: RetryOptions): Promise<Run & RetryScope>
+}
 
 /** The step that looks for a page of runs, and the beginning of the name of one that commands a run. */
 export const selectStep = 'select'

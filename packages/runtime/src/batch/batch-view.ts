@@ -97,7 +97,10 @@ const batchFold: FoldKind<BatchFold> = {
   size: ({ causes }) => 10 + causes.size * runsOfCause,
 }
 
-function noteCause(causes: BatchFold['causes'], { run, error }: Extract<BatchResult, { readonly status: 'refused' }>): void {
+function noteCause(
+  causes: BatchFold['causes'],
+  { run, error }: Extract<BatchResult, { readonly status: 'refused' }>,
+): void {
   const { code, message, hint } = error
   const known = causes.get(code)
   if (known === undefined) causes.set(code, { code, message, hint, count: 1, runs: [run] })

@@ -32,7 +32,7 @@ import { batchSummary, batchView, resultIn, type BatchView } from './batch-view.
 import { batchRequest, type BatchFilter, type BatchOptions, type BatchVerb } from './request.ts'
 
 /** A batch: a handle that keeps nothing. */
-export interface Batch {
+export interface BatchHandle {
   /** Of the batch, which is a run: `runtime.handle(id)` watches, pauses and audits it. */
   readonly id: RunId
   /** Of one that was begun here: false if the batch of this id was begun before. */
@@ -62,7 +62,7 @@ export interface BatchListOptions {
 /** Batches, found again. */
 export interface RuntimeBatches {
   /** The batch of this id. Nothing is read; an unknown id shows when it is used. Throws `input.invalid`. */
-  of(id: string): Batch
+  of(id: string): BatchHandle
   /** Newest first. Throws `input.invalid`. */
   list(options?: BatchListOptions): Promise<readonly BatchView[]>
 }
@@ -109,7 +109,7 @@ export async function startBatch(
   verb: BatchVerb,
   filter: BatchFilter,
   given: BatchOptions = {},
-): Promise<Batch> {
+): Promise<BatchHandle> {
   const options = underName(given)
   const request = batchRequest(verb, filter, options)
   const id = runId(options.id ?? newId('batch'))
@@ -124,7 +124,7 @@ export async function startBatch(
   return { ...batchHandle(access, id), created }
 }
 
-function batchHandle({ engine, handle }: BatchAccess, id: RunId): Batch {
+function batchHandle({ engine, handle }: BatchAccess, id: RunId): BatchHandle {
   const view = (): Promise<BatchView> => batchView(engine, id)
   return {
     id,

@@ -24,7 +24,6 @@ import {
   unchecked,
   wholeNumber,
   type Checks,
-  type JsonObject,
 } from '@reeve/core'
 import { batchAgent, mustBeRunFilter, type RunFilter, type RunStatus } from '@reeve/engine'
 import type { PauseOptions } from '../operator/takeover.ts'
@@ -115,16 +114,20 @@ const nothing = 'Nothing was changed.'
 
 /** The request that is recorded. Throws `input.invalid`. */
 export function batchRequest(verb: BatchVerb, filter: BatchFilter, options: BatchOptions): BatchRequest {
-  refuseProblems('input.invalid', [
-    ...choiceIn(verbs)(verb, 'batch(): verb'),
-    ...filterProblems(filter),
-    ...optionProblems(checks, options, 'batch()'),
-    ...Object.entries(ownOptions).flatMap(([name, of]) =>
-      isObject(options) && options[name] !== undefined && of !== verb
-        ? [`batch(): ${name} is an option of "${of}", not of ${JSON.stringify(verb)}`]
-        : [],
-    ),
-  ], nothing)
+  refuseProblems(
+    'input.invalid',
+    [
+      ...choiceIn(verbs)(verb, 'batch(): verb'),
+      ...filterProblems(filter),
+      ...optionProblems(checks, options, 'batch()'),
+      ...Object.entries(ownOptions).flatMap(([name, of]) =>
+        isObject(options) && options[name] !== undefined && of !== verb
+          ? [`batch(): ${name} is an option of "${of}", not of ${JSON.stringify(verb)}`]
+          : [],
+      ),
+    ],
+    nothing,
+  )
   mustBeRunFilter(filter, 'batch(): filter')
   const { id: _id, limit = mostInBatch, ...said } = options
   return {
@@ -139,11 +142,14 @@ const pageMembers = ['limit', 'after', 'childrenOf']
 
 function filterProblems(filter: unknown): readonly string[] {
   if (!isObject(filter)) return ['batch(): filter is missing, expected an object of conditions, as of runtime.runs()']
-  const said = Object.keys(present(filter as JsonObject))
+  const said = Object.keys(present(filter))
   const strange = said.filter((name) => pageMembers.includes(name))
   if (strange.length > 0)
-    return strange.map((name) => `batch(): filter.${name}: a batch is of all runs that match; limit is an option of its own`)
-  if (filter['agent'] === batchAgent) return ['batch(): filter.agent: a batch is not for batches; cancel or pause one by its id']
+    return strange.map(
+      (name) => `batch(): filter.${name}: a batch is of all runs that match; limit is an option of its own`,
+    )
+  if (filter['agent'] === batchAgent)
+    return ['batch(): filter.agent: a batch is not for batches; cancel or pause one by its id']
   return said.length > 0 ? [] : ['batch(): the filter chooses nothing: say at least one condition, such as a status']
 }
 
@@ -153,7 +159,11 @@ export function statusesOf(verb: BatchVerb, said: readonly RunStatus[] | undefin
   if (said === undefined) return usual
   const [strange] = said.filter((each) => !possible.includes(each))
   if (strange === undefined) return said
-  throw new ReeveError('input.invalid', `status ${strange}: nothing to ${verb} there${meantInstead(strange, possible, 'choose among')}`, {
-    hint: nothing,
-  })
+  throw new ReeveError(
+    'input.invalid',
+    `status ${strange}: nothing to ${verb} there${meantInstead(strange, possible, 'choose among')}`,
+    {
+      hint: nothing,
+    },
+  )
 }

@@ -29,7 +29,7 @@ import {
   notRegistered,
   unknownRun,
   unpublished,
-  type Batch,
+  type BatchHandle,
   type BatchScope,
   type BatchView,
   type OpenFilter,
@@ -204,7 +204,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     ...(mayPublish ? undefined : { publishedOnly: true as const }),
   }
   /** A batch that reaches no further than the principal. Rejects with `run.unknown`. */
-  const ownBatch = async (id: string): Promise<Batch> => {
+  const ownBatch = async (id: string): Promise<BatchHandle> => {
     const batch = runtime.batches.of(id)
     if (isWhole) return batch
     const inTime = refusalAfter(refusalMs)
@@ -216,7 +216,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     await inTime()
     throw unknownRun(id)
   }
-  const visibleBatch = (id: string): Batch => ({
+  const visibleBatch = (id: string): BatchHandle => ({
     id: runtime.batches.of(id).id,
     view: async () => (await ownBatch(id)).view(),
     outcome: async () => (await ownBatch(id)).outcome(),
