@@ -48,6 +48,7 @@ test('a store with a past is opened', async () => {
   await server.kill()
   await server.past(days, perDay)
   await server.start()
+  expect(((await server.call('GET', '/totals')) as Totals).all.runs).toBeGreaterThan(50)
 }, 120_000)
 
 test('a row says what a run was asked and answered; words find runs, and the address has the filter', async () => {
