@@ -66,8 +66,8 @@ const textQuery = (typed: string): string => (/[\p{L}\p{N}]$/u.test(typed) ? `${
 const targetOf = ({ run, agent, status, input }: RunRow): Target => ({
   id: `run-${run}`,
   icon: 'runs',
-  text: run,
-  detail: [`${agent}, ${status}`, ...(input === undefined ? [] : [input.text.replaceAll(/\s+/g, ' ')])].join(' · '),
+  text: input === undefined || input.text === '' ? run : input.text.replaceAll(/\s+/g, ' '),
+  detail: `${run} · ${agent}, ${status}`,
   to: runPath(run),
 })
 

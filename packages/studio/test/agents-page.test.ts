@@ -124,7 +124,9 @@ describe('a conversation', () => {
     await conversation(page).getByText('planned').first().waitFor()
     await page.goto(`${server.url}/agents/breaker`)
     await say(page, 'breaker', 'Look.')
-    await expect.poll(() => conversation(page).getByRole('alert').innerText()).toMatch(/warehouse[^]*agent\.failed[^]*What to do/)
+    await expect
+      .poll(() => conversation(page).getByRole('alert').innerText())
+      .toMatch(/warehouse[^]*agent\.failed[^]*What to do/)
   })
 
   test('an agent with an input schema is asked by a form', async () => {

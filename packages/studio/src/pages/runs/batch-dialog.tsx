@@ -109,6 +109,12 @@ export function BatchDialog(props: {
               The filter has no other condition: this reaches the runs of every agent and user.
             </Notice>
           )}
+          {counted.data.behind > 0 && (query.text ?? query.code ?? query.cause) !== undefined && (
+            <Notice tone="wait">
+              {runsText(counted.data.behind)} {counted.data.behind === 1 ? 'is' : 'are'} not in the index yet, and may
+              be left out.
+            </Notice>
+          )}
           {verb === 'cancel' && (
             <Checkbox checked={undo} onChange={({ target }) => setUndo(target.checked)}>
               Undo what they have done, where a tool says how
