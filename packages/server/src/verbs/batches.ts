@@ -11,12 +11,20 @@ const { limit: _limit, ...conditions } = runsFilter
 
 const filter = object<BatchBody['filter']>(
   'BatchFilter',
-  { ...conditions, metadata: optional(jsonObject({ description: 'Members of the metadata, each equal to this value.' })) },
+  {
+    ...conditions,
+    metadata: optional(jsonObject({ description: 'Members of the metadata, each equal to this value.' })),
+  },
   { description: 'All given conditions must hold; at least one.' },
 )
 const reason = optional(text({ maxLength: 10_000, description: 'Recorded with every command.' }))
 
-const cause = view<BatchCause>('BatchCause', { code: name(), message: text(), count: whole(), runs: list(name<RunId>()) })
+const cause = view<BatchCause>('BatchCause', {
+  code: name(),
+  message: text(),
+  count: whole(),
+  runs: list(name<RunId>()),
+})
 
 export const batchView = view<BatchView>('BatchView', {
   id: name<RunId>(),

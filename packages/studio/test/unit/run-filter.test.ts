@@ -9,7 +9,7 @@ import {
   paramsOf,
   queryOf,
   runsPath,
-  statusWords,
+  statusLabels,
   verbStatuses,
 } from '../../src/pages/runs/run-filter.ts'
 import { badEnds, costOf, openRuns, shareText } from '../../src/pages/metrics/figures.ts'
@@ -55,7 +55,7 @@ test('the page offers a verb for the statuses that the server takes, and knows e
     expect(verbStatuses[verb].for.toSorted(), verb).toEqual(taken.toSorted())
     expect(statusesOf(verb, verbStatuses[verb].usual)).toEqual(verbStatuses[verb].usual)
   }
-  expect(Object.keys(statusWords).toSorted()).toEqual([...runStatuses].toSorted())
+  expect(Object.keys(statusLabels).toSorted()).toEqual([...runStatuses].toSorted())
 })
 
 const figures = (at: number, more: Partial<RunFigures> = {}): FiguresOfTime => ({

@@ -68,9 +68,9 @@ export function MetricsPage() {
           value={span}
           onChange={({ target }) => setParams({ span: target.value === 'week' ? '' : target.value })}
         >
-          {Object.entries(metricSpans).map(([value, { word }]) => (
+          {Object.entries(metricSpans).map(([value, { label }]) => (
             <option key={value} value={value}>
-              {word}
+              {label}
             </option>
           ))}
         </Select>
@@ -177,9 +177,9 @@ function Shown(props: {
         flush
         actions={
           <Select aria-label="Group by" value={by} onChange={({ target }) => setParams({ by: target.value })}>
-            {offered.map(([value, word]) => (
+            {offered.map(([value, label]) => (
               <option key={value} value={value}>
-                {word}
+                {label}
               </option>
             ))}
           </Select>

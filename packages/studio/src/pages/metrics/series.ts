@@ -13,10 +13,10 @@ export const bucketMs: Readonly<Record<Bucket, number>> = { hour: 3_600_000, day
 
 /** Spans that the page shows, each in buckets that fit it. */
 export const metricSpans = {
-  day: { word: 'Last 24 hours', bucket: 'hour', count: 24 },
-  week: { word: 'Last 7 days', bucket: 'day', count: 7 },
-  month: { word: 'Last 30 days', bucket: 'day', count: 30 },
-  quarter: { word: 'Last 90 days', bucket: 'day', count: 90 },
+  day: { label: 'Last 24 hours', bucket: 'hour', count: 24 },
+  week: { label: 'Last 7 days', bucket: 'day', count: 7 },
+  month: { label: 'Last 30 days', bucket: 'day', count: 30 },
+  quarter: { label: 'Last 90 days', bucket: 'day', count: 90 },
 } as const
 export type MetricSpan = keyof typeof metricSpans
 

@@ -9,14 +9,14 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, TextInput } from '../../ui/field.tsx'
 import { ErrorState, Loading, Notice, sentences } from '../../ui/states.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { runsText, verbWords } from './batch-words.ts'
+import { runsText, verbLabels } from './batch-labels.ts'
 import {
   batchFilterOf,
   conditions,
   conditionText,
   filterLabels,
   statusesFor,
-  statusWords,
+  statusLabels,
   type RunParams,
 } from './run-filter.ts'
 
@@ -34,7 +34,7 @@ export function BatchDialog(props: {
   const { verb, given, onClose, onBegun } = props
   const status = statusesFor(verb, props.query.status) ?? []
   const [query] = useState({ ...props.query, status })
-  const { button, effect } = verbWords[verb]
+  const { button, effect } = verbLabels[verb]
   const [reason, setReason] = useState('')
   const [undo, setUndo] = useState(true)
   const counted = useQuery(`batch ${JSON.stringify([verb, query])}`, ['runs'], (signal) =>
@@ -94,7 +94,7 @@ export function BatchDialog(props: {
           )}
           <dl className="facts">
             <dt>Status</dt>
-            <dd>{status.map((each) => statusWords[each]).join(', ')}</dd>
+            <dd>{status.map((each) => statusLabels[each]).join(', ')}</dd>
             {said.map(([name, value]) => (
               <div key={name} style={{ display: 'contents' }}>
                 <dt>{filterLabels[name]}</dt>

@@ -16,7 +16,7 @@ import { useNarrow } from '../../ui/narrow.ts'
 import { Empty, Notice, sentences } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-import { batchCounts, batchTitle, isBatchOver, runsText, verbWords } from './batch-words.ts'
+import { batchCounts, batchTitle, isBatchOver, runsText, verbLabels } from './batch-labels.ts'
 
 const everyMs = 1_000
 const listed = 20
@@ -46,7 +46,7 @@ export function BatchProgress(props: {
   const over = isBatchOver(batch)
   const gone = (total ?? 0) - left
   return (
-    <section className="batch" aria-label={`Batch: ${verbWords[verb].button}`}>
+    <section className="batch" aria-label={`Batch: ${verbLabels[verb].button}`}>
       <div className="row wrap">
         <b className="grow">{batchTitle(batch)}</b>
         <span className="muted">
@@ -154,7 +154,7 @@ export function BatchesView(props: {
             <tr key={batch.id}>
               <td>
                 <Link to={pathOf(batch.id)}>
-                  {verbWords[batch.verb].button} {batch.total === undefined ? '' : countText(batch.total)}
+                  {verbLabels[batch.verb].button} {batch.total === undefined ? '' : countText(batch.total)}
                 </Link>
               </td>
               <td>

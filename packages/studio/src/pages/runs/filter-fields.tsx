@@ -15,7 +15,7 @@ import {
   noParams,
   spans,
   statusGroups,
-  statusWords,
+  statusLabels,
   type FilterName,
   type RunParams,
 } from './run-filter.ts'
@@ -42,14 +42,14 @@ export function FilterFields(props: {
         <SearchField value={given.text} onSet={(text) => onSet({ text })} search={search} />
         <Select aria-label="Status" value={given.status} onChange={({ target }) => onSet({ status: target.value })}>
           <option value="">Any status</option>
-          {Object.entries(statusGroups).map(([value, { word }]) => (
+          {Object.entries(statusGroups).map(([value, { label }]) => (
             <option key={value} value={value}>
-              {word}
+              {label}
             </option>
           ))}
-          {Object.entries(statusWords).map(([value, word]) => (
+          {Object.entries(statusLabels).map(([value, label]) => (
             <option key={value} value={value}>
-              {word}
+              {label}
             </option>
           ))}
           {given.status.includes(',') && <option value={given.status}>{conditionText('status', given.status)}</option>}
@@ -64,9 +64,9 @@ export function FilterFields(props: {
         </Select>
         <Select aria-label="Begun" value={given.span} onChange={({ target }) => onSet({ span: target.value })}>
           <option value="">At any time</option>
-          {Object.entries(spans).map(([value, { word }]) => (
+          {Object.entries(spans).map(([value, { label }]) => (
             <option key={value} value={value}>
-              {word}
+              {label}
             </option>
           ))}
         </Select>

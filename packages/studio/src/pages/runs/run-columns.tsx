@@ -65,7 +65,7 @@ function failedText(failures: NonNullable<RunRow['failures']>, count: number): s
 }
 
 /** What it was asked, and what came of it. */
-function Asked({ row }: { readonly row: RunRow }) {
+function RequestCell({ row }: { readonly row: RunRow }) {
   const { run, input } = row
   return (
     <TwoLines
@@ -132,7 +132,7 @@ export const runColumns: readonly Column<RunRow>[] = [
     head: 'Asked, and what came of it',
     width: 'minmax(240px, 4fr)',
     lines: 2,
-    cell: (row) => <Asked row={row} />,
+    cell: (row) => <RequestCell row={row} />,
   },
   {
     id: 'agent',

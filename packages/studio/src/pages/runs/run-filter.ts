@@ -47,7 +47,7 @@ export const filterLabels: Readonly<Record<FilterName, string>> = {
 }
 
 /** The statuses of runs, in the order of a list to choose from. */
-export const statusWords: Readonly<Record<RunStatus, string>> = {
+export const statusLabels: Readonly<Record<RunStatus, string>> = {
   running: 'Running',
   waiting: 'Waiting',
   queued: 'Queued',
@@ -62,7 +62,7 @@ export const statusWords: Readonly<Record<RunStatus, string>> = {
   cancelled: 'Cancelled',
   bailed: 'Bailed out',
 }
-const allStatuses = Object.keys(statusWords) as readonly RunStatus[]
+const allStatuses = Object.keys(statusLabels) as readonly RunStatus[]
 
 const openStatuses: readonly RunStatus[] = [
   'running',
@@ -76,18 +76,18 @@ const openStatuses: readonly RunStatus[] = [
 const badEnds: readonly RunStatus[] = ['failed', 'limited', 'timed-out']
 
 /** Several statuses with one name. */
-export const statusGroups: Readonly<Record<string, { readonly word: string; readonly of: readonly RunStatus[] }>> = {
-  open: { word: 'Not ended', of: openStatuses },
-  bad: { word: 'Ended badly', of: badEnds },
+export const statusGroups: Readonly<Record<string, { readonly label: string; readonly of: readonly RunStatus[] }>> = {
+  open: { label: 'Not ended', of: openStatuses },
+  bad: { label: 'Ended badly', of: badEnds },
 }
 
 const hour = 3_600_000
 /** Spans of time that end now, in milliseconds. */
-export const spans: Readonly<Record<string, { readonly word: string; readonly ms: number }>> = {
-  hour: { word: 'In the last hour', ms: hour },
-  day: { word: 'In the last 24 hours', ms: 24 * hour },
-  week: { word: 'In the last 7 days', ms: 168 * hour },
-  month: { word: 'In the last 30 days', ms: 720 * hour },
+export const spans: Readonly<Record<string, { readonly label: string; readonly ms: number }>> = {
+  hour: { label: 'In the last hour', ms: hour },
+  day: { label: 'In the last 24 hours', ms: 24 * hour },
+  week: { label: 'In the last 7 days', ms: 168 * hour },
+  month: { label: 'In the last 30 days', ms: 720 * hour },
 }
 
 const own = <V>(table: Readonly<Record<string, V>>, key: string): V | undefined =>
@@ -138,9 +138,9 @@ export function conditionText(name: FilterName, value: string): string {
   if (name === 'status') {
     const group = own(statusGroups, value)
     const some = statusesIn(value)
-    return group?.word ?? some?.map((each) => statusWords[each]).join(', ') ?? value
+    return group?.label ?? some?.map((each) => statusLabels[each]).join(', ') ?? value
   }
-  if (name === 'span') return own(spans, value)?.word ?? value
+  if (name === 'span') return own(spans, value)?.label ?? value
   if (name === 'usdFrom') return `$${value}`
   if (name === 'since' || name === 'before') {
     const at = moment(value)

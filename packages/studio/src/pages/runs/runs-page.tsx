@@ -21,7 +21,7 @@ import { serverNow } from '../../ui/time.tsx'
 import { openRuns } from '../metrics/figures.ts'
 import { BatchDialog } from './batch-dialog.tsx'
 import { BatchesView, BatchProgress, useBatches } from './batch-progress.tsx'
-import { isBatchOver, verbWords } from './batch-words.ts'
+import { isBatchOver, verbLabels } from './batch-labels.ts'
 import { CausesView } from './causes-view.tsx'
 import { FilterFields } from './filter-fields.tsx'
 import { runColumns } from './run-columns.tsx'
@@ -37,7 +37,7 @@ type View = keyof typeof views
 const totalsEveryMs = 3_000
 
 /** A command for all runs of a filter that is being asked about. */
-interface Asked {
+interface PendingCommand {
   readonly verb: BatchVerb
   readonly query: FiguresQuery
   readonly given: RunParams
@@ -59,7 +59,7 @@ export function RunsPage() {
     totalsEveryMs,
   )
   const batches = useBatches()
-  const [asked, setAsked] = useState<Asked>()
+  const [asked, setAsked] = useState<PendingCommand>()
   const [isStarting, setStarting] = useState(false)
   const search = useRef<HTMLInputElement>(null)
   const mayOperate = useRole('operator')
@@ -84,9 +84,9 @@ export function RunsPage() {
       <TotalsBar totals={totals.data} given={given} />
       <div className="run-views">
         <nav aria-label="Views" className="segments">
-          {Object.entries(views).map(([id, word]) => (
+          {Object.entries(views).map(([id, label]) => (
             <Link key={id} to={runsPath({ ...given, view: id })} aria-current={id === view ? 'page' : undefined}>
-              {word}
+              {label}
             </Link>
           ))}
         </nav>
@@ -226,7 +226,7 @@ function BatchButtons(props: {
     <div className="row wrap" role="group" aria-label="All runs that match">
       {verbs.map(({ verb, count }) => (
         <Button key={verb} small icon={icons[verb]} onClick={() => onAsk(verb)}>
-          {verbWords[verb].button}
+          {verbLabels[verb].button}
           {count === undefined ? '' : ` ${countText(count)}`}…
         </Button>
       ))}

@@ -2,7 +2,7 @@
 import type { BatchVerb, BatchView } from '@reeve/server/wire'
 import { countText } from '../../ui/count-text.ts'
 
-interface VerbWords {
+interface VerbLabels {
   readonly button: string
   /** What is under way, and what was done. */
   readonly going: string
@@ -11,7 +11,7 @@ interface VerbWords {
   readonly effect: string
 }
 
-export const verbWords: Readonly<Record<BatchVerb, VerbWords>> = {
+export const verbLabels: Readonly<Record<BatchVerb, VerbLabels>> = {
   retry: {
     button: 'Retry',
     going: 'Retrying',
@@ -42,7 +42,7 @@ export const runsText = (count: number): string => (count === 1 ? '1 run' : `${c
 
 /** Where it is, as one sentence. */
 export function batchTitle({ verb, status, total, done, before, left }: BatchView): string {
-  const { going, done: past } = verbWords[verb]
+  const { going, done: past } = verbLabels[verb]
   if (!isBatchOver({ status }))
     return total === undefined
       ? `${going} all runs that match: they are being looked for`
@@ -60,6 +60,6 @@ export function batchCounts({ done, before, refused, left, total }: BatchView): 
     [refused, 'refused'],
     [left, 'left'],
   ]
-  const said = parts.flatMap(([count, word]) => (count > 0 ? [`${countText(count)} ${word}`] : []))
+  const said = parts.flatMap(([count, label]) => (count > 0 ? [`${countText(count)} ${label}`] : []))
   return total === 0 ? ['no run matched'] : said
 }
