@@ -1,10 +1,12 @@
 /**
  * Pictures of the studio, of real runs on a real server in a real browser: `npm run studio:shots -- <folder>`. Those of
- * the README are written by `npm run studio:shots -- docs/images readme`.
+ * the documentation are written by `npm run studio:shots -- docs/images docs`.
  */
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { launchBrowser, StudioServer, visit, type View } from '../packages/studio/test/browser.ts'
+import { pastInput } from '../packages/studio/test/past-agents.ts'
 import { furnish } from '../packages/studio/test/installation.ts'
 import { setup } from '../packages/studio/test/setup.ts'
 
@@ -19,6 +21,8 @@ const views: Readonly<Record<string, View>> = {
 setup()
 mkdirSync(out, { recursive: true })
 const server = new StudioServer()
+// weeks of work, so that numbers over time have something to say
+await server.past(24, 60)
 await server.start()
 const browser = await launchBrowser()
 for (const agent of ['greeter', 'editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
@@ -30,11 +34,34 @@ await server.runEach(
 const [team = ''] = await server.run('research')
 const [desk = ''] = await server.run('desk')
 const [newsroom = ''] = await server.run('newsroom')
+const [failed = ''] = await server.run('workshop')
+await server.ended(failed)
 await furnish(server)
+for (let i = 0; i < 6; i++)
+  for (const agent of i % 3 === 1 ? ['concierge', 'invoicer'] : ['concierge'])
+    await server.call('POST', '/runs', { agent, input: pastInput(agent, 98 + i), user: 'mia@example.com' })
+// all of it is in the index
+while (((await server.call('GET', '/totals')) as { readonly behind: number }).behind > 0) await setTimeout(100)
 const paths: Readonly<Record<string, string>> =
-  which === 'readme'
-    ? { inbox: '/', runs: '/runs', run: `/runs/${desk}`, timeline: `/runs/${newsroom}/timeline` }
+  which === 'docs'
+    ? {
+        inbox: '/',
+        runs: '/runs',
+        causes: '/runs?view=causes',
+        metrics: '/metrics?span=month',
+        run: `/runs/${desk}`,
+        failure: `/runs/${failed}`,
+        timeline: `/runs/${newsroom}/timeline`,
+        chat: '/agents/support',
+        compare: '/agents/teller/compare',
+      }
     : {
+        metrics: '/metrics?span=month',
+        causes: '/runs?view=causes',
+        failure: `/runs/${failed}`,
+        agents: '/agents',
+        chat: '/agents/support',
+        compare: '/agents/teller/compare',
         inbox: '/',
         runs: '/runs',
         ...Object.fromEntries(
@@ -60,16 +87,21 @@ try {
   // all but the call that waits for an approval is done
   await server.settled(newsroom, 2)
   for (const [view, options] of Object.entries(views)) {
-    if (which === 'readme' && view === 'phone') continue
+    if (which === 'docs' && view === 'phone') continue
     for (const [name, path] of Object.entries(paths)) {
       const { page, context } = await visit(browser, server, path, options)
       await page.getByRole('heading', { level: 1 }).first().waitFor()
       await page.locator('.spinner').first().waitFor({ state: 'detached' })
       await page.getByText('live', { exact: true }).waitFor()
-      await page.waitForFunction('[...document.images].every(({ complete }) => complete)')
+      await page.evaluate('Promise.all([...document.images].map((image) => image.decode().catch(() => {})))')
       if (name === 'inbox' && view !== 'phone') {
-        await page.locator('.question', { hasText: 'issue_refund' }).click()
+        await page.locator('.question', { hasText: 'issue_refund' }).first().click()
         await page.locator('#question-detail').getByRole('heading', { level: 1, name: 'issue_refund' }).waitFor()
+      }
+      if (name === 'chat') {
+        await page.getByRole('textbox', { name: 'Message to support' }).fill('My parcel A-1042 arrived damaged.')
+        await page.keyboard.press('Enter')
+        await page.getByRole('group', { name: 'Question: issue_refund' }).waitFor()
       }
       if (name === 'run') {
         await page.getByRole('treeitem').nth(1).click()

@@ -61,11 +61,15 @@ export type AnyAgents = { readonly [agent: string]: { readonly input: Json; read
 
 /** Which runs; all given conditions must hold. */
 export interface RunQuery {
+  /** The beginning of its id. */
+  readonly idPrefix?: string
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly version?: string
   readonly user?: string
   readonly session?: string
+  /** For principals without one. */
+  readonly tenant?: string
   /** Words of its input, output or failure; `word*` is the beginning of one, `"two words"` stand together. */
   readonly text?: string
   /** The code of its failure. */

@@ -258,6 +258,8 @@ export type Post =
  * index; what a run has used is looked at as of when it last came to rest.
  */
 export interface RunFilter {
+  /** The beginning of its id. */
+  readonly idPrefix?: string
   readonly status?: readonly RunStatus[]
   /** Default: those of all agents, but for batches (`reeve:batch`), which are listed where they are asked for. */
   readonly agent?: string
@@ -316,6 +318,7 @@ const moment = number((given) => Number.isFinite(given), 'a moment in millisecon
 
 /** The checks of these options. */
 const runFilterChecks: Checks<RunFilter> = {
+  idPrefix: id,
   status: listOf(choiceIn(statuses), 'statuses'),
   agent: id,
   version: id,

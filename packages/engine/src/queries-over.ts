@@ -108,11 +108,12 @@ function familiesIn(scanned: Iterable<ScannedRun>): {
 /** Whether a run is of a filter, as far as its row alone says. */
 function mayBeOf(
   run: ScannedRun,
-  { childrenOf, agent, version, since, before, usdFrom, after, trial, ...caller }: RunFilter,
+  { childrenOf, idPrefix, agent, version, since, before, usdFrom, after, trial, ...caller }: RunFilter,
 ): boolean {
   const isListed = childrenOf === undefined ? !isChildRun(run.id as RunId) : run.id !== childrenOf
   return (
     isListed &&
+    (idPrefix === undefined || run.id.startsWith(idPrefix)) &&
     (agent === undefined ? run.agent !== batchAgent : run.agent === agent) &&
     (version === undefined || run.version === version) &&
     (trial === undefined || (callerIn(run).trial === true) === trial) &&

@@ -73,11 +73,12 @@ export const asksIndex = ({ text, code, cause }: RunFilter): boolean =>
 
 /** Whether a run is of the filter: for lists that are short and have no index of their own. */
 export function isOfFilter(summary: RunSummary, filter: RunFilter): boolean {
-  const { status, agent, version, since = -Infinity, before = Infinity, usdFrom, after, trial } = filter
+  const { status, idPrefix, agent, version, since = -Infinity, before = Infinity, usdFrom, after, trial } = filter
   const { createdAt, run, usage, caller } = summary
   // an index has no child runs, of which these lists are
   if (asksIndex(filter)) return false
   if (status !== undefined && !status.includes(summary.status)) return false
+  if (idPrefix !== undefined && !run.startsWith(idPrefix)) return false
   if (agent !== undefined && summary.agent !== agent) return false
   if (version !== undefined && summary.version !== version) return false
   if (trial === false && caller.trial === true) return false

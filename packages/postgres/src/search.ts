@@ -100,11 +100,18 @@ const textQuery = (text: string): string =>
     .map(({ words, isPrefix }) => `${words.map((word) => `'${word}'`).join(' <-> ')}${isPrefix ? ':*' : ''}`)
     .join(' & ')
 
+/** Ids are compared by their bytes, and none has the last character of Unicode. */
+const beginsSo = ({ param }: Draft, prefix: string): string =>
+  `r.id >= ${param(prefix)} AND r.id < ${param(`${prefix}\u{10ffff}`)}`
+
 /** Where ids of runs are found by one option: of a statement that has what its values are. */
 function sources(s: string, filter: RunFilter): readonly ((draft: Draft) => string)[] {
-  const { agent, usdFrom } = filter
+  const { idPrefix, agent, usdFrom } = filter
   const indexed = conditionsOfIndex(filter)
   return [
+    ...(idPrefix === undefined
+      ? []
+      : [(draft: Draft) => `SELECT r.id FROM ${s}.run r WHERE ${beginsSo(draft, idPrefix)}`]),
     ...indexed.map((condition) => (draft: Draft) => `SELECT d.run FROM ${s}.indexed d WHERE ${condition(draft)}`),
     ...tagsOf(filter).map(
       ({ name, value }) =>
@@ -204,12 +211,13 @@ function leg(s: string, draft: Draft, filter: RunFilter, more: readonly string[]
 
 function conditions(s: string, draft: Draft, filter: RunFilter): readonly string[] {
   const { param } = draft
-  const { agent, version, tenant, since, before, usdFrom, after, trial } = filter
+  const { idPrefix, agent, version, tenant, since, before, usdFrom, after, trial } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   const hasTag = ({ name, value }: RunTag): string =>
     `EXISTS (SELECT 1 FROM ${s}.tag t WHERE t.name = ${param(name)} AND t.value = ${param(value)} AND t.created = r.created AND t.run = r.id)`
   return [
     isListed,
+    ...(idPrefix === undefined ? [] : [beginsSo(draft, idPrefix)]),
     agent === undefined ? `r.agent <> '${batchAgent}'` : `r.agent = ${param(agent)}`,
     ...(version === undefined ? [] : [`r.version = ${param(version)}`]),
     ...(tenant === undefined ? [] : [`r.tenant = ${param(tenantKey(tenant))}`]),

@@ -5,12 +5,14 @@ import { amount, choice, flag, jsonObject, list, name, optional, text, whole } f
 
 /** Which runs; all given conditions must hold. */
 export interface RunsFilter {
+  readonly idPrefix?: string
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly version?: string
   readonly trial?: boolean
   readonly user?: string
   readonly session?: string
+  readonly tenant?: string
   readonly text?: string
   readonly code?: string
   readonly cause?: string
@@ -23,12 +25,14 @@ export interface RunsFilter {
 
 /** The schemas of `RunsFilter`. */
 export const runsFilter = {
+  idPrefix: optional(name({ description: 'The beginning of its id.' })),
   status: optional(list(choice(runStatuses))),
   agent: optional(name()),
   version: optional(name({ description: 'The version of its agent.' })),
   trial: optional(flag({ description: 'Trials alone, or none of them.' })),
   user: optional(name()),
   session: optional(name()),
+  tenant: optional(name({ description: 'Of a principal of a tenant always theirs.' })),
   text: optional(
     text({
       maxLength: 1_000,

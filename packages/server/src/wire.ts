@@ -156,7 +156,7 @@ export interface StartedRetry extends StartedRun, RetryScope {}
 export interface BatchBody extends Omit<BatchOptions, 'by' | 'scope'> {
   readonly verb: BatchVerb
   /** At least one condition. */
-  readonly filter: Omit<BatchFilter, 'tenant'>
+  readonly filter: BatchFilter
 }
 
 /** The body of `POST /api/runs/{run}/messages`. */

@@ -15,6 +15,9 @@ export const runRange = (root: ActivationId): [string, string, string, string] =
 export const inRun = (column: string): string =>
   `(${column} = ? OR (${column} >= ? AND ${column} < ? AND instr(substr(${column}, length(?) + 1), '>>') = 0))`
 
+/** Ids that begin so: `id >= ? AND id < ?`. No id has the last character of Unicode. */
+export const prefixRange = (prefix: string): [string, string] => [prefix, `${prefix}\u{10ffff}`]
+
 /** The child runs of a run, at any depth: `id >= ? AND id < ?`. */
 export const childRange = (run: RunId): [string, string] => [`${run}>`, `${run}?`]
 /** Whether this activation belongs to this run. */

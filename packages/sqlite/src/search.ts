@@ -19,7 +19,7 @@ import {
   textBreak,
   trialTag,
 } from '@reeve/engine/storage'
-import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
+import { inSubtree, isListedRun, prefixRange, subtreeRange } from './id-ranges.ts'
 
 /** A piece of SQL, and the values of its parameters. */
 interface Sql {
@@ -115,8 +115,9 @@ function matchOf(text: string): string {
 
 /** Where ids of runs are found by one option, so that they can be counted. */
 function sources(filter: RunFilter): readonly Sql[] {
-  const { agent, usdFrom, text, code, cause } = filter
+  const { idPrefix, agent, usdFrom, text, code, cause } = filter
   return [
+    ...(idPrefix === undefined ? [] : [sql('SELECT id FROM run WHERE id >= ? AND id < ?', ...prefixRange(idPrefix))]),
     ...(text === undefined
       ? []
       : [sql(`SELECT d.run AS id FROM (${textMatch}) w CROSS JOIN indexed d ON d.num = w.num`, matchOf(text))]),
@@ -134,10 +135,11 @@ function sources(filter: RunFilter): readonly Sql[] {
 
 /** Everything that a run must fit, but for its status. */
 function conditions(filter: RunFilter): readonly Sql[] {
-  const { agent, version, tenant, since, before, usdFrom, after, text, code, cause, trial } = filter
+  const { idPrefix, agent, version, tenant, since, before, usdFrom, after, text, code, cause, trial } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     sql(isListed),
+    ...(idPrefix === undefined ? [] : [sql('r.id >= ? AND r.id < ?', ...prefixRange(idPrefix))]),
     agent === undefined ? sql('r.agent <> ?', batchAgent) : sql('r.agent = ?', agent),
     ...(version === undefined ? [] : [sql('r.version = ?', version)]),
     ...(trial === false ? [sql(`NOT ${hasTag}`, trialTag.name, trialTag.value)] : []),

@@ -16,6 +16,7 @@ import { ChatPage } from './pages/agents/chat-page.tsx'
 import { ComparePage } from './pages/agents/compare-page.tsx'
 import { ErrorsPage } from './pages/errors/errors-page.tsx'
 import { InboxPage } from './pages/inbox/inbox-page.tsx'
+import { MetricsPage } from './pages/metrics/metrics-page.tsx'
 import { pages, pagesFor } from './pages/pages.ts'
 import { RunPage } from './pages/run/run-page.tsx'
 import { RunsPage } from './pages/runs/runs-page.tsx'
@@ -173,6 +174,7 @@ function CurrentPage({ path: [page, ...rest] }: { readonly path: readonly string
     if (tab === undefined) return <ChatPage key={name} name={name} />
     if (tab === 'compare') return <ComparePage key={name} name={name} />
   }
+  if (page === 'metrics') return <MetricsPage />
   if (page === 'sessions') return name === undefined ? <SessionsPage /> : <SessionPage session={name} />
   if (page === 'trust') return name === undefined ? <TrustPage /> : <TrustRecordPage key={name} name={name} />
   if (page === 'versions') return name === undefined ? <VersionsPage /> : <AgentVersionsPage key={name} agent={name} />

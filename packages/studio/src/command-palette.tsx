@@ -1,9 +1,14 @@
-/** The command palette: go to a page, a run or a question by typing a part of its name. */
-import { useId, useState, type KeyboardEvent } from 'react'
+/**
+ * The command palette: go to a page, a run or a question by typing a part of its name, the beginning of the id of a run,
+ * or words of what it was asked or answered.
+ */
+import { useEffect, useId, useState, type KeyboardEvent } from 'react'
+import type { RunRow } from '@reeve/server/wire'
 import { useQuery } from './data/queries.ts'
 import { server } from './data/server.ts'
 import { useMe } from './data/me.ts'
 import { pagesFor } from './pages/pages.ts'
+import { runsPath } from './pages/runs/run-filter.ts'
 import { navigate, runPath } from './router.tsx'
 import { Dialog } from './ui/dialog.tsx'
 import { TextInput } from './ui/field.tsx'
@@ -17,6 +22,54 @@ interface Target {
   readonly detail: string
   readonly to: string
 }
+
+/** Typing is looked for when it has paused for so long. Milliseconds. */
+const lookAfterMs = 200
+const mostFound = 20
+/** Shorter texts are in too many runs. */
+const shortestText = 3
+
+interface FoundRuns {
+  /** For what. */
+  readonly typed: string
+  readonly runs: readonly RunRow[]
+}
+
+/** Runs whose id begins so, then those with these words. */
+function useFoundRuns(typed: string): { readonly runs: readonly RunRow[]; readonly loading: boolean } {
+  const [waited, setWaited] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setWaited(typed), lookAfterMs)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const { data, loading, error } = useQuery(
+    waited === '' ? '' : `palette ${waited}`,
+    [],
+    async (signal): Promise<FoundRuns> => {
+      const [byId, byText] = await Promise.all([
+        /^[\w.:-]+$/.test(waited) ? server.runs.list({ idPrefix: waited, limit: mostFound, signal }) : undefined,
+        waited.length >= shortestText
+          ? server.runs.list({ text: textQuery(waited), limit: mostFound, signal })
+          : undefined,
+      ])
+      const runs = [...(byId?.items ?? []), ...(byText?.items ?? [])]
+      return { typed: waited, runs: [...new Map(runs.map((each) => [each.run, each])).values()] }
+    },
+  )
+  if (typed === '') return { runs: [], loading: false }
+  return { runs: data?.runs ?? [], loading: error === undefined && (waited !== typed || loading) }
+}
+
+/** The last word may go on. */
+const textQuery = (typed: string): string => (/[\p{L}\p{N}]$/u.test(typed) ? `${typed}*` : typed).slice(0, 1_000)
+
+const targetOf = ({ run, agent, status, input }: RunRow): Target => ({
+  id: `run-${run}`,
+  icon: 'runs',
+  text: input === undefined || input.text === '' ? run : input.text.replaceAll(/\s+/g, ' '),
+  detail: `${run} · ${agent}, ${status}`,
+  to: runPath(run),
+})
 
 export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
   const [typed, setTyped] = useState('')
@@ -36,29 +89,28 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
       detail: `asked by ${path.join(' › ')}`,
       to: `/?question=${encodeURIComponent(id)}`,
     })),
-    ...(runs?.items ?? []).map(({ run, agent, status }) => ({
-      id: `run-${run}`,
-      icon: 'runs' as const,
-      text: run,
-      detail: `${agent}, ${status}`,
-      to: runPath(run),
-    })),
+    ...(runs?.items ?? []).map(targetOf),
   ]
   const word = typed.trim().toLowerCase()
-  const found = targets.filter(({ text, detail }) => `${text} ${detail}`.toLowerCase().includes(word)).slice(0, 30)
-  // a run that is not among the last ones is opened by its id
-  const shown: readonly Target[] =
-    found.length === 0 && word !== ''
-      ? [
+  const looked = useFoundRuns(typed.trim())
+  const near = targets.filter(({ text, detail }) => `${text} ${detail}`.toLowerCase().includes(word))
+  const found = [
+    ...new Map([...near, ...looked.runs.map(targetOf)].map((target) => [target.id, target])).values(),
+  ].slice(0, 30)
+  // words are looked for in the list of runs, where they can be combined with other filters
+  const search: readonly Target[] =
+    word.length < shortestText
+      ? []
+      : [
           {
-            id: 'open',
-            icon: 'runs',
+            id: 'search',
+            icon: 'search',
             text: typed.trim(),
-            detail: 'open the run with this id',
-            to: runPath(typed.trim()),
+            detail: 'search inputs, outputs and failures of all runs',
+            to: runsPath({ text: typed.trim() }),
           },
         ]
-      : found
+  const shown: readonly Target[] = [...found, ...search]
   const active = Math.min(at, shown.length - 1)
   const go = (target: Target | undefined): void => {
     if (target === undefined) return
@@ -78,10 +130,11 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
         data-autofocus
         role="combobox"
         aria-label="Page, run or question"
+        aria-busy={looked.loading}
         aria-expanded
         aria-controls={list}
         aria-activedescendant={shown[active] && `${list}-${active}`}
-        placeholder="Page, run or question"
+        placeholder="Page, question, beginning of a run’s id, or words of a run"
         value={typed}
         onKeyDown={press}
         onChange={({ target }) => {
@@ -111,6 +164,11 @@ export function CommandPalette({ onClose }: { readonly onClose: () => void }) {
           </div>
         ))}
       </div>
+      {shown.length === 0 && (
+        <p className="muted" role="status">
+          {looked.loading ? 'Looking…' : 'Nothing begins so.'}
+        </p>
+      )}
     </Dialog>
   )
 }

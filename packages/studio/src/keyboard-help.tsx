@@ -27,7 +27,13 @@ const groups: readonly (readonly [string, readonly (readonly [keys: readonly str
       [['/'], 'Search the questions'],
     ],
   ],
-  ['Runs', [[['n'], 'Start a run']]],
+  [
+    'Runs',
+    [
+      [['/'], 'Search inputs, outputs and failures'],
+      [['n'], 'Start a run'],
+    ],
+  ],
   [
     'A run',
     [

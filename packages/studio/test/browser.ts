@@ -25,19 +25,25 @@ export const launchBrowser = (): Promise<Browser> => chromium.launch({ executabl
 /** The process that serves, on a store that outlives it. */
 export class StudioServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-studio-'))
+  readonly #file = join(this.#folder, 'reeve.db')
   #child: ChildProcess | undefined
   #port = 0
   url = ''
 
+  /** What was before it is started: some days with some runs each. */
+  async past(days: number, runsADay: number): Promise<void> {
+    const child = fork(join(import.meta.dirname, 'past-child.ts'), [this.#file, `${days}`, `${runsADay}`], {
+      execArgv: ['--no-warnings'],
+    })
+    const [code] = (await once(child, 'exit')) as [number]
+    if (code !== 0) throw new Error(`the past ended with ${code}`)
+  }
+
   /** Starts it, on the same port as before. */
   async start(): Promise<void> {
-    const child = fork(
-      join(import.meta.dirname, 'server-child.ts'),
-      [join(this.#folder, 'reeve.db'), `${this.#port}`],
-      {
-        execArgv: ['--no-warnings'],
-      },
-    )
+    const child = fork(join(import.meta.dirname, 'server-child.ts'), [this.#file, `${this.#port}`], {
+      execArgv: ['--no-warnings'],
+    })
     this.#child = child
     const [{ url, port }] = (await Promise.race([once(child, 'message'), failedStart(child)])) as [
       { readonly url: string; readonly port: number },

@@ -280,6 +280,13 @@ describe('the system', () => {
     await expect.poll(() => page.getByText('No runs yet').isVisible()).toBe(true)
     expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Runs by status'])
     const nav = page.getByRole('navigation', { name: 'Pages' })
-    expect(await nav.getByRole('link').allInnerTexts()).toEqual(['Inbox', 'Runs', 'Sessions', 'System'])
+    expect(await nav.getByRole('link').allInnerTexts()).toEqual([
+      'Inbox',
+      'Agents',
+      'Runs',
+      'Metrics',
+      'Sessions',
+      'System',
+    ])
   })
 })

@@ -29,6 +29,9 @@ const views = [
 const paths = [
   '/',
   '/runs',
+  '/runs?view=causes',
+  '/runs?view=batches&status=bad',
+  '/metrics',
   '/sessions',
   '/sessions/order-1042?user=mia@example.com',
   '/trust',

@@ -7,13 +7,14 @@ import { agents } from './agents.ts'
 import { chatAgents, paid } from './chat-agents.ts'
 import { crews, openDoor } from './crew.ts'
 import { runAgents } from './run-agents.ts'
+import { pastAgents } from './past-agents.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
 const runtime = await createRuntime({
   store: file,
   trialModels: ['openai/gpt-5-mini'],
-  agents: [...agents, ...crews, ...runAgents, ...chatAgents],
+  agents: [...agents, ...crews, ...runAgents, ...chatAgents, ...pastAgents()],
 })
 const server = createServer({
   runtime,

@@ -223,6 +223,10 @@ export const runIndexCases: readonly StorePlay[] = [
         {},
         { tenant: 'north' },
         { version: '1' },
+        { idPrefix: 'r1' },
+        { idPrefix: 'r1', tenant: 'north', status: ['completed'] },
+        { idPrefix: 'R1' },
+        { idPrefix: 'r1_' },
         { status: ['completed'] },
         { status: ['running'] },
         { status: ['running', 'completed'], tenant: 'south' },
@@ -246,6 +250,7 @@ export const runIndexCases: readonly StorePlay[] = [
         }
         assert.deepEqual(pages, listed)
       }
+      assert.deepEqual(names(await a.store.queries.summaries({ idPrefix: 'r1' })), ids.slice(10, 20).toReversed())
       assert.deepEqual(names(await indexOf(a).rows({ code: 'code.0' })).length > 3, true)
       const [row] = await indexOf(a).rows({ cause: 'cause-4' })
       const i = ended.indexOf(row!.run)

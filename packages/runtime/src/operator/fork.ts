@@ -15,7 +15,6 @@ import {
   newId,
   object,
   optionProblems,
-  ReeveError,
   refuseProblems,
   required,
   runId,

@@ -52,18 +52,16 @@ export function usePolled<T>(read: (signal: AbortSignal) => Promise<T>, version:
   return state.of === of ? { ...state, reload } : { reload }
 }
 
-/** After a change it is read again at most so often. Milliseconds. */
-const changesMs = 1_000
-
 /**
- * Read again when one of the topics has changed. `everyMs`: also without a change, for what changes by itself; not while
- * the page is hidden.
+ * Read again when one of the topics has changed, at most every `changesMs`. `everyMs`: also without a change, for what
+ * changes by itself; not while the page is hidden. Milliseconds.
  */
 export function useWatched<T>(
   read: (signal: AbortSignal) => Promise<T>,
   topics: readonly Topic[],
   of: string,
   everyMs?: number,
+  changesMs = 1_000,
 ): Polled<T> {
   const [version, change] = useReducer((count: number) => count + 1, 0)
   useChanges(topics, change, changesMs)

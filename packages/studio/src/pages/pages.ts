@@ -13,6 +13,7 @@ export const pages: readonly PageEntry[] = [
   { path: '/', title: 'Inbox', icon: 'inbox' },
   { path: '/agents', title: 'Agents', icon: 'agents' },
   { path: '/runs', title: 'Runs', icon: 'runs' },
+  { path: '/metrics', title: 'Metrics', icon: 'metrics' },
   { path: '/sessions', title: 'Sessions', icon: 'sessions' },
   { path: '/trust', title: 'Trust', icon: 'trust', isShared: true },
   { path: '/versions', title: 'Versions', icon: 'versions', isShared: true },

@@ -17,9 +17,22 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** Of a card: `line` takes a line of its own, `unnamed` one without its name, `last` one at the end; `hidden` is left out. */
   readonly card?: 'line' | 'unnamed' | 'last' | 'hidden'
+  /** Its cells have two lines, and so has every row: those of `TwoLines`. */
+  readonly lines?: 2
 }
 
-const tableRowHeight = 36
+/** A cell of two lines; at phone width one after the other where the cell has no line of its own. */
+export function TwoLines({ first, second }: { readonly first: ReactNode; readonly second: ReactNode }) {
+  return (
+    <span className="two-lines">
+      <span>{first}</span>
+      <span className="muted">{second}</span>
+    </span>
+  )
+}
+
+/** Of rows with one line, and with two. */
+const tableRowHeights = [36, 56] as const
 const tableHeadHeight = 32
 /** Of a card: a line, and the space around all lines. */
 const cardLine = 24
@@ -34,10 +47,11 @@ const cardColumns = <Row,>(columns: readonly Column<Row>[]): readonly Column<Row
 ]
 
 /** The lines of a card: its title, the columns with a line of their own, and the others in pairs. */
-function cardLines<Row>([, ...rest]: readonly Column<Row>[]): number {
-  let [lines, half] = [1, false]
-  for (const { card } of rest) {
-    if (card !== undefined || !half) lines += 1
+function cardLines<Row>([title, ...rest]: readonly Column<Row>[]): number {
+  let [lines, half] = [title?.lines ?? 1, false]
+  for (const { card, lines: own = 1 } of rest) {
+    if (card !== undefined) lines += own
+    else if (!half) lines += 1
     half = card === undefined && !half
   }
   return lines
@@ -61,7 +75,9 @@ export function DataTable<Row>(props: {
   const asCards = useNarrow() && columns.length > 2
   const headHeight = asCards ? 0 : tableHeadHeight
   const shown = asCards ? cardColumns(columns) : columns
-  const rowHeight = asCards ? cardSpace + cardLine * cardLines(shown) : tableRowHeight
+  const rowHeight = asCards
+    ? cardSpace + cardLine * cardLines(shown)
+    : tableRowHeights[columns.some(({ lines }) => lines === 2) ? 1 : 0]
   const { from, to } = useRowWindow(scroller, rows.length, rowHeight)
   const tracks = asCards
     ? undefined
@@ -134,11 +150,17 @@ export function DataTable<Row>(props: {
                   onOpen?.(row)
                 }}
               >
-                {shown.map(({ id: column, head, cell, align, card }, at) => (
+                {shown.map(({ id: column, head, cell, align, card, lines }, at) => (
                   <div
                     key={column}
                     role="gridcell"
-                    className={[align === 'right' && 'num', card !== undefined && 'line'].filter(Boolean).join(' ')}
+                    className={[
+                      align === 'right' && 'num',
+                      card !== undefined && 'line',
+                      card !== undefined && lines === 2 && 'double',
+                    ]
+                      .filter(Boolean)
+                      .join(' ')}
                   >
                     {asCards && at > 0 && card !== 'unnamed' && card !== 'last' && (
                       <span className="name" aria-hidden="true">

@@ -1,20 +1,11 @@
 /** What a list of runs shows of each: its state, what it waits for, what went wrong, what it has cost. */
-import type { RunRow } from '@reeve/server/wire'
+import type { RunRow, SummaryText } from '@reeve/server/wire'
 import { Link, runPath } from '../../router.tsx'
-import { Money, Tokens } from '../../ui/amounts.tsx'
+import { countText, Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
-import type { Column } from '../../ui/data-table.tsx'
+import { TwoLines, type Column } from '../../ui/data-table.tsx'
 import { Countdown, Duration, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
-
-/** A row with what the store knows of it where it has been indexed. */
-type Row = RunRow & {
-  readonly usage?: { readonly tokens?: number; readonly usd?: number }
-  readonly waitsFor?: {
-    readonly questions: number
-    readonly oldest: { readonly kind: keyof typeof questionLabels; readonly askedAt: number; readonly until?: number }
-  }
-}
 
 const questionLabels = {
   approval: 'an approval',
@@ -24,7 +15,7 @@ const questionLabels = {
 } as const
 
 /** What a run is at, in a sentence: what it waits for, or what went wrong. */
-function Why({ row: { waitsFor, queued, failure, reason, failures, failureCount } }: { readonly row: Row }) {
+function Why({ row: { waitsFor, queued, failure, reason, failures, failureCount } }: { readonly row: RunRow }) {
   if (waitsFor !== undefined)
     return (
       <>
@@ -54,78 +45,148 @@ function Why({ row: { waitsFor, queued, failure, reason, failures, failureCount 
 }
 
 /** The workers that failed below a run that completed. */
-export function FailedWorkers(props: { readonly failures: NonNullable<Row['failures']>; readonly count: number }) {
+export function FailedWorkers(props: { readonly failures: NonNullable<RunRow['failures']>; readonly count: number }) {
   const { failures, count } = props
-  const names = failures.slice(0, 3).map(({ worker, code }) => `${worker} (${code})`)
-  const rest = count > names.length ? [`${count - names.length} more`] : []
   return (
     <>
       <Badge tone="wait" icon="warn">
-        {count === 1 ? '1 worker failed' : `${count} workers failed`}
+        {workersText(count)}
       </Badge>{' '}
-      <VisibleText>{[...names, ...rest].join(', ')}</VisibleText>
+      <VisibleText>{failedText(failures, count)}</VisibleText>
     </>
   )
 }
 
+const workersText = (count: number): string => (count === 1 ? '1 worker failed' : `${countText(count)} workers failed`)
+
+function failedText(failures: NonNullable<RunRow['failures']>, count: number): string {
+  const names = failures.slice(0, 3).map(({ worker, code }) => `${worker} (${code})`)
+  return [...names, ...(count > names.length ? [`${count - names.length} more`] : [])].join(', ')
+}
+
+/** What it was asked, and what came of it. */
+function RequestCell({ row }: { readonly row: RunRow }) {
+  const { run, input } = row
+  return (
+    <TwoLines
+      first={
+        <Link to={runPath(run)} tabIndex={-1} title={input === undefined ? undefined : textOf(input)}>
+          <VisibleText>{input === undefined || input.text === '' ? run : textOf(input)}</VisibleText>
+        </Link>
+      }
+      second={<CameOf row={row} />}
+    />
+  )
+}
+
+function CameOf({ row }: { readonly row: RunRow }) {
+  const { output, failures, failureCount, status } = row
+  if (status !== 'completed' || output === undefined) return <Why row={row} />
+  return (
+    <>
+      {failures !== undefined && (
+        <Badge tone="wait" icon="warn" title={failedText(failures, failureCount ?? failures.length)}>
+          {workersText(failureCount ?? failures.length)}
+        </Badge>
+      )}
+      <span title={textOf(output)}>
+        <span aria-hidden="true">→ </span>
+        <span className="sr-only">answered </span>
+        <VisibleText>{textOf(output)}</VisibleText>
+      </span>
+    </>
+  )
+}
+
+/** A text on one line, with what is left out said. */
+const textOf = ({ text, cut }: SummaryText): string =>
+  `${text.replaceAll(/\s+/g, ' ').trim()}${cut === true ? '…' : ''}`
+
 /** The columns of a list of runs. */
-export const runColumns: readonly Column<Row>[] = [
+export const runColumns: readonly Column<RunRow>[] = [
   {
     id: 'status',
+    card: 'unnamed',
     head: 'Status',
-    width: '128px',
-    cell: ({ status, caller }) => (
-      <>
-        <StatusBadge status={status} />
-        {caller.trial === true && <Badge tone="held">Trial</Badge>}
-      </>
+    width: '136px',
+    lines: 2,
+    cell: ({ status, run, caller }) => (
+      <TwoLines
+        first={
+          <>
+            <StatusBadge status={status} />
+            {caller.trial === true && <Badge tone="held">Trial</Badge>}
+          </>
+        }
+        second={
+          <span className="mono" title={run}>
+            <VisibleText>{run}</VisibleText>
+          </span>
+        }
+      />
     ),
   },
   {
     id: 'run',
     card: 'unnamed',
-    head: 'Run',
-    width: 'minmax(152px, 1.2fr)',
-    cell: ({ run }) => (
-      <Link to={runPath(run)} tabIndex={-1}>
-        <VisibleText>{run}</VisibleText>
-      </Link>
+    head: 'Asked, and what came of it',
+    width: 'minmax(240px, 4fr)',
+    lines: 2,
+    cell: (row) => <RequestCell row={row} />,
+  },
+  {
+    id: 'agent',
+    head: 'Agent',
+    width: 'minmax(104px, 1fr)',
+    lines: 2,
+    cell: ({ agent, version }) => (
+      <TwoLines first={<VisibleText>{agent}</VisibleText>} second={<VisibleText>{version}</VisibleText>} />
     ),
   },
-  { id: 'agent', head: 'Agent', width: 'minmax(96px, 1fr)', cell: ({ agent }) => <VisibleText>{agent}</VisibleText> },
   {
     id: 'for',
     head: 'For',
-    width: 'minmax(80px, 1fr)',
-    cell: ({ caller: { user } }) => user !== undefined && <VisibleText>{user}</VisibleText>,
-  },
-  {
-    id: 'why',
-    card: 'last',
-    head: 'What it waits for, what went wrong',
-    width: 'minmax(176px, 2.5fr)',
-    cell: (row) => <Why row={row} />,
-  },
-  {
-    id: 'tokens',
-    head: 'Tokens',
-    width: '64px',
-    align: 'right',
-    cell: ({ usage }) => usage?.tokens !== undefined && <Tokens tokens={usage.tokens} />,
+    width: 'minmax(96px, 1fr)',
+    lines: 2,
+    cell: ({ caller: { user, session, tenant } }) => (
+      <TwoLines
+        first={user !== undefined && <VisibleText>{user}</VisibleText>}
+        second={
+          (tenant ?? session) !== undefined && (
+            <VisibleText>{[tenant, session].filter(Boolean).join(' · ')}</VisibleText>
+          )
+        }
+      />
+    ),
   },
   {
     id: 'cost',
     head: 'Cost',
-    width: '64px',
+    width: '72px',
     align: 'right',
-    cell: ({ usage }) => usage?.usd !== undefined && <Money usd={usage.usd} />,
+    lines: 2,
+    cell: ({ usage }) => (
+      <TwoLines
+        first={usage?.usd !== undefined && <Money usd={usage.usd} />}
+        second={
+          usage?.tokens !== undefined && (
+            <>
+              <Tokens tokens={usage.tokens} />
+              <span className="sr-only"> tokens</span>
+            </>
+          )
+        }
+      />
+    ),
   },
   {
     id: 'took',
     head: 'Took',
-    width: '80px',
+    width: '88px',
     align: 'right',
-    cell: ({ createdAt, endedAt }) => <Duration from={createdAt} to={endedAt} />,
+    lines: 2,
+    cell: ({ createdAt, endedAt }) => (
+      <TwoLines first={<Duration from={createdAt} to={endedAt} />} second={<Time at={createdAt} />} />
+    ),
   },
-  { id: 'begun', head: 'Begun', width: '80px', cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]

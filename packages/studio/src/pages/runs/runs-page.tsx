@@ -1,69 +1,77 @@
-/** The runs: what each waits for, what failed and why, what it costs; found by what is known of it. */
-import { useState } from 'react'
-import type { RunQuery } from '@reeve/client'
-import { readJson } from '@reeve/core/json-text'
-import type { RunStatus } from '@reeve/server/wire'
+/**
+ * The runs: what each was asked and what came of it, found by what is known of it; all of them in numbers, by the cause
+ * of their failure, and commanded at once.
+ */
+import { useRef, useState } from 'react'
+import type { FiguresQuery } from '@reeve/client'
+import type { BatchVerb, FailureGroup, TotalsAnswer } from '@reeve/server/wire'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
-import { changed, useMutation } from '../../data/queries.ts'
-import { filled, server } from '../../data/server.ts'
+import { useWatched } from '../../data/polled.ts'
+import { useQuery } from '../../data/queries.ts'
+import { server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
-import { navigate, runPath, useParams } from '../../router.tsx'
+import { Link, navigate, runPath, useParams } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
+import { countText } from '../../ui/count-text.ts'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { Select } from '../../ui/field.tsx'
-import { FilterText } from '../../ui/filter-text.tsx'
-import { Empty, ErrorState, Loading, Notice, sentences } from '../../ui/states.tsx'
+import type { IconName } from '../../ui/icon.tsx'
+import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { serverNow } from '../../ui/time.tsx'
-import { useToast } from '../../ui/toast.tsx'
-import { VisibleText } from '../../ui/visible-text.tsx'
+import { openRuns } from '../metrics/figures.ts'
+import { BatchDialog } from './batch-dialog.tsx'
+import { BatchesView, BatchProgress, useBatches } from './batch-progress.tsx'
+import { isBatchOver, verbLabels } from './batch-labels.ts'
+import { CausesView } from './causes-view.tsx'
+import { FilterFields } from './filter-fields.tsx'
 import { runColumns } from './run-columns.tsx'
+import { conditions, paramsOf, queryOf, runsPath, statusesFor, verbStatuses, type RunParams } from './run-filter.ts'
 import { StartDialog } from './start-dialog.tsx'
+import { TotalsBar } from './totals-bar.tsx'
 import './runs.css'
 
-const statuses: readonly (readonly [value: string, word: string])[] = [
-  ['running', 'Running'],
-  ['waiting', 'Waiting'],
-  ['queued', 'Queued'],
-  ['paused', 'Paused'],
-  ['human_control', 'Taken over'],
-  ['stuck', 'Stuck'],
-  ['completed', 'Completed'],
-  ['failed', 'Failed'],
-  ['limited', 'Limit reached'],
-  ['timed-out', 'Timed out'],
-  ['cancelled', 'Cancelled'],
-  ['bailed', 'Bailed out'],
-]
+const views = { '': 'List', causes: 'Failures by cause', batches: 'Batches' } as const
+type View = keyof typeof views
 
-const hour = 3_600_000
-const spans = {
-  hour: ['the last hour', hour],
-  day: ['the last day', 24 * hour],
-  week: ['the last week', 168 * hour],
-} as const
+/** Totals are counted again after a change at most so often. Milliseconds. */
+const totalsEveryMs = 3_000
 
-const names = ['status', 'agent', 'user', 'session', 'metadata', 'span', 'usdFrom'] as const
+/** A command for all runs of a filter that is being asked about. */
+interface PendingCommand {
+  readonly verb: BatchVerb
+  readonly query: FiguresQuery
+  readonly given: RunParams
+}
 
 export function RunsPage() {
   const [params, setParams] = useParams()
-  const given = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Record<
-    (typeof names)[number],
-    string
-  >
-  const key = names.map((name) => given[name]).join('\n')
-  const filtered = key.trim() !== ''
-  const { items, error, loadMore, reload } = usePages(`runs ${key}`, ['runs'], (page, signal) =>
-    server.runs.list({ ...filterOf(given), ...page, signal }),
+  const given = paramsOf(params)
+  const view = Object.hasOwn(views, params.get('view') ?? '') ? ((params.get('view') ?? '') as View) : ''
+  const shownBatch = params.get('batch') ?? ''
+  const key = JSON.stringify(given)
+  const isFiltered = conditions(given).length > 0
+  const query = (): FiguresQuery => queryOf(given, serverNow())
+  const totals = useWatched(
+    (signal) => server.totals({ ...query(), signal }),
+    ['runs'],
+    `totals ${key}`,
+    undefined,
+    totalsEveryMs,
   )
-  const [retrying, setRetrying] = useState(false)
-  const [starting, setStarting] = useState(false)
+  const batches = useBatches()
+  const [asked, setAsked] = useState<PendingCommand>()
+  const [isStarting, setStarting] = useState(false)
+  const search = useRef<HTMLInputElement>(null)
   const mayOperate = useRole('operator')
-  const mayRetry = mayOperate && given.status === 'failed'
-  useHotkeys(mayOperate ? { n: () => setStarting(true) } : {})
+  useHotkeys({
+    '/': () => search.current?.focus(),
+    ...(mayOperate ? { n: () => setStarting(true) } : undefined),
+  })
+  const ask = (verb: BatchVerb, of: RunParams = given): void =>
+    setAsked({ verb, query: queryOf(of, serverNow()), given: of })
+  const listed = batches.data?.items ?? []
   return (
-    <div className="page fixed">
+    <div className="page fixed runs-page">
       <header>
         <h1>Runs</h1>
         {mayOperate && (
@@ -71,147 +79,157 @@ export function RunsPage() {
             Start a run…
           </Button>
         )}
-        {mayRetry && (items?.length ?? 0) > 0 && (
-          <Button icon="play" onClick={() => setRetrying(true)}>
-            Retry failed runs…
-          </Button>
-        )}
-        {filtered && (
-          <Button tone="quiet" onClick={() => setParams(Object.fromEntries(names.map((name) => [name, ''])))}>
-            Clear filters
-          </Button>
-        )}
       </header>
-      <search className="run-filters" aria-label="Filters">
-        <Select aria-label="Status" value={given.status} onChange={({ target }) => setParams({ status: target.value })}>
-          <option value="">Any status</option>
-          {statuses.map(([value, word]) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
+      <FilterFields given={given} onSet={setParams} search={search} />
+      <TotalsBar totals={totals.data} given={given} />
+      <div className="run-views">
+        <nav aria-label="Views" className="segments">
+          {Object.entries(views).map(([id, label]) => (
+            <Link key={id} to={runsPath({ ...given, view: id })} aria-current={id === view ? 'page' : undefined}>
+              {label}
+            </Link>
           ))}
-        </Select>
-        <FilterText label="Agent" value={given.agent} onSet={(agent) => setParams({ agent })} />
-        <FilterText label="User" value={given.user} onSet={(user) => setParams({ user })} />
-        <FilterText label="Session" value={given.session} onSet={(session) => setParams({ session })} />
-        <FilterText
-          label="Metadata key=value"
-          value={given.metadata}
-          onSet={(metadata) => setParams({ metadata: metadata === '' || metadata.includes('=') ? metadata : '' })}
-        />
-        <Select aria-label="Begun" value={given.span} onChange={({ target }) => setParams({ span: target.value })}>
-          <option value="">Begun at any time</option>
-          {Object.entries(spans).map(([value, [word]]) => (
-            <option key={value} value={value}>
-              Begun in {word}
-            </option>
-          ))}
-        </Select>
-        <FilterText
-          label="Cost from, in $"
-          value={given.usdFrom}
-          onSet={(text) => setParams({ usdFrom: Number.isFinite(Number(text)) ? text : '' })}
-        />
-      </search>
-      {items === undefined ? (
-        error === undefined ? (
-          <Loading what="runs" />
-        ) : (
-          <ErrorState error={error} onRetry={reload} />
-        )
-      ) : items.length === 0 ? (
-        filtered ? (
-          <Empty icon="search" title="No run matches">
-            Take a filter away to see the others.
-          </Empty>
-        ) : (
-          <Empty icon="runs" title="No runs yet">
-            Runs appear here as soon as they begin: from this page, from code, from the command line, or by POST
-            /api/runs.
-          </Empty>
-        )
-      ) : (
-        <div className="fill-table">
-          <DataTable
-            label="Runs"
-            rows={items}
-            rowKey={({ run }) => run}
-            onOpen={({ run }) => navigate(runPath(run))}
-            onEnd={loadMore}
-            columns={runColumns}
+        </nav>
+        {mayOperate && view === '' && totals.data !== undefined && (
+          <BatchButtons totals={totals.data} given={given} onAsk={ask} />
+        )}
+      </div>
+      {listed
+        .filter((batch) => batch.id === shownBatch || !isBatchOver(batch))
+        .map((batch) => (
+          <BatchProgress
+            key={batch.id}
+            batch={batch}
+            mayStop={mayOperate}
+            onClose={batch.id === shownBatch ? () => setParams({ batch: '' }) : undefined}
           />
-        </div>
+        ))}
+      {view === '' ? (
+        <RunList given={given} id={key} isFiltered={isFiltered} onStart={mayOperate ? setStarting : undefined} />
+      ) : view === 'causes' ? (
+        <Causes
+          given={given}
+          id={key}
+          onRetry={mayOperate ? ({ cause }) => ask('retry', { ...given, cause }) : undefined}
+        />
+      ) : (
+        <BatchesView batches={listed} pathOf={(batch) => runsPath({ ...given, view, batch })} />
       )}
-      {starting && <StartDialog onClose={() => setStarting(false)} />}
-      {retrying && <RetryDialog filter={filterOf(given)} onClose={() => setRetrying(false)} />}
+      {isStarting && <StartDialog onClose={() => setStarting(false)} />}
+      {asked !== undefined && (
+        <BatchDialog
+          {...asked}
+          onClose={() => setAsked(undefined)}
+          onBegun={({ id }) => {
+            setAsked(undefined)
+            batches.reload()
+            setParams({ batch: id })
+          }}
+        />
+      )}
     </div>
   )
 }
 
-function filterOf(given: Readonly<Record<(typeof names)[number], string>>): RunQuery {
-  const { status, agent, user, session, metadata, span, usdFrom } = given
-  const equals = metadata.indexOf('=')
-  return filled({
-    status: status === '' ? undefined : [status as RunStatus],
-    agent,
-    user,
-    session,
-    metadata: equals > 0 ? { [metadata.slice(0, equals)]: metadata.slice(equals + 1) } : undefined,
-    since: Object.hasOwn(spans, span) ? serverNow() - spans[span as keyof typeof spans][1] : undefined,
-    usdFrom: usdFrom === '' ? undefined : Number(usdFrom),
-  })
-}
-
-/** The filter of a list as that of a batch: a value of metadata is what it says as JSON, else the text. */
-function batchFilterOf({ metadata, limit: _limit, ...filter }: RunQuery): Parameters<typeof server.batches.start>[1] {
-  if (metadata === undefined) return filter
-  const values = Object.entries(metadata).map(([name, value]) => {
-    const read = readJson(value)
-    const isScalar = read.ok && (read.value === null || typeof read.value !== 'object')
-    return [name, isScalar ? read.value : value] as const
-  })
-  return { ...filter, metadata: Object.fromEntries(values) }
-}
-
-function RetryDialog({ filter, onClose }: { readonly filter: RunQuery; readonly onClose: () => void }) {
-  const toast = useToast()
-  const { run, busy, error } = useMutation(() => server.batches.start('retry', batchFilterOf(filter)), {
-    done() {
-      toast.done('The failed runs are being retried, one after the other')
-      changed(['runs'])
-      onClose()
-    },
-  })
-  const { metadata = {}, ...rest } = filter
-  const equal = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value] as const)
-  const said = [...Object.entries(rest), ...equal]
-  return (
-    <Dialog
-      title="Retry failed runs"
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button tone="accent" busy={busy} onClick={() => run(undefined)}>
-            Retry all that match
-          </Button>
-        </>
-      }
-    >
-      <div className="stack">
+function RunList(props: {
+  readonly given: RunParams
+  readonly id: string
+  readonly isFiltered: boolean
+  readonly onStart: ((isStarting: true) => void) | undefined
+}) {
+  const { given, id, isFiltered, onStart } = props
+  const { items, error, loadMore, reload } = usePages(`runs ${id}`, ['runs'], (page, signal) =>
+    server.runs.list({ ...queryOf(given, serverNow()), ...page, signal }),
+  )
+  if (items === undefined)
+    return error === undefined ? <Loading what="runs" /> : <ErrorState error={error} onRetry={reload} />
+  if (items.length === 0)
+    return isFiltered ? (
+      <Empty icon="search" title="No run matches">
+        <p>Take a part of the filter away to see others, or look for fewer words.</p>
+      </Empty>
+    ) : (
+      <Empty icon="runs" title="No runs yet">
         <p>
-          Every run that matches is forked at its last good point and goes on from there. What was finished before is
-          not done again.
+          Runs appear here as soon as they begin: from code, from the command line, by POST /api/runs, or from this
+          page.
         </p>
-        <ul className="mono">
-          {said.map(([name, value]) => (
-            <li key={name}>
-              <VisibleText>{`${name}: ${String(value)}`}</VisibleText>
-            </li>
-          ))}
-        </ul>
-        {error !== undefined && <Notice tone="bad">{sentences(error).message}</Notice>}
-      </div>
-    </Dialog>
+        {onStart !== undefined && (
+          <p>
+            <Button tone="accent" icon="plus" onClick={() => onStart(true)}>
+              Start the first run
+            </Button>
+          </p>
+        )}
+      </Empty>
+    )
+  return (
+    <div className="fill-table">
+      <DataTable
+        label="Runs"
+        rows={items}
+        rowKey={({ run }) => run}
+        onOpen={({ run }) => navigate(runPath(run))}
+        onEnd={loadMore}
+        columns={runColumns}
+      />
+    </div>
+  )
+}
+
+function Causes(props: {
+  readonly given: RunParams
+  readonly id: string
+  readonly onRetry: ((group: FailureGroup) => void) | undefined
+}) {
+  const { given, id, onRetry } = props
+  const { data, error, reload } = useWatched(
+    (signal) => server.causes({ ...queryOf(given, serverNow()), signal }),
+    ['runs'],
+    `causes ${id}`,
+    undefined,
+    totalsEveryMs,
+  )
+  if (data === undefined)
+    return error === undefined ? <Loading what="causes" /> : <ErrorState error={error} onRetry={reload} />
+  return <CausesView causes={data} given={given} onRetry={onRetry} />
+}
+
+const icons: Readonly<Record<BatchVerb, IconName>> = { retry: 'play', cancel: 'stop', pause: 'pause', resume: 'play' }
+
+/** The commands that fit the runs of the filter. */
+function BatchButtons(props: {
+  readonly totals: TotalsAnswer
+  readonly given: RunParams
+  readonly onAsk: (verb: BatchVerb) => void
+}) {
+  const { totals, given, onAsk } = props
+  const query = queryOf(given, serverNow())
+  const { all } = totals
+  const open = openRuns(all)
+  const resumable = statusesFor('resume', query.status)
+  const { data: paused } = useQuery(
+    open === 0 || resumable === undefined ? '' : `paused ${JSON.stringify(given)}`,
+    ['runs'],
+    (signal) => server.runs.list({ ...query, status: resumable!, limit: 1, signal }),
+  )
+  const verbs = (Object.keys(verbStatuses) as BatchVerb[]).flatMap((verb) => {
+    const statuses = statusesFor(verb, query.status)
+    if (statuses === undefined) return []
+    if (verb === 'resume' && (paused?.items.length ?? 0) === 0) return []
+    // of runs that have ended it is known how many a command is for
+    const ended = verb === 'retry' ? statuses.reduce((sum, each) => sum + (all.ends[each as 'failed'] ?? 0), 0) : open
+    return ended > 0 ? [{ verb, count: verb === 'retry' || verb === 'cancel' ? ended : undefined }] : []
+  })
+  if (verbs.length === 0) return null
+  return (
+    <div className="row wrap" role="group" aria-label="All runs that match">
+      {verbs.map(({ verb, count }) => (
+        <Button key={verb} small icon={icons[verb]} onClick={() => onAsk(verb)}>
+          {verbLabels[verb].button}
+          {count === undefined ? '' : ` ${countText(count)}`}…
+        </Button>
+      ))}
+    </div>
   )
 }
