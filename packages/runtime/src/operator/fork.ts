@@ -15,6 +15,7 @@ import {
   newId,
   object,
   optionProblems,
+  ReeveError,
   refuseProblems,
   required,
   runId,
