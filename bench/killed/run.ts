@@ -137,13 +137,14 @@ async function killedInStep(framework: Framework, env: NodeJS.ProcessEnv): Promi
   if (opened.said('ends') !== undefined) return `goes on by itself; ${tool()}`
   const doubt = opened.said('doubts')
   const called = await look(open('continue'), ['ends'])
-  const end = called.said('ends') === undefined ? 'does not end' : 'ends'
-  if (doubt !== undefined)
-    return `goes on by itself, and asks whether the call happened; ${end} with the answer; ${tool()}`
-  if (called.said('ends') === undefined) return `does not go on, nor after a call; ${tool()}`
+  if (doubt !== undefined) {
+    const asks = `goes on by itself, and asks whether the call happened; ${tool()}`
+    return called.said('ends') === undefined ? `${asks}; does not end with the answer` : asks
+  }
+  if (called.said('ends') === undefined) return `does not end, neither by itself nor after a call; ${tool()}`
   return called.said('anew') === undefined
     ? `goes on after a call; ${tool()}`
-    : `is lost; a call begins it anew; ${tool()}`
+    : `is lost; a call starts it over; ${tool()}`
 }
 
 /** Killed while a call of the worker waits for a decision: was somebody asked, and can it be decided in a new process? */
@@ -161,7 +162,8 @@ async function killedWaiting(framework: Framework, env: NodeJS.ProcessEnv): Prom
   const before = effects()
   const decided = await look(open('approve'), ['ends'])
   const end = decided.said('ends') === undefined ? 'cannot be decided' : 'decided in a new process'
-  return `asks ${asked}; ${end}; tool ${times(effects())}${before > 0 ? ', before the decision' : ''}`
+  const what = asked === 'refund {"order":7,"dollars":40}' ? 'with the arguments' : `about ${asked}`
+  return `asks ${what}; ${end}; tool ${times(effects())}${before > 0 ? ', before the decision' : ''}`
 }
 
 /** Runs a command, and throws with its output where it fails. */
@@ -211,9 +213,7 @@ const env = {
   MASTRA_TELEMETRY_DISABLED: '1',
   EVE_TELEMETRY_DISABLED: '1',
 }
-console.log(
-  '| | killed with `kill -9` inside a running tool of a worker | an approval inside a worker, and the process ends before it is decided | reproduce |',
-)
+console.log("| | killed inside the worker's tool | killed while the worker's call waits for an approval | reproduce |")
 console.log('|---|---|---|---|')
 for (const framework of frameworks) {
   if (positionals.length > 0 && !positionals.includes(framework.folder)) continue
