@@ -13,11 +13,14 @@ import { Client } from 'eve/client'
 const verb = process.argv[2]
 const app = import.meta.dirname
 if (verb === 'start') rmSync(join(app, '.eve/.workflow-data'), { recursive: true, force: true })
-const probe = createServer().listen(0, '127.0.0.1')
-await new Promise((resolve) => probe.once('listening', resolve))
-const { port } = probe.address()
-await new Promise((resolve) => probe.close(resolve))
-spawn(join(app, 'node_modules/.bin/eve'), ['start', '--host', '127.0.0.1', '--port', String(port)], {
+if (verb === 'start') {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => probe.once('listening', resolve))
+  writeFileSync('port', String(probe.address().port)) // as a service has it: the same after a restart
+  await new Promise((resolve) => probe.close(resolve))
+}
+const port = readFileSync('port', 'utf8')
+spawn(join(app, 'node_modules/.bin/eve'), ['start', '--host', '127.0.0.1', '--port', port], {
   cwd: app,
   stdio: 'inherit',
 })
