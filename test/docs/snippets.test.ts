@@ -69,7 +69,7 @@ test(
     const problems = problemsIn(blocksOf('page.md', text))
     expect(problems.map((problem) => problem.split('\n')[0]!.slice(0, 60))).toEqual([
       expect.stringMatching(/^page.md:29: Expected/),
-      expect.stringMatching(/^page.md:2: its line 2: TS2769/),
+      expect.stringMatching(/^page.md:2: its line 2: TS2353/),
       expect.stringMatching(/^page.md:8: its line 1: TS2304/),
       expect.stringMatching(/^page.md:13: run: /),
     ])
