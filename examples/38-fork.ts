@@ -87,13 +87,17 @@ isOpen = true
 // #region retry
 const retry = await office.retry(failed.run, { reason: 'the office is open', by: 'ann' })
 const signed = await retry.outcome() // the deed is not drawn up again
-const { results, partial } = await office.retryAll({ status: ['failed'] }) // this one: status 'before', with the id of its retry
+// #endregion
+// #region batch
+const batch = await office.batch('retry', { status: ['failed'], agent: 'notary' }, { reason: 'open again', by: 'ann' })
+for await (const result of batch.results()) console.log(result.run, result.status) // done, before or refused
+const { total, done, before, refused, left, causes } = await batch.outcome()
 // #endregion
 assert.deepEqual(
   [failed.status, signed.status === 'completed' && signed.output, deeds],
   ['failed', 'deed 1, signed', 1],
 )
-assert.deepEqual([results.map(({ status }) => status), partial], [['before'], false])
+assert.deepEqual([total, done, before, refused, left, causes], [1, 0, 1, 0, 0, []]) // it was retried before
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')

@@ -3,8 +3,12 @@
  * JavaScript, because an install may run it on a Node that cannot read TypeScript.
  *
  * The doors of package.json are built together, so that they share every class; what all of `reeve` needs is one file.
- * What is loaded as a file of its own (threads, the workflow of Temporal, whose sandbox takes nothing else) is built for
- * itself, where its source has it. Nothing is renamed or squeezed: a stack trace is read as it is, or by the source maps.
+ * What is loaded as a file of its own (the workflow of Temporal, whose sandbox takes nothing else) is built for itself,
+ * where its source has it. Nothing is renamed or squeezed: a stack trace is read as it is, or by the source maps.
+ *
+ * What users import can be bundled again, and then runs where none of these files are: a thread is a text inside the code
+ * that starts it, a package that is imported by a value is left to run time, and the version is inlined. The syntax is
+ * one that older Nodes can read, so that they say what is wrong with them.
  *
  * It builds beside `dist/` and swaps at the end, so a reader of `dist/` never sees half of it. With `--if-possible` (how
  * `postprepare` calls it, after `npm ci` in a checkout) a folder without its tools or a type error does not fail an
@@ -25,13 +29,7 @@ const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
 
 /** Files that are loaded by their place, not imported. */
-const alone = [
-  'sqlite/src/heartbeat-thread',
-  'postgres/src/heartbeat-thread',
-  'demo/src/survey/thread',
-  'temporal/src/workflow',
-  'cli/src/loaded-files',
-]
+const alone = ['temporal/src/workflow', 'cli/src/loaded-files']
 
 for (const needed of [join(root, 'packages', 'public', 'src', 'index.ts'), compiler]) {
   if (existsSync(needed)) continue
@@ -129,8 +127,9 @@ async function bundle() {
       platform: /** @type {const} */ ('node'),
       // packages are those that the user has installed
       /** @param {string} id */
-      external: (id) => /^[^./]/.test(id) && !id.startsWith('@reeve/') && !isAbsolute(id),
+      external: (id) => /^[^./]/.test(id) && !/^@(reeve|oxc-project\/runtime)\//.test(id) && !isAbsolute(id),
       treeshake: { moduleSideEffects: false },
+      transform: { target: 'es2022' },
     }
     const output = {
       dir: next,
@@ -152,7 +151,11 @@ async function bundle() {
     const built = await rolldown({
       ...options,
       input: Object.fromEntries([...exported(), 'cli/src/main'].map((name) => [name, source(name)])),
-      plugins: [ownPlaces(RolldownMagicString)],
+      plugins: [
+        ownPlaces(RolldownMagicString),
+        threadTexts(RolldownMagicString, (file) => threadText(rolldown, options, file)),
+        importsAtRunTime(),
+      ],
     })
     // once to see what each door needs of what the others need, once to put that together
     const parts = (await built.generate(output)).output
@@ -160,6 +163,7 @@ async function bundle() {
     const ofClients = loadedBy('client/src/index.js', parts)
     await built.write({
       ...output,
+      plugins: [nodeVersions()],
       codeSplitting: {
         groups: [
           // what a browser loads, too, stands by itself
@@ -175,11 +179,16 @@ async function bundle() {
   }
 }
 
+/** The manifest of the package. */
+function manifest() {
+  /** @type {{ readonly exports: Record<string, string | { default: string }>, readonly engines: { readonly node: string } }} */
+  const read = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return read
+}
+
 /** The doors of package.json, as their sources: `public/src/team`. */
 function exported() {
-  /** @type {{ exports: Record<string, string | { default: string }> }} */
-  const { exports: doors } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  return Object.values(doors).flatMap((door) =>
+  return Object.values(manifest().exports).flatMap((door) =>
     typeof door === 'string' ? [] : [door.default.replace(/^\.\/dist\/|\.js$/g, '')],
   )
 }
@@ -225,6 +234,104 @@ function ownPlaces(Text) {
         text.update(index, index + mark.length, url)
       }
       return text
+    },
+  }
+}
+
+/**
+ * A thread is started from a text: a bundle has no file beside it. Where a source starts one from a file, as
+ * `new Worker(new URL('./thread.ts', import.meta.url), { … })`, the code of that file stands in the place of its address.
+ * @param {typeof import('rolldown').RolldownMagicString} Text
+ * @param {(file: string) => Promise<string>} textOf
+ * @returns {import('rolldown').Plugin}
+ */
+function threadTexts(Text, textOf) {
+  const started = /new Worker\(new URL\('([^']+)', import\.meta\.url\), \{/g
+  return {
+    name: 'thread texts',
+    transform: {
+      order: 'pre',
+      async handler(code, id) {
+        if (!code.includes('new Worker(new URL(')) return null
+        const text = new Text(code)
+        for (const { 0: start, 1: file = '', index } of code.matchAll(started))
+          text.update(
+            index,
+            index + start.length,
+            `new Worker(${JSON.stringify(await textOf(join(dirname(id), file)))}, { eval: true,`,
+          )
+        return { code: text }
+      },
+    },
+  }
+}
+
+/**
+ * The code of a thread as one script, with everything that it needs but Node's own modules.
+ * @param {typeof import('rolldown').rolldown} rolldown
+ * @param {import('rolldown').InputOptions} options
+ * @param {string} file
+ */
+async function threadText(rolldown, options, file) {
+  const built = await rolldown({
+    ...options,
+    input: file,
+    external: /^node:/,
+    plugins: [],
+  })
+  const { output } = await built.generate({ format: 'cjs', codeSplitting: false, comments: false })
+  return `${output[0].code}//# sourceURL=reeve/${relative(join(root, 'packages'), file).replaceAll('\\', '/')}\n`
+}
+
+/**
+ * A module that is imported by a value is none that a bundler can know: webpack, Turbopack and Vite are told so. The
+ * comments are written at the end, because those of the sources are left out.
+ * @returns {import('rolldown').Plugin}
+ */
+function importsAtRunTime() {
+  const ignored = '/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */'
+  return {
+    name: 'imports at run time',
+    generateBundle(_, parts) {
+      for (const part of Object.values(parts))
+        if (part.type === 'chunk') part.code = part.code.replace(/\bimport\((?=[a-z])/gi, `import(${ignored} `)
+    },
+  }
+}
+
+/**
+ * What is said on an older Node, instead of an error of syntax. The first of our files that runs says it: nothing is
+ * imported at once that an older Node does not have, for that fails before anything runs.
+ * @returns {import('rolldown').Plugin}
+ */
+function nodeVersions() {
+  const needed = Number(/\d+/.exec(manifest().engines.node)?.[0])
+  /** @param {number} oldest @param {string} what */
+  const check = (oldest, what) =>
+    `if (Number.parseInt(globalThis.process?.versions?.node ?? "${oldest}") < ${oldest}) throw new Error(` +
+    `"${what}; this is Node " + process.versions.node + " (" + process.execPath + "). ` +
+    'Install a newer one: nodejs.org, nvm, fnm or volta.");\n'
+  // browsers load the client, and it asks less of Node
+  const checks = new Map([
+    ['shared/reeve.js', check(needed, `reeve needs Node ${needed} or newer`)],
+    ['shared/client.js', check(20, `reeve needs Node ${needed} or newer, reeve/client Node 20`)],
+  ])
+  const newer = /^import \{ ([^}]+) \} from "(node:(?:crypto|sqlite|zlib))";$/gm
+  return {
+    name: 'node versions',
+    generateBundle(_, parts) {
+      for (const part of Object.values(parts)) {
+        if (part.type !== 'chunk') continue
+        part.code =
+          (checks.get(part.fileName) ?? '') +
+          part.code.replace(
+            newer,
+            (/** @type {string} */ _, /** @type {string} */ names, /** @type {string} */ id) =>
+              `const { ${names.replaceAll(' as ', ': ')} } = process.getBuiltinModule("${id}");`,
+          )
+      }
+      const missing = [...checks.keys()].filter((name) => parts[name] === undefined)
+      if (missing.length > 0) throw new Error(`no file says which Node is needed: ${missing.join(', ')} is gone`)
     },
   }
 }

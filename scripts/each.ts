@@ -6,7 +6,7 @@
  * packed Reeve is installed, with nobody at the keyboard; a template is written, installed, tested and started from the
  * packed one.
  */
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
   cpSync,
@@ -24,6 +24,7 @@ import { dirname, join } from 'node:path'
 import { templates } from '../packages/cli/src/project.ts'
 import { freePort } from '../test/servers/place.ts'
 import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
+import { freshEnv, packInto, runIn } from './fresh-folder.ts'
 
 /** Where the examples find PostgreSQL: a schema on the one that runs, or on one that is started. */
 let postgres: FreshPostgres | undefined
@@ -37,7 +38,7 @@ interface Job {
 }
 
 const root = dirname(import.meta.dirname)
-const minutes = 5
+const minutes = 10
 const empty = mkdtempSync(join(tmpdir(), 'reeve-each-'))
 
 /** Builds once what several need; returns an exit code. */
@@ -64,9 +65,15 @@ function examples(): Job[] {
     command: process.execPath,
     args: [join(root, 'scripts', 'fresh-project.ts'), name],
   }))
+  const places = ['main', 'runtimes'].map((name) => ({
+    name: `bundles/${name}`,
+    command: process.execPath,
+    args: ['--no-warnings', join(root, 'test', 'bundles', `${name}.ts`)],
+  }))
   return [
     ...names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] })),
     ...projects,
+    ...places,
   ]
 }
 
@@ -79,16 +86,8 @@ function installed(): string {
   const packages = join(project, 'node_modules')
   mkdirSync(packages, { recursive: true })
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-  // a package manager that runs this passes on settings of this checkout
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/.test(name)))
-  const npm = (cwd: string, ...args: readonly string[]): string =>
-    execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   if (build() !== 0) throw new Error('what the examples use does not build')
-  const packed = npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', empty)
-    .trim()
-    .split('\n')
-    .at(-1)!
-  npm(project, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(empty, packed))
+  runIn(project, freshEnv(), 'npm', 'install', packInto(empty))
   const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
     name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
   )

@@ -3,75 +3,33 @@
  * tested and started, without a key. `node scripts/fresh-project.ts <template>`; `npm run examples` runs it for each.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { isTemplate } from '../packages/cli/src/project.ts'
 import { freePort } from '../test/servers/place.ts'
+import { freshEnv, packInto, runIn, startIn, type Started } from './fresh-folder.ts'
 
 const [template = ''] = process.argv.slice(2)
 assert.ok(isTemplate(template), `no template is called "${template}"`)
 
-const root = dirname(import.meta.dirname)
 const folder = mkdtempSync(join(tmpdir(), 'reeve-fresh-'))
 const project = join(folder, 'my-team')
-// a package manager that runs this passes on settings of this checkout
-const env: NodeJS.ProcessEnv = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_OPTIONS$|_API_KEY$|_BASE_URL$|^INIT_CWD$/.test(name)),
-)
-Object.assign(env, {
-  // npm runs scripts with the Node that it finds
-  PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
-  NO_COLOR: '1',
-  npm_config_audit: 'false',
-  npm_config_fund: 'false',
-  npm_config_prefer_offline: 'true',
-})
-
-const run = (cwd: string, command: string, ...args: readonly string[]): string => {
-  console.log(`$ ${[command, ...args].join(' ')}`)
-  const out = execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  console.log(out)
-  return out
-}
-
-/** Starts it, and resolves when it has said this. */
-async function begin(
-  what: RegExp,
-  command: string,
-  ...args: readonly string[]
-): Promise<{ child: ChildProcess; said: string }> {
-  // a group of its own: npm passes no signal on to what its script has started
-  const child = spawn(command, args, { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
-  let said = ''
-  for await (const piece of child.stdout.iterator({ destroyOnReturn: false })) {
-    said += String(piece)
-    if (what.test(said)) break
-  }
-  assert.match(said, what)
-  child.stdout.resume()
-  return { child, said }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  const ended = once(child, 'exit')
-  process.kill(-child.pid!, 'SIGTERM')
-  await ended
-}
+const env = freshEnv()
+const run = (cwd: string, command: string, ...args: readonly string[]): string => runIn(cwd, env, command, ...args)
+const begin = (what: RegExp, command: string, ...args: readonly string[]): Promise<Started> =>
+  startIn(project, env, what, command, ...args)
 
 /** The server as `npm start` has it, on a port that is free here. */
 async function serving(use: (url: string) => Promise<void>): Promise<void> {
   const port = await freePort()
-  const { child } = await begin(/token {2}\S+[^]*Ctrl-C/, 'npm', 'start', '--', '--port', `${port}`)
-  try {
-    await use(`http://127.0.0.1:${port}`)
-  } finally {
-    await end(child)
-  }
+  await using _server = await begin(/token {2}\S+[^]*Ctrl-C/, 'npm', 'start', '--', '--port', `${port}`)
+  await use(`http://127.0.0.1:${port}`)
 }
+
+/** Its store is found by the config alone. */
+const config = template === 'service' ? ['--config', 'reeve.config.ts'] : []
 
 const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
   chat: () =>
@@ -91,24 +49,68 @@ const starts: Readonly<Record<typeof template, () => Promise<void> | void>> = {
     serving(async (url) => {
       env['REEVE_URL'] = url
       const { child, said } = await begin(/npx reeve approve \S+/, 'npm', 'run', '--silent', 'ask')
-      const [, ...decide] = /npx reeve (approve) (\S+)/.exec(said)!
+      const [, ...decide] = /npx reeve (approve) (\S+)/.exec(said())!
       const ended = once(child, 'exit')
       assert.match(run(project, 'npx', 'reeve', ...decide), /Approved/)
       assert.deepEqual(await ended, [0, null])
     }),
   research: () => assert.match(run(project, 'npm', 'start', '--', 'Ravens'), /# Ravens(\s+- A note on "Ravens".*){3}/),
+  'next-chat': async () => {
+    run(project, 'npm', 'run', 'build')
+    const port = await freePort()
+    env['REEVE_TOKEN'] = 'a-token-of-this-test-that-guards-nothing'
+    await using _server = await begin(/Ready in/, 'npm', 'start', '--', '--port', `${port}`)
+    const url = `http://127.0.0.1:${port}`
+    assert.match(await (await fetch(url)).text(), /Sign in/)
+    assert.equal((await fetch(`${url}/api/chat`, { method: 'POST', body: '{}' })).status, 401)
+    const parts = async (message: object): Promise<readonly Record<string, unknown>[]> => {
+      const answer = await fetch(`${url}/api/chat`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${env['REEVE_TOKEN']}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ id: 'first', messages: [message] }),
+      })
+      const text = await answer.text()
+      assert.equal(answer.status, 200, text)
+      return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => JSON.parse(json!) as Record<string, unknown>)
+    }
+    const text = 'Order 7 arrived broken.'
+    const asked = await parts({ id: 'm1', role: 'user', parts: [{ type: 'text', text }] })
+    const call = asked.find(({ type }) => type === 'tool-input-available')
+    assert.deepEqual([call?.['toolName'], call?.['input']], ['pay', { order: '7', usd: 40 }])
+    const request = asked.find(({ type }) => type === 'tool-approval-request')
+    const start = asked.find(({ type }) => type === 'start')
+    const approval = { id: request?.['approvalId'], approved: true }
+    const answered = await parts({
+      id: start?.['messageId'],
+      role: 'assistant',
+      parts: [{ type: 'dynamic-tool', state: 'approval-responded', approval }],
+    })
+    assert.match(
+      answered.map(({ delta }) => (typeof delta === 'string' ? delta : '')).join(''),
+      /The payer says: .*paid/,
+    )
+  },
   planned: () => assert.match(run(project, 'npm', 'start'), /# Report/),
+  // on PostgreSQL, if DATABASE_URL names one: a server as its container starts it
+  service: () =>
+    serving(async (url) => {
+      env['REEVE_URL'] = url
+      const { child, said } = await begin(/npx reeve approve \S+/, 'npm', 'run', '--silent', 'ask')
+      const [, ...decide] = /npx reeve (approve) (\S+)/.exec(said())!
+      const ended = once(child, 'exit')
+      assert.match(run(project, 'npx', 'reeve', ...decide, ...config), /Approved/)
+      assert.deepEqual(await ended, [0, null])
+    }),
 }
 
 try {
-  const packed = run(root, 'npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder)
-  const tarball = join(folder, packed.trim().split('\n').at(-1)!)
+  const tarball = packInto(folder)
   run(folder, 'npm', 'exec', '--yes', '--package', tarball, '--', 'reeve', 'init', 'my-team', '--template', template)
   run(project, 'npm', 'install', tarball)
   run(project, 'npm', 'run', '--silent', 'check')
   assert.match(run(project, 'npm', 'test', '--silent'), /fail 0/)
   await starts[template]()
-  assert.match(run(project, 'npx', 'reeve', 'runs'), /completed/)
+  assert.match(run(project, 'npx', 'reeve', 'runs', ...config), /completed/)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

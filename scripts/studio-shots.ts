@@ -22,6 +22,10 @@ const server = new StudioServer()
 await server.start()
 const browser = await launchBrowser()
 for (const agent of ['greeter', 'editor', 'mailer', 'payer', 'planner', 'support', 'breaker']) await server.run(agent)
+await server.runEach(
+  'cashier',
+  [48, 129.9, 15, 240].map((amount, i) => ({ order: `A-${1_051 + 7 * i}`, amount, currency: 'EUR' })),
+)
 // a team at work, and a writer in the middle of a mail
 const [team = ''] = await server.run('research')
 const [desk = ''] = await server.run('desk')

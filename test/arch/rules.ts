@@ -7,6 +7,7 @@
 /** Folders of packages that may import `node:*`; `'.'` is the whole package. Who is not named may not. */
 export const node: Readonly<Record<string, readonly string[]>> = {
   engine: ['memory', 'host'],
+  runtime: ['team-folder'],
   stores: ['.'],
   sqlite: ['.'],
   postgres: ['.'],

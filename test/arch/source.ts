@@ -21,6 +21,8 @@ export interface Module {
   opening: string | undefined
   /** the specifier as written, and the file it means when it is one of ours */
   imports: { specifier: string; file: string | undefined }[]
+  /** the files of data that it imports, from the root of the repository */
+  data: string[]
   functions: { name: string; lines: number; at: number }[]
   /** classes and interfaces at the top of the module, exported or not */
   declares: string[]
@@ -77,6 +79,7 @@ export function readModule(path: string, text: string): Module {
     lines: line(text.trimEnd().length),
     opening: opensDocumented ? first.value : undefined,
     imports: [],
+    data: [],
     functions: [],
     declares: program.body.flatMap(declaredBy),
     impure: [],
@@ -102,10 +105,12 @@ export function readModule(path: string, text: string): Module {
     if (impure) found.impure.push({ what: impure, at: line(node.start) })
   })
   for (const specifier of specifiers) {
-    found.imports.push({
-      specifier,
-      file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : doors[specifier],
-    })
+    if (specifier.endsWith('.json')) found.data.push(posix.join(posix.dirname(path), specifier))
+    else
+      found.imports.push({
+        specifier,
+        file: specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : doors[specifier],
+      })
   }
   return found
 }

@@ -1,13 +1,13 @@
 /**
- * The files of `examples/deploy`: what they say holds together, and the commands in them start, answer their probes and
+ * The files of `examples/deploy`, and of the template to deploy: what they say holds together, and the commands in them start, answer their probes and
  * end in order. Docker, Compose and Kubernetes themselves do not run here.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parse, parseAllDocuments } from 'yaml'
 import { defaultGraceMs } from '@reeve/engine/host'
 import { begin, reeve, type Ended } from '../../packages/cli/test/command.ts'
@@ -15,8 +15,10 @@ import { freePort } from '../servers/place.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const place = join(import.meta.dirname, '..', '..', 'examples', 'deploy')
-const fileOf = (name: string): string => readFileSync(join(place, name), 'utf8')
+const root = join(import.meta.dirname, '..', '..')
+const place = join(root, 'examples', 'deploy')
+const template = join(root, 'templates', 'service')
+const fileOf = (name: string, folder = place): string => readFileSync(join(folder, name), 'utf8')
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string }
@@ -53,6 +55,7 @@ interface Service {
   readonly healthcheck?: { readonly test: readonly string[] }
   readonly ports?: readonly string[]
   readonly depends_on?: Record<string, unknown>
+  readonly image?: string
 }
 
 const manifestsOf = (name: string): readonly Manifest[] =>
@@ -62,16 +65,19 @@ const manifestsOf = (name: string): readonly Manifest[] =>
   })
 const manifests = ['kubernetes.yaml', 'kubernetes-sqlite.yaml'].flatMap(manifestsOf)
 const workloads = manifests.filter(({ spec }) => spec.template !== undefined)
-const compose = parse(fileOf('compose.yaml'), { merge: true, uniqueKeys: true, strict: true }) as {
-  readonly services: Record<string, Service>
-  readonly volumes: Record<string, unknown>
-}
-/** The instructions of the Dockerfile. */
-const instructions = fileOf('Dockerfile')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'))
-  .map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string])
-const valuesOf = (name: string): string[] => instructions.flatMap(([each, value]) => (each === name ? [value] : []))
+const composeIn = (folder: string) =>
+  parse(fileOf('compose.yaml', folder), { merge: true, uniqueKeys: true, strict: true }) as {
+    readonly services: Record<string, Service>
+    readonly volumes: Record<string, unknown>
+  }
+/** The instructions of a Dockerfile. */
+const instructionsIn = (folder: string): [string, string][] =>
+  fileOf('Dockerfile', folder)
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => /^([A-Z]+) (.+)$/.exec(line)!.slice(1) as [string, string])
+const valuesOf = (name: string, folder = place): string[] =>
+  instructionsIn(folder).flatMap(([each, value]) => (each === name ? [value] : []))
 const listIn = (text: string): string[] => JSON.parse(text.slice(text.indexOf('['))) as string[]
 
 const graceSeconds = defaultGraceMs / 1_000
@@ -141,39 +147,54 @@ describe('kubernetes', () => {
   })
 })
 
-describe('compose', () => {
-  test('each service of ours has a command, a probe, and more time to end than its calls', () => {
+describe.each([
+  ['examples/deploy', place],
+  ['templates/service', template],
+])('%s', (_name, folder) => {
+  const { services } = composeIn(folder)
+  const [command] = valuesOf('CMD', folder).map(listIn)
+
+  test('compose: each service of ours has a command, a probe, and more time to end than its calls', () => {
     for (const name of ['server', 'worker']) {
-      const { command, stop_grace_period: grace = '', healthcheck, depends_on: needs } = compose.services[name]!
-      expect(command!.slice(0, 2)).toEqual(['node', 'node_modules/.bin/reeve'])
+      const { command: own = command, stop_grace_period: grace = '', healthcheck, depends_on: needs } = services[name]!
+      expect(own!.slice(0, 2)).toEqual(['node', 'node_modules/.bin/reeve'])
       expect(Number(/^(\d+)s$/.exec(grace)![1])).toBeGreaterThan(graceSeconds + answersSeconds)
       expect(healthcheck!.test.slice(0, 4)).toEqual(['CMD', 'node', 'node_modules/.bin/reeve', 'probe'])
-      for (const needed of Object.keys(needs!)) expect(compose.services).toHaveProperty(needed)
+      for (const needed of Object.keys(needs!)) expect(services).toHaveProperty(needed)
     }
     // the server is reached from this machine alone
-    for (const port of compose.services['server']!.ports!) expect(port).toMatch(/^127\.0\.0\.1:/)
+    for (const port of services['server']!.ports!) expect(port).toMatch(/^127\.0\.0\.1:/)
+    expect(services['database']!.image).toMatch(/^postgres:\d+(\.\d+)?$/)
+  })
+
+  test('the image: known instructions, versions that are named, no root, and signals that reach the process', () => {
+    const known = [
+      'FROM',
+      'WORKDIR',
+      'COPY',
+      'RUN',
+      'ENV',
+      'VOLUME',
+      'USER',
+      'EXPOSE',
+      'STOPSIGNAL',
+      'HEALTHCHECK',
+      'CMD',
+    ]
+    for (const [name] of instructionsIn(folder)) expect(known).toContain(name)
+    for (const image of valuesOf('FROM', folder)) expect(image).toMatch(/^node:24(\.\d+\.\d+)?-slim( AS \w+)?$/)
+    expect(valuesOf('USER', folder)).toEqual(['node'])
+    expect(valuesOf('STOPSIGNAL', folder)).toEqual(['SIGTERM'])
+    expect([services['server']!.command ?? command]).toEqual([command])
   })
 })
 
-test('the image: known instructions, versions that are named, no root, and signals that reach the process', () => {
-  const known = [
-    'FROM',
-    'WORKDIR',
-    'COPY',
-    'RUN',
-    'ENV',
-    'VOLUME',
-    'USER',
-    'EXPOSE',
-    'STOPSIGNAL',
-    'HEALTHCHECK',
-    'CMD',
-  ]
-  for (const [name] of instructions) expect(known).toContain(name)
-  for (const image of valuesOf('FROM')) expect(image).toMatch(/^node:24-slim( AS \w+)?$/)
-  expect(valuesOf('USER')).toEqual(['node'])
-  expect(valuesOf('STOPSIGNAL')).toEqual(['SIGTERM'])
-  expect(valuesOf('CMD').map(listIn)).toEqual([compose.services['server']!.command])
+test('the template: what its Compose asks for is explained, no secret is sent to the image', () => {
+  const asked = [...fileOf('compose.yaml', template).matchAll(/\$\{(\w+)/g)].map(([, name]) => name!)
+  const explained = [...fileOf('.env.example', template).matchAll(/^(\w+)=/gm)].map(([, name]) => name!)
+  expect(new Set(asked)).toEqual(new Set(explained))
+  const left = fileOf('.dockerignore', template).split('\n')
+  for (const name of ['.env', '.token', 'node_modules', '*.test.ts']) expect(left).toContain(name)
 })
 
 test('systemd gives it more time than its calls, and restarts what fails alone', () => {
@@ -186,12 +207,20 @@ test('systemd gives it more time than its calls, and restarts what fails alone',
 
 describe('the commands', () => {
   let folder = ''
+  let write: (from: string) => Promise<void>
   const children = new Set<ChildProcess>()
   beforeEach(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-deploy-')))
     const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'packages', 'public', 'src', 'index.ts'))
-    const config = await readFile(join(place, 'reeve.config.ts'), 'utf8')
-    await writeFile(join(folder, 'reeve.config.ts'), config.replace("'reeve'", source))
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    write = async (from) => {
+      for (const name of readdirSync(from).filter((each) => each.endsWith('.ts') && !each.includes('.test.')))
+        await writeFile(
+          join(folder, name),
+          (await readFile(join(from, name), 'utf8')).replace("from 'reeve'", `from ${source}`),
+        )
+    }
   })
   afterEach(async () => {
     for (const child of children) child.kill('SIGKILL')
@@ -209,11 +238,20 @@ describe('the commands', () => {
         ),
       })),
     ),
-    ...['server', 'worker'].map((name) => ({
-      of: `compose ${name}`,
-      command: compose.services[name]!.command!,
-      probes: [compose.services[name]!.healthcheck!.test.at(-1)!],
-    })),
+    ...[place, template].flatMap((from) =>
+      Object.entries(composeIn(from).services).flatMap(([name, { command, healthcheck }]) =>
+        name === 'database'
+          ? []
+          : [
+              {
+                of: `compose ${name} of ${basename(from)}`,
+                from,
+                command: command ?? listIn(valuesOf('CMD', from)[0]!),
+                probes: [healthcheck!.test.at(-1)!],
+              },
+            ],
+      ),
+    ),
     { of: 'the image', command: listIn(valuesOf('CMD')[0]!), probes: [listIn(valuesOf('HEALTHCHECK')[0]!).at(-1)!] },
     {
       of: 'systemd',
@@ -224,12 +262,18 @@ describe('the commands', () => {
 
   test.each(commands)(
     'of $of: starts, answers its probes, and ends in order on SIGTERM',
-    async ({ command, probes }) => {
+    async ({ command, probes, from = place }: (typeof commands)[number] & { readonly from?: string }) => {
+      await write(from)
       expect(command.slice(0, 2)).toEqual(['node', 'node_modules/.bin/reeve'])
       // another process of this machine may have the port
       const port = await freePort()
       const own = command.slice(2).map((word) => (/^\d{4}$/.test(word) ? String(port) : word))
-      const env = { REEVE_STORE: join(folder, 'own.db'), REEVE_TOKEN: 't'.repeat(32), REEVE_HOST: 'reeve.example.com' }
+      const env = {
+        REEVE_STORE: join(folder, 'own.db'),
+        DATABASE_URL: '',
+        REEVE_TOKEN: 't'.repeat(32),
+        REEVE_HOST: 'reeve.example.com',
+      }
       let ended: Promise<Ended> | undefined
       const started = new Promise<ChildProcess>((resolve, reject) => {
         ended = begin(

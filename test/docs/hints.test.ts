@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSync, visitorKeys, type Node } from 'oxc-parser'
 import { beforeAll, expect, test } from 'vitest'
+import { commandGroups } from '../../packages/cli/src/command-groups.ts'
 import { main } from '../../packages/cli/src/program.ts'
 import { fakeTerminal } from '../../packages/cli/test/fake-terminal.ts'
 
@@ -120,9 +121,13 @@ const helpOf = async (...args: string[]): Promise<string> => {
   return terminal.written
 }
 const commandsIn = (page: string): string[] =>
-  [...page.slice(page.indexOf('\nCommands:\n') + 1 || page.length).matchAll(/^ {2}([a-z]+(?:-[a-z]+)*)(?: |$)/gm)].map(
-    ([, name]) => name!,
-  )
+  [
+    ...page
+      .slice(
+        Math.max(page.indexOf('\nCommands:\n'), page.indexOf(`\n${commandGroups[0]!.heading}:\n`)) + 1 || page.length,
+      )
+      .matchAll(/^ {2}([a-z]+(?:-[a-z]+)*)(?: |$)/gm),
+  ].map(([, name]) => name!)
 beforeAll(async () => {
   help.set('', await helpOf())
   for (const name of commandsIn(help.get('')!)) {

@@ -11,6 +11,7 @@ import { mcpServer } from '@reeve/mcp'
 import { createRuntime } from '@reeve/runtime'
 import { createServer, type ReeveServer } from '@reeve/server'
 import { eventLines } from '../../packages/cli/src/event-lines.ts'
+import { commandGroups } from '../../packages/cli/src/command-groups.ts'
 import { main } from '../../packages/cli/src/program.ts'
 import { fakeTerminal } from '../../packages/cli/test/fake-terminal.ts'
 import { RunTrace } from '../../packages/otel/src/run-trace.ts'
@@ -70,10 +71,13 @@ test('the help of every command', async () => {
     expect(await main([...command, '--help'], world)).toBe(0)
     return terminal.written
   }
+  const headings = ['Commands', ...commandGroups.map(({ heading }) => heading)]
   const namesIn = (help: string): readonly string[] =>
-    [...(help.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm)].flatMap(
-      ([, name]) => (name === 'help' ? [] : [name!]),
-    )
+    headings
+      .flatMap((heading) => [
+        ...(help.split(`\n${heading}:\n`)[1]?.split('\n\n')[0] ?? '').matchAll(/^ {2}([a-z][\w-]*)/gm),
+      ])
+      .flatMap(([, name]) => (name === 'help' ? [] : [name!]))
   const parts: [string, string[]][] = []
   const open: (readonly string[])[] = [[]]
   for (const command of open) {

@@ -110,7 +110,7 @@ const kinds = {
       workers: () => [],
       model,
       tools: [tool({ name: 'delegate', execute: () => '' })],
-    } as never),
+    }),
   'supervisor, wrong at once': () => supervisor({ name: 's', workers: [w, w], model, concurency: 1 } as never),
   'supervisor on a model': () =>
     supervisor({ name: 's', base: v, workers: [w], delegation: { permissions: { deny: ['pay'] } } }),

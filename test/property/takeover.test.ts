@@ -39,7 +39,7 @@ const leads = (name: string, script: (n: number) => unknown, workers: Agent[], m
       return script(messages.filter(({ role }) => role === 'assistant').length) as never
     },
     ...more,
-  } as never)
+  })
 
 const note = tool({
   name: 'note',

@@ -216,7 +216,7 @@ class Fuzzer {
         }),
       () => post(`/api/runs/${run}/team/post`, { to: '*', content: { from: forged, said: markOf(tenant) } }),
       () => post(`/api/runs/${run}/finish`, { output: markOf(tenant) }),
-      () => post('/api/runs/retry', {}),
+      () => post('/api/batches', { verb: 'retry', filter: { status: ['failed'] } }),
       () =>
         get(
           `/api/runs?${this.#one(['', 'limit=5', `session=${session}`, 'status=waiting', `metadata.m=${markOf(tenant)}`, 'user=alice', 'user=gina'])}`,

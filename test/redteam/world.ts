@@ -18,7 +18,8 @@ import type { Agent } from '@reeve/agent'
 import { isObject, own, type Json, type JsonObject } from '@reeve/core'
 import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '@reeve/public'
 import { createServer, listen, type ListeningServer, type Protocol, type ReeveServerOptions } from '@reeve/server'
-import { everyone, tokenOf, type Person } from './people.ts'
+import { slackApp } from '../../packages/notify/src/slack-app/index.ts'
+import { everyone, people, principalOf, tokenOf, type Person } from './people.ts'
 
 /** An answer of the server. */
 export interface Answer {
@@ -69,6 +70,22 @@ const commonAgents = [
   'lengthy',
 ] as const
 
+/** The secret that Slack signs with, and the workspace. */
+export const slackSecret = 'signing-secret-of-slack'
+export const slackTeam = 'T0WORLD'
+/** The id of a person in Slack. */
+export const slackIdOf = (person: string): string => `U${person.toUpperCase()}`
+/** Its Web API is away: what people are told there does not matter here. */
+const slack = slackApp({
+  token: 'xoxb-token-of-the-world',
+  signingSecret: slackSecret,
+  channel: 'C0WORLD',
+  team: slackTeam,
+  people: Object.fromEntries(people.map((person) => [slackIdOf(person), principalOf(person)])),
+  fetch: () => Promise.reject(new Error('Slack is away')),
+  onError: () => {},
+})
+
 export class World {
   /** What tools have done, in order. */
   readonly effects: { readonly tool: string; readonly input: Json }[] = []
@@ -108,7 +125,7 @@ export class World {
 
   protocols(): readonly Protocol[] {
     const agents = this.agents.map(({ name }) => name)
-    return [openai(), uiMessages({ agents }), agUi({ agents }), a2a({ agents }), mcpServer()]
+    return [openai(), uiMessages({ agents }), agUi({ agents }), a2a({ agents }), mcpServer(), slack.protocol]
   }
 
   /** To be called when the world ends, the last one first. */

@@ -35,7 +35,7 @@ const asker = (name: string): Agent =>
     run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
   })
 const team = (model: ReturnType<typeof leading>, workers: readonly Agent[], delegation: Delegation<string>): Agent =>
-  supervisor({ name: 'S', model, workers, delegation } as Parameters<typeof supervisor>[0])
+  supervisor({ name: 'S', model, workers, delegation })
 
 /** Answers what is asked; moves the clock where nobody is asked. */
 async function answers(runtime: Runtime): Promise<void> {

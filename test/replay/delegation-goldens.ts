@@ -152,4 +152,14 @@ const inRows = scenario(
   }),
 )
 
-export const delegationGoldens: readonly Scenario[] = [surrounded, seated, remembering, inRows]
+/** An answer without its form, one with a wrong member, and one that fits. */
+const corrected = scenario(
+  'an answer that is corrected twice',
+  agent({
+    name: 'counter',
+    output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as never,
+    model: scripted('one', '{"n":"one"}', '{"n":1}'),
+  }),
+)
+
+export const delegationGoldens: readonly Scenario[] = [surrounded, seated, remembering, inRows, corrected]

@@ -24,14 +24,14 @@ const asks = agent({
   run: async (ctx) => `heard ${(await interrupt(ctx, 'well?')) as string}`,
 })
 
-const team = (script: readonly ScriptLine[], delegation: Delegation<string>): Agent =>
+const team = (script: readonly ScriptLine[], delegation: Delegation<'quick' | 'asks'>): Agent =>
   supervisor({
     name: 'S',
     description: 'Leads.',
     model: scripted(...script),
     workers: [quick, asks],
     delegation,
-  } as Parameters<typeof supervisor>[0])
+  })
 
 /** Answers once the leader has been asked twice: whatever it does then, it does while the other one waits. */
 async function answers(runtime: Runtime): Promise<void> {

@@ -29,7 +29,7 @@ const only = async (run: Run<unknown>): Promise<Approval> => {
 }
 /** Runs to the end where nobody decides anything. */
 async function unanswered(root: Agent, oversight: Oversight) {
-  const run = await (await runtimeOf([root])).start(root as never, 'go' as never, { oversight })
+  const run = await (await runtimeOf([root])).start(root as never, 'go', { oversight })
   const outcome = await run.outcome()
   return { outcome, events: await eventsOf(run) }
 }

@@ -155,7 +155,7 @@ describe('a delegation', () => {
       model: scripted(delegates([worker.name, 'pay invoice 1']), ...script),
       workers: [worker],
       delegation,
-    } as never)
+    })
   const slips = () => {
     let slipped = false
     return () => {
@@ -201,7 +201,7 @@ describe('a delegation', () => {
       workers: [below],
       model: ({ messages }: ModelRequest) =>
         messages.some(({ role }) => role === 'tool') ? end() : delegates(['below', 'pay invoice 1']),
-    } as never)
+    })
     const S = leader(w, { retry: { attempts: 2, backoffMs: 0 } }, 'done')
     expect(await (await runtimeOf([S])).run(S, 'Go')).toMatchObject({ status: 'completed', output: 'done' })
     expect(paid).toHaveLength(1)
@@ -226,7 +226,7 @@ describe('a delegation', () => {
         messages.some(({ role }) => role === 'tool')
           ? end()
           : delegates(['below', `pay invoice 1, in other words ${++briefs}`]),
-    } as never)
+    })
     const S = leader(w, { retry: { attempts: 2, backoffMs: 0 } }, 'done')
     const runtime = await runtimeOf([S])
     const run = await runtime.start(S, 'Go')

@@ -13,7 +13,7 @@ const team = (
   workers: readonly ReturnType<typeof worker>[],
   delegation: Delegation<string>,
   more: object = {},
-) => supervisor({ name: 'S', model, workers, delegation, ...more } as Parameters<typeof supervisor>[0])
+) => supervisor({ name: 'S', model, workers, delegation, ...more })
 
 /** What stands in a prompt as the results of calls, in order. */
 const results = (prompt: readonly Message[] | undefined): Json[] =>

@@ -9,6 +9,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { agent, tool } from '@reeve/agent'
 import { failure, FailureError, type Json } from '@reeve/core'
+import type { Run } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import {
   calls,
@@ -150,16 +151,22 @@ describe('one model agent', () => {
   test("a typed answer is corrected at most twice, by a note of the user's role", async () => {
     const model = scripted('not json', '```json\n{"n": "one"}\n```', 'Here:\n```json\n{"n": 1}\n```\nDone.')
     const solo = agent({ name: 'A', model, output: z.object({ n: z.number() }) })
-    expect(await (await runtimeOf([solo])).run(solo, 'hi')).toMatchObject({ output: { n: 1 } })
+    const corrected = await (await runtimeOf([solo])).start(solo, 'hi')
+    expect(await corrected.outcome()).toMatchObject({ output: { n: 1 } })
+    const rejected = async (run: Run): Promise<readonly (string | undefined)[]> =>
+      (await eventsOf(run)).flatMap((event) => (event.type === 'output.rejected' ? [event.told] : []))
+    // what the model was told is recorded as it was told
+    const notes = [model.prompts[1]!, model.prompts[2]!].map((prompt) => prompt.at(-1)!.content)
+    expect(await rejected(corrected)).toEqual(notes)
     expect(model.prompts[2]!.map((message) => message.role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user'])
     expect(model.prompts[1]!.at(-1)!.content).toMatch(/not have the required form: the answer is not JSON/)
     const stubborn = scripted('no')
     const other = agent({ name: 'B', model: stubborn, output: z.object({ n: z.number() }) })
-    expect(await (await runtimeOf([other])).run(other, 'hi')).toMatchObject({
-      status: 'failed',
-      failure: { code: 'output.invalid' },
-    })
+    const failing = await (await runtimeOf([other])).start(other, 'hi')
+    expect(await failing.outcome()).toMatchObject({ status: 'failed', failure: { code: 'output.invalid' } })
     expect(stubborn.prompts).toHaveLength(3)
+    // the last answer ends the agent: nothing more is told
+    expect(await rejected(failing)).toEqual([expect.any(String), expect.any(String), undefined])
   })
   test('tools of the AI SDK work as they are; zod, valibot and arktype too; the key travels', async () => {
     const seen: unknown[] = []

@@ -7,13 +7,12 @@ import { pay, worker } from './control.ts'
 import { door, until } from './doors.ts'
 import { calls, delegates, fatal, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
-type Options = Parameters<typeof supervisor>[0]
 const team = (
   model: Scripted,
   workers: readonly ReturnType<typeof worker>[],
   delegation: Delegation<string>,
   more: object = {},
-) => supervisor({ name: 'S', description: 'Leads.', model, workers, delegation, ...more } as Options)
+) => supervisor({ name: 'S', description: 'Leads.', model, workers, delegation, ...more })
 const shut = (name: string) => {
   const gate = door()
   return { ...gate, open: () => gate.open(), agent: worker(name, scripted(gate.before(`${name} late`))) }
@@ -320,7 +319,7 @@ describe('words that are not believed', () => {
 
 test('delegation 68: a leader that is code has no use for options that are for a model, and says so', () => {
   const leads = (delegation: Delegation<string>) => () =>
-    supervisor({ name: 'S', workers: [worker('w1')], delegation, run: () => 'done' } as unknown as Options)
+    supervisor({ name: 'S', workers: [worker('w1')], delegation, run: () => 'done' })
   expect(leads({ background: ['w1'], several: true })).toThrow(
     /delegation\.background is for a model that leads[^]*delegation\.several is for a model that leads/,
   )

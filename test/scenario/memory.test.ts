@@ -134,10 +134,10 @@ describe('a worker that continues', () => {
 /** Says when it works; asks before it answers. */
 const asks = (name: string, log: string[]): Agent =>
   code(name, async (ctx, brief) => {
-    await step(ctx, 'begins', () => log.push(`${name} begins ${brief as string}`))
-    const answer = await interrupt(ctx, `${name} ${brief as string}?`)
-    await step(ctx, 'ends', () => log.push(`${name} ends ${brief as string}`))
-    return `${brief as string}: ${asText(answer)}`
+    await step(ctx, 'begins', () => log.push(`${name} begins ${brief}`))
+    const answer = await interrupt(ctx, `${name} ${brief}?`)
+    await step(ctx, 'ends', () => log.push(`${name} ends ${brief}`))
+    return `${brief}: ${asText(answer)}`
   })
 
 describe('one thread at a time', () => {

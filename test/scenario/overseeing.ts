@@ -47,9 +47,7 @@ export async function overseen(
   options: Omit<RuntimeOptions, 'agents'> & { readonly input?: Json } = {},
 ): Promise<Overseen> {
   const { input = 'go', ...more } = options
-  const run = await (
-    await runtimeOf([root], more)
-  ).start(root, input as never, oversight === undefined ? {} : { oversight })
+  const run = await (await runtimeOf([root], more)).start(root, input, oversight === undefined ? {} : { oversight })
   const decided = new Set<string>()
   for (;;) {
     const state = (await run.until('waiting')) as { readonly waiting?: readonly ApprovalRequested[] } | RunOutcome

@@ -19,7 +19,7 @@ const watch: Oversight = { mode: 'on-the-loop' }
 /** A worker that calls one tool, and what the tool did. */
 function busy(name: string, more: object = {}, at: string = name) {
   const done: Json[] = []
-  const made = tool({ name, execute: (input: Json) => (done.push(input), 'did it'), ...more } as never)
+  const made = tool({ name, execute: (input: Json) => (done.push(input), 'did it'), ...more })
   const model = scripted(calls([name, { n: 1 }, 'c']), `${at} is done`)
   return { done, model, agent: agent({ name: at, description: 'Does it.', model, tools: [made] }) }
 }

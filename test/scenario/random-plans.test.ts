@@ -10,7 +10,7 @@ test.each([3, 7, 11, 19, 23])(
   async (seed) => {
     const of = drawn(seed, 8, 40)
     const runtime = await runtimeOf([of.root])
-    const run = await runtime.start(of.root as never, 'Go' as never)
+    const run = await runtime.start(of.root as never, 'Go')
     const outcome = (await run.outcome()) as Outcome & { readonly results?: PlanResults }
     const events: Recorded[] = []
     for await (const recorded of run.events()) events.push(recorded)

@@ -230,7 +230,7 @@ describe('code gives one brief to several', () => {
 
 describe('a model gives one brief to several', () => {
   const team = (model: Scripted, workers: readonly Agent[], delegation: Delegation<string> = { several: true }) =>
-    supervisor({ name: 'S', model, workers, delegation } as Parameters<typeof supervisor>[0])
+    supervisor({ name: 'S', model, workers, delegation })
 
   test('it is told whom it has, and who was stopped; hooks hear of each; the kept one can be forwarded', async () => {
     const slow = shut('slow')

@@ -18,7 +18,7 @@ const counts = async (runtime: Runtime) => {
 const begin = async (root: Agent, oversight: Oversight = { trust }) => {
   const runtime = await runtimeOf([root])
   await level(runtime, 'expert')
-  const run = (await runtime.start(root, 'go' as never, { oversight })) as unknown as Run
+  const run = (await runtime.start(root, 'go', { oversight })) as unknown as Run
   return { runtime, run }
 }
 const plain = (name: string, run: () => unknown): Agent =>

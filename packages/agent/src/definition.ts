@@ -73,6 +73,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   team?(): readonly string[]
   /** Its own tools, as its model is shown them. Only agents with a model have it. */
   tools?(): readonly ToolSpec[]
+  /** The instructions of its model, as its definition says them. Only agents with a model have it. */
+  instructions?(): string | undefined
   /** How many tools its model is offered when a run begins, Reeve's own included. Only agents with a model have it. */
   toolCount?(): number
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */

@@ -108,6 +108,7 @@ export const modelAgentKind = {
   more: ({ options, setup: { tools } }) => ({
     toolNames: tools.map(({ name }) => name),
     tools: () => tools.map(({ spec }) => spec),
+    instructions: () => options.instructions,
     toolCount: () => tools.length,
     undeclaredTools: () =>
       tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),

@@ -42,7 +42,7 @@ const delegates = (...workers: string[]) => ({
       : { calls: workers.map((worker) => ({ name: 'delegate', input: { worker, instructions: 'go' } })) },
 })
 const led = (delegation: Delegation): Agent =>
-  supervisor({ name: 'boss', workers: [answers('ann')], delegation, ...delegates('ann') } as never)
+  supervisor({ name: 'boss', workers: [answers('ann')], delegation, ...delegates('ann') })
 const planned = (options: object): Agent =>
   team({
     name: 'crew',

@@ -23,6 +23,8 @@ import { reeve } from './invocation.ts'
 import { openToOthers } from './private-files.ts'
 import { stallText } from './stall-lines.ts'
 import {
+  agentsFolder,
+  configHere,
   configName,
   findRuns,
   isPostgres,
@@ -188,12 +190,12 @@ async function* configFindings(
   { config: named }: StoreOptions,
   cwd: string,
 ): AsyncGenerator<Finding, ReeveConfig | undefined> {
-  const file = resolve(cwd, named ?? configName)
+  const file = resolve(cwd, named ?? configHere(cwd))
   if (named === undefined && !existsSync(file)) {
     yield {
       check: 'config',
       status: 'warn',
-      message: `there is no ${configName} in this folder`,
+      message: `there is no ${configName} and no ${agentsFolder}/ in this folder`,
       hint: `work, serve, dev and resume need one: it exports \`agents\` and \`store\`. ${reeve} init writes a project that has it.`,
     }
     return undefined

@@ -4,7 +4,7 @@
  * Owns: signals, a closed pipe, warnings, the exit. Does not own: commands (program.ts). The first Ctrl-C parks the
  * run, the second one exits at once. The journal is complete in both cases.
  */
-import { readFileSync } from 'node:fs'
+import { version } from '@reeve/core'
 import { exits } from './exit.ts'
 import { main } from './program.ts'
 import { processTerminal, warningLine } from './terminal.ts'
@@ -30,9 +30,6 @@ process.on('warning', (warning: NodeJS.ErrnoException) => {
   else for (const show of shownByNode) show(warning)
 })
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 // Keeps the process alive until the command has ended, also while an engine only waits and holds no handle.
 setInterval(() => undefined, 2 ** 31 - 1)
 const exit = await main(process.argv.slice(2), {

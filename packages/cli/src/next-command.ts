@@ -6,13 +6,12 @@
  * (command/).
  */
 import { shellWord } from '@reeve/core'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Runtime } from '@reeve/runtime'
 import { whereOf, type CommandContext } from './context.ts'
 import { isDemoAgent } from '@reeve/demo'
-import { configName, type RunLocation } from './store.ts'
+import { hasConfig, type RunLocation } from './store.ts'
 import { reeve } from './invocation.ts'
+import { otherDriver } from './run-driver.ts'
 
 /** A run, and where it was found. */
 export interface LocatedRun {
@@ -43,10 +42,23 @@ export async function workerCommand(located: LocatedRun): Promise<string> {
   return (await isOfDemo(located)) ? driveCommand(located) : `${reeve} work${(await drivingOptions(located)).options}`
 }
 
-/** The sentence that says how the run continues if no worker drives it. */
+/** The sentence that says how the run continues: a worker drives it, or which command does. */
 export async function continueHint(located: LocatedRun): Promise<string> {
   const driver = await drivingOptions(located)
-  return `If no worker is running, ${driver.program}continue the run with:\n  ${driveWith(located, driver)}`
+  const { runtime, run, context } = located
+  const other = await otherDriver(runtime)
+  if (other === 'alive')
+    return `A worker is running and continues the run. Watch it with:\n  ${reeve} watch ${shellWord(run)}${whereOf(context.options)}`
+  const beginning = other === 'none' ? 'No worker is running: ' : 'If no worker is running, '
+  return `${beginning}${driver.program}continue the run with:\n  ${driveWith(located, driver)}`
+}
+
+/** The sentence that says what carries out what many runs were told. */
+export async function workersHint({ options }: Pick<CommandContext, 'options'>, runtime: Runtime): Promise<string> {
+  const other = await otherDriver(runtime)
+  if (other === 'alive') return 'A worker is running and goes on with them.'
+  const beginning = other === 'none' ? 'No worker is running. Workers' : 'Workers'
+  return `${beginning} with their agents go on with them: ${reeve} work${whereOf(options)}`
 }
 
 /** The line for a run that no process drives. */
@@ -69,7 +81,7 @@ interface DrivingOptions {
 async function drivingOptions(located: LocatedRun): Promise<DrivingOptions> {
   const { options, cwd } = located.context
   const where = whereOf(options)
-  const hasAgents = options.config !== undefined || existsSync(join(cwd, configName)) || (await isOfDemo(located))
+  const hasAgents = options.config !== undefined || hasConfig(cwd) || (await isOfDemo(located))
   return hasAgents
     ? { options: where, program: '' }
     : { options: `${where} --config <file>`, program: 'run your program again, or ' }

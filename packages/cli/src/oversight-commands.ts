@@ -4,8 +4,8 @@
  * Owns: their arguments, options, help and examples. Does not own: what they do (command/), exit codes (program.ts).
  */
 import { Option, type Command } from 'commander'
-import { audit, auditKey, auditVerify } from './command/audit.ts'
-import { trust } from './command/trust.ts'
+import type { audit } from './command/audit.ts'
+import type { trust } from './command/trust.ts'
 import type { Execute } from './context.ts'
 
 const examples = (...lines: readonly string[]): string =>
@@ -41,7 +41,7 @@ function addTrust(program: Command, execute: Execute): void {
       ),
     )
     .action((name: string | undefined, verb: string | undefined, options: Parameters<typeof trust>[3]) =>
-      execute((context) => trust(context, name, verb, options)),
+      execute(async (context) => (await import('./command/trust.ts')).trust(context, name, verb, options)),
     )
 }
 
@@ -75,7 +75,9 @@ function addAudit(program: Command, execute: Execute): void {
 
 Exit codes: 0 done, no problem found; 1 problems found, which are listed.`,
     )
-    .action((run: string, options: Parameters<typeof audit>[2]) => execute((context) => audit(context, run, options)))
+    .action((run: string, options: Parameters<typeof audit>[2]) =>
+      execute(async (context) => (await import('./command/audit.ts')).audit(context, run, options)),
+    )
   command
     .command('verify')
     .description('verify an audit file; needs no store')
@@ -86,12 +88,14 @@ Exit codes: 0 done, no problem found; 1 problems found, which are listed.`,
     .addHelpText('after', examples('reeve audit verify run_5fz2.audit.json --key audit.key.pub'))
     // commander gives options of the same name to the parent command
     .action((file: string, _own: unknown, self: Command) =>
-      execute((context) => auditVerify(context, file, self.optsWithGlobals())),
+      execute(async (context) =>
+        (await import('./command/audit.ts')).auditVerify(context, file, self.optsWithGlobals()),
+      ),
     )
   command
     .command('key')
     .description('create a key pair: the private key in the file, the public key in <file>.pub')
     .argument('<file>', 'a new file')
     .addHelpText('after', examples('reeve audit key ~/audit.key'))
-    .action((file: string) => execute((context) => auditKey(context, file)))
+    .action((file: string) => execute(async (context) => (await import('./command/audit.ts')).auditKey(context, file)))
 }

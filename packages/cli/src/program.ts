@@ -1,44 +1,46 @@
 /**
  * The program: every command with its arguments, options, help and examples.
  *
- * Owns: parsing (commander), and the exit code of a command. Does not own: what commands do (command/).
+ * Owns: parsing (commander), and the exit code of a command. Does not own: what commands do (command/), in which order
+ * the help lists them (command-groups.ts). Holds: a command is loaded when it is called, so that none waits for the code
+ * of the others.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf, present, ReeveError } from '@reeve/core'
 import { addTakeover } from './takeover-commands.ts'
-import { answer } from './command/answer.ts'
-import { backup, compact } from './command/backup.ts'
-import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
-import { controlCommands, giveCommand, type ControlCommand } from './command/control.ts'
-import { demo } from './command/demo.ts'
-import { diff } from './command/diff.ts'
-import { doctor } from './command/doctor.ts'
-import { events } from './command/events.ts'
-import { fork } from './command/fork.ts'
-import { init } from './command/init.ts'
-import { post } from './command/post.ts'
-import { recruit } from './command/recruit.ts'
-import { resume } from './command/resume.ts'
+import type { batchCommand } from './command/batch.ts'
+import type { answer } from './command/answer.ts'
+import type { retry, DecidingOptions } from './command/decide.ts'
+import { controlCommands, type ControlCommand } from './command/control.ts'
+import type { demo } from './command/demo.ts'
+import type { diff } from './command/diff.ts'
+import type { doctor } from './command/doctor.ts'
+import type { events } from './command/events.ts'
+import type { fork } from './command/fork.ts'
+import type { init } from './command/init.ts'
+import type { post } from './command/post.ts'
+import type { recruit } from './command/recruit.ts'
+import type { resumeMany } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
-import { retryRun } from './command/retry-run.ts'
-import { retire } from './command/retire.ts'
-import { questions } from './command/questions.ts'
-import { runs } from './command/runs.ts'
-import { settle } from './command/settle.ts'
+import type { retryRun } from './command/retry-run.ts'
+import type { retire } from './command/retire.ts'
+import type { questions } from './command/questions.ts'
+import type { runs } from './command/runs.ts'
+import type { settle } from './command/settle.ts'
 import type { OtelOptions } from './command/otel.ts'
 import type { DocsOptions } from './command/docs.ts'
 import type { McpCommandOptions } from './command/mcp.ts'
 import type { ServeOptions } from './command/serve.ts'
-import { show } from './command/show.ts'
-import { start } from './command/start.ts'
-import { watch } from './command/watch.ts'
+import type { show } from './command/show.ts'
+import type { start } from './command/start.ts'
 import { defaultProbe, probe } from './command/probe.ts'
-import { work, type WorkOptions } from './command/work.ts'
+import type { WorkOptions } from './command/work.ts'
+import { groupCommands, groupHelp } from './command-groups.ts'
 import { asTyped, reeve } from './invocation.ts'
 import type { Execute } from './context.ts'
 import { addOversight } from './oversight-commands.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
-import { templates } from './project.ts'
+import { providers, templates } from './project.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -65,6 +67,12 @@ export async function main(
     })
   })
   try {
+    const [first, name = ''] = program.parseOptions([...args]).operands
+    const group = first === 'help' && !namesIn(program).includes(name) ? groupHelp(program, name) : undefined
+    if (group !== undefined) {
+      terminal.raw(asTyped(group, namesIn(program)))
+      return exits.done
+    }
     await program.parseAsync(args, { from: 'user' })
     return exit
   } catch (error) {
@@ -113,6 +121,10 @@ const wholeNumber = (text: string): number => {
 const addRunFilter = (command: Command): Command =>
   command
     .option('--agent <name>', 'the root agent')
+    .option('--agent-version <version>', 'its version')
+    .option('--text <words>', 'words of the input, output or failure: word* begins one, "two words" stand together')
+    .option('--code <code>', 'the code of the failure')
+    .option('--cause <cause>', 'why it failed: a cause that `reeve runs --group cause` prints')
     .option('--user <id>', 'the user of the start')
     .option('--session <id>', 'the session of the start')
     .option('--tenant <id>', 'the tenant of the start')
@@ -120,6 +132,24 @@ const addRunFilter = (command: Command): Command =>
     .option('--since <date>', 'begun at this moment or later')
     .option('--before <date>', 'begun before this moment')
     .option('--min-usd <n>', 'that have cost at least so many US dollars, as far as that is known', amount)
+
+/** The statuses that each verb of a batch is for: those of request.ts of the runtime. */
+const batchStatuses = {
+  retry: ['failed', 'limited', 'timed-out', 'cancelled'],
+  cancel: ['running', 'queued', 'waiting', 'pausing', 'paused', 'human_control', 'stuck'],
+  pause: ['running', 'queued', 'waiting'],
+  resume: ['paused', 'pausing', 'stuck'],
+} as const
+
+/** The options by which a command is given to all runs that match. */
+const addBatchFilter = (command: Command, verb: keyof typeof batchStatuses): Command =>
+  addRunFilter(
+    command.addOption(
+      new Option('--status <status...>', 'several runs: those with this status').choices(batchStatuses[verb]),
+    ),
+  )
+    .option('--limit <n>', 'the maximum number of runs, newest first (default and most: 10000)', positiveNumber)
+    .option('--yes', 'do not ask before several runs are told')
 
 function buildProgram(version: string, terminal: Terminal, execute: Execute): Command {
   // examples and descriptions name commands as `reeve …`
@@ -156,6 +186,7 @@ function buildProgram(version: string, terminal: Terminal, execute: Execute): Co
   addTakeover(program, { execute, seconds: positiveNumber, examples })
   addMaintenance(program, execute)
   addRestate(program, execute)
+  groupCommands(program)
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
   return program
 }
@@ -179,11 +210,18 @@ function addProject(program: Command, execute: Execute): void {
   program
     .command('init')
     .description('write a small team with its tests into a folder; overwrites nothing, needs no network')
-    .argument('[folder]', 'the folder, which may be new', '.')
-    .option('--template <name>', `one of ${Object.keys(templates).join(', ')} (at a terminal you are asked)`)
-    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals'))
-    .action((folder: string, options: Parameters<typeof init>[2]) =>
-      execute((context) => init(context, folder, options)),
+    .argument('[folder]', 'the folder, which may be new (default: this one; at a terminal you are asked)')
+    .option(
+      '--template <name>',
+      `one of ${Object.keys(templates).join(', ')} (default: chat; at a terminal you are asked)`,
+    )
+    .option(
+      '--model <provider>',
+      `whose package is installed: ${Object.keys(providers).join(', ')} (default: none; at a terminal you are asked)`,
+    )
+    .addHelpText('after', examples('reeve init my-team', 'reeve init . --template approvals --model openai'))
+    .action((folder: string | undefined, options: Parameters<typeof init>[2]) =>
+      execute(async (context) => (await import('./command/init.ts')).init(context, folder, options)),
     )
   program
     .command('doctor')
@@ -195,7 +233,9 @@ function addProject(program: Command, execute: Execute): void {
 
 Exit codes: 0 everything works, maybe with warnings, 1 something does not.`,
     )
-    .action((options: Parameters<typeof doctor>[1]) => execute((context) => doctor(context, options)))
+    .action((options: Parameters<typeof doctor>[1]) =>
+      execute(async (context) => (await import('./command/doctor.ts')).doctor(context, options)),
+    )
 }
 
 function addRunCommands(program: Command, execute: Execute): void {
@@ -211,7 +251,7 @@ function addRunCommands(program: Command, execute: Execute): void {
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve demo .', 'reeve demo ~/src/app --yes', 'reeve demo . --model ollama/qwen3'))
     .action((folder: string, options: Parameters<typeof demo>[2]) =>
-      execute((context) => demo(context, folder, options)),
+      execute(async (context) => (await import('./command/demo.ts')).demo(context, folder, options)),
     )
   program
     .command('start')
@@ -237,18 +277,26 @@ function addRunCommands(program: Command, execute: Execute): void {
       ),
     )
     .action((agent: string, input: string, options: Parameters<typeof start>[3]) =>
-      execute((context) => start(context, agent, input, options)),
+      execute(async (context) => (await import('./command/start.ts')).start(context, agent, input, options)),
     )
-  program
+  const resumeCommand = program
     .command('resume')
     .description(
       'resume a run that was interrupted, paused or is waiting; with an engine, its workers resume it and this command watches',
     )
-    .argument('<run>', 'the id of the run')
-    .option('--yes', 'approve every request of the run')
+    .argument('[run]', 'the id of the run')
+  addBatchFilter(resumeCommand, 'resume')
+    .option('--reason <text>', 'several runs: recorded with each')
     .addOption(jsonOption())
-    .addHelpText('after', examples('reeve resume run_5fz2…', 'reeve resume run_5fz2… --config ./reeve.config.ts'))
-    .action((run: string, options: Parameters<typeof resume>[2]) => execute((context) => resume(context, run, options)))
+    .addHelpText(
+      'after',
+      `${examples('reeve resume run_5fz2…', 'reeve resume run_5fz2… --config ./reeve.config.ts', 'reeve resume --status paused --agent refunds')}
+
+With a run, --yes approves every request of it.`,
+    )
+    .action((run: string | undefined, options: Parameters<typeof resumeMany>[2]) =>
+      execute(async (context) => (await import('./command/resume.ts')).resumeMany(context, run, options)),
+    )
   program
     .command('work')
     .description('run a worker process: drive the runs of the agents in a config until Ctrl-C')
@@ -265,7 +313,9 @@ Exit codes: 130 after Ctrl-C, 0 after SIGTERM. Several workers may share a store
       ),
     )
     .addOption(new Option('--probe-host <host>', 'where the probe port listens').default('127.0.0.1'))
-    .action((options: WorkOptions) => execute((context) => work(context, options)))
+    .action((options: WorkOptions) =>
+      execute(async (context) => (await import('./command/work.ts')).work(context, options)),
+    )
   program
     .command('probe')
     .description('ask a server or a worker whether it is ready; exits with 0 or 1')
@@ -366,6 +416,10 @@ function addInspection(program: Command, execute: Execute): void {
     .option('--after <cursor>', 'the next page: the cursor that the page before has printed')
     .option('--why', 'what failed and why, or what the run waits for')
     .option('--usd', 'what each run has cost')
+    .option(
+      '--group <by>',
+      'count instead, with cost and durations: agent, version, model, tenant, user, session, code; hour, day; agent,day; or cause',
+    )
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -374,9 +428,13 @@ function addInspection(program: Command, execute: Execute): void {
         'reeve runs --status waiting,failed --why --usd',
         'reeve runs --agent clerk --meta customer=acme --since 2026-11-01',
         'reeve runs --min-usd 1 --json',
+        'reeve runs --group agent,day',
+        'reeve runs --text "refund order*" --status failed',
       ),
     )
-    .action((options: Parameters<typeof runs>[1]) => execute((context) => runs(context, options)))
+    .action((options: Parameters<typeof runs>[1]) =>
+      execute(async (context) => (await import('./command/runs.ts')).runs(context, options)),
+    )
   program
     .command('questions')
     .description('list everything that is open over all runs, oldest first, with the command that answers it')
@@ -391,7 +449,9 @@ function addInspection(program: Command, execute: Execute): void {
       'after',
       examples('reeve questions', 'reeve questions --kind approval', 'reeve questions --run run_5fz2…'),
     )
-    .action((options: Parameters<typeof questions>[1]) => execute((context) => questions(context, options)))
+    .action((options: Parameters<typeof questions>[1]) =>
+      execute(async (context) => (await import('./command/questions.ts')).questions(context, options)),
+    )
   program
     .command('show')
     .description('show a run: its tree, its pending requests, its usage')
@@ -410,13 +470,17 @@ function addInspection(program: Command, execute: Execute): void {
         'reeve show run_5fz2… --graph mermaid > plan.mmd',
       ),
     )
-    .action((run: string, options: Parameters<typeof show>[2]) => execute((context) => show(context, run, options)))
+    .action((run: string, options: Parameters<typeof show>[2]) =>
+      execute(async (context) => (await import('./command/show.ts')).show(context, run, options)),
+    )
   program
     .command('watch')
     .description('watch a run, or all runs, live; at a terminal, decide with single keys')
     .argument('[run]', 'the id of the run (default: all runs, what waits first)')
     .addHelpText('after', examples('reeve watch', 'reeve watch run_5fz2…'))
-    .action((run: string | undefined) => execute((context) => watch(context, run)))
+    .action((run: string | undefined) =>
+      execute(async (context) => (await import('./command/watch.ts')).watch(context, run)),
+    )
   program
     .command('events')
     .description('print the events of a run')
@@ -425,7 +489,9 @@ function addInspection(program: Command, execute: Execute): void {
     .option('--from <n>', 'only events after this position', wholeNumber, 0)
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve events run_5fz2…', 'reeve events run_5fz2… --follow --json'))
-    .action((run: string, options: Parameters<typeof events>[2]) => execute((context) => events(context, run, options)))
+    .action((run: string, options: Parameters<typeof events>[2]) =>
+      execute(async (context) => (await import('./command/events.ts')).events(context, run, options)),
+    )
   program
     .command('otel')
     .description('export runs as OpenTelemetry traces and metrics (OTLP over HTTP); the same ids however often')
@@ -475,24 +541,16 @@ function addForks(program: Command, execute: Execute): void {
         'reeve fork run_5fz2… --input "the other folder"',
       ),
     )
-    .action((run: string, options: Parameters<typeof fork>[2]) => execute((context) => fork(context, run, options)))
+    .action((run: string, options: Parameters<typeof fork>[2]) =>
+      execute(async (context) => (await import('./command/fork.ts')).fork(context, run, options)),
+    )
   const retryCommand = program
     .command('retry-run')
     .description(
       'go on with a run that failed, or with those that fit all options: from before what failed, a new run each; finished work is not repeated',
     )
     .argument('[run]', 'the id of the run')
-    .addOption(
-      new Option('--status <status...>', 'several runs: those with this status (default: failed)').choices([
-        'failed',
-        'limited',
-        'timed-out',
-        'cancelled',
-      ]),
-    )
-  addRunFilter(retryCommand)
-    .option('--limit <n>', 'the maximum number of runs, newest first', positiveNumber, 100)
-    .option('--yes', 'do not ask before several runs are retried')
+  addBatchFilter(retryCommand, 'retry')
     .option('--again', 'another retry of a run that was retried before')
     .option('--run <id>', 'the id of the retry; repeating an id returns the same one')
     .option('--reason <text>', 'recorded with the retry')
@@ -505,7 +563,7 @@ function addForks(program: Command, execute: Execute): void {
       ),
     )
     .action((run: string | undefined, options: Parameters<typeof retryRun>[2]) =>
-      execute((context) => retryRun(context, run, options)),
+      execute(async (context) => (await import('./command/retry-run.ts')).retryRun(context, run, options)),
     )
   program
     .command('diff')
@@ -516,7 +574,7 @@ function addForks(program: Command, execute: Execute): void {
     .addOption(new Option('--json', 'every difference as one JSON document'))
     .addHelpText('after', examples('reeve diff run_5fz2… run_8ab1…'))
     .action((one: string, other: string, options: Parameters<typeof diff>[3]) =>
-      execute((context) => diff(context, one, other, options)),
+      execute(async (context) => (await import('./command/diff.ts')).diff(context, one, other, options)),
     )
 }
 
@@ -525,22 +583,31 @@ function addApprovals(program: Command, execute: Execute): void {
   const by = ['--by <name>', 'the same as --approver'] as const
   program
     .command('approve')
-    .description('approve a pending request (the first decision wins)')
-    .argument('<approval>', 'the id of the approval')
+    .description('approve pending requests (the first decision wins)')
+    .argument('<approval...>', 'the ids of approvals; several are shown first and decided each by itself')
+    .option('--yes', 'several: do not ask before they are decided')
     .option('--comment <text>', 'recorded with the decision')
     .option(...approver)
     .option(...by)
-    .addHelpText('after', examples('reeve approve apr_8k2…', 'reeve approve apr_8k2… --comment "looks right"'))
-    .action((id: string, options: DecidingOptions) => execute((context) => approve(context, id, options)))
+    .addHelpText(
+      'after',
+      examples('reeve approve apr_8k2…', 'reeve approve apr_8k2… apr_9c4… apr_b71… --comment "looks right"'),
+    )
+    .action((ids: readonly string[], options: DecidingOptions) =>
+      execute(async (context) => (await import('./command/decide.ts')).approve(context, ids, options)),
+    )
   program
     .command('reject')
-    .description('reject a pending request; the agent receives the reason')
-    .argument('<approval>', 'the id of the approval')
+    .description('reject pending requests; the agent receives the reason')
+    .argument('<approval...>', 'the ids of approvals; several are shown first and decided each by itself')
+    .option('--yes', 'several: do not ask before they are decided')
     .option('--reason <text>', 'sent to the agent')
     .option(...approver)
     .option(...by)
     .addHelpText('after', examples('reeve reject apr_8k2… --reason "not on a Friday"'))
-    .action((id: string, options: DecidingOptions) => execute((context) => reject(context, id, options)))
+    .action((ids: readonly string[], options: DecidingOptions) =>
+      execute(async (context) => (await import('./command/decide.ts')).reject(context, ids, options)),
+    )
   program
     .command('edit')
     .description('approve a pending request with edited arguments, which are validated again')
@@ -551,7 +618,7 @@ function addApprovals(program: Command, execute: Execute): void {
     .option(...by)
     .addHelpText('after', examples(`reeve edit apr_8k2… '{"amount": 5}'`))
     .action((id: string, given: string, options: DecidingOptions) =>
-      execute((context) => edit(context, id, given, options)),
+      execute(async (context) => (await import('./command/decide.ts')).edit(context, id, given, options)),
     )
   program
     .command('retry')
@@ -562,21 +629,31 @@ function addApprovals(program: Command, execute: Execute): void {
     .option(...approver)
     .option(...by)
     .addHelpText('after', examples('reeve retry apr_8k2… --comment "less, and in two steps"'))
-    .action((id: string, options: Parameters<typeof retry>[2]) => execute((context) => retry(context, id, options)))
+    .action((id: string, options: Parameters<typeof retry>[2]) =>
+      execute(async (context) => (await import('./command/decide.ts')).retry(context, id, options)),
+    )
 }
 
 /** A command of the table of control commands. */
 function addControl(program: Command, execute: Execute, name: keyof typeof controlCommands): void {
   const row: ControlCommand = controlCommands[name]
   const given = Object.entries(row.arguments ?? {})
-  const command = program.command(name).description(row.description).argument('<run>', 'the id of the run')
+  const command = program
+    .command(name)
+    .description(row.description)
+    .argument(row.batch === undefined ? '<run>' : '[run]', 'the id of the run')
   for (const [argument, help] of given) command.argument(`<${argument}>`, help)
   for (const [flags, help] of Object.entries(row.options)) command.option(flags, help)
-  command.addHelpText('after', examples(...row.examples)).action((run: string, ...typed: readonly unknown[]) => {
-    const named = Object.fromEntries(given.map(([argument], i) => [argument, typed[i]]))
-    const options = typed[given.length] as object
-    return execute((context) => giveCommand(context, run, row, { ...named, ...options }))
-  })
+  if (row.batch !== undefined) addBatchFilter(command, row.batch)
+  command
+    .addHelpText('after', examples(...row.examples))
+    .action((run: string | undefined, ...typed: readonly unknown[]) => {
+      const named = Object.fromEntries(given.map(([argument], i) => [argument, typed[i]]))
+      const options = typed[given.length] as object
+      return execute(async (context) =>
+        (await import('./command/control.ts')).giveCommand(context, run, row, { ...named, ...options }),
+      )
+    })
 }
 
 /** Answers, control commands and messages. */
@@ -597,7 +674,7 @@ function addMessages(program: Command, execute: Execute): void {
       ),
     )
     .action((id: string, value: string, options: Parameters<typeof answer>[3]) =>
-      execute((context) => answer(context, id, value, options)),
+      execute(async (context) => (await import('./command/answer.ts')).answer(context, id, value, options)),
     )
   program
     .command('settle')
@@ -617,7 +694,9 @@ function addMessages(program: Command, execute: Execute): void {
         'reeve settle int_3vn… --execute',
       ),
     )
-    .action((id: string, options: Parameters<typeof settle>[2]) => execute((context) => settle(context, id, options)))
+    .action((id: string, options: Parameters<typeof settle>[2]) =>
+      execute(async (context) => (await import('./command/settle.ts')).settle(context, id, options)),
+    )
   addControl(program, execute, 'pause')
   addControl(program, execute, 'stop')
   program
@@ -638,9 +717,20 @@ function addMessages(program: Command, execute: Execute): void {
       ),
     )
     .action((run: string, to: string, content: string, options: Parameters<typeof post>[4]) =>
-      execute((context) => post(context, run, to, content, options)),
+      execute(async (context) => (await import('./command/post.ts')).post(context, run, to, content, options)),
     )
   addControl(program, execute, 'cancel')
+  program
+    .command('batch')
+    .description('show a batch (many runs, one command) and go on with it, or list the newest ones')
+    .argument('[batch]', 'the id of the batch')
+    .option('--stop', 'cancel it: runs that it has not got to stay as they are')
+    .option('--limit <n>', 'how many are listed', positiveNumber, 20)
+    .addOption(new Option('--json', 'its progress and the causes of refusals, as JSON'))
+    .addHelpText('after', examples('reeve batch', 'reeve batch batch_5fz2…', 'reeve batch batch_5fz2… --stop'))
+    .action((id: string | undefined, options: Parameters<typeof batchCommand>[2]) =>
+      execute(async (context) => (await import('./command/batch.ts')).batchCommand(context, id, options)),
+    )
 }
 
 const waitOption = (): Option =>
@@ -667,7 +757,7 @@ function addMembership(program: Command, execute: Execute): void {
 Exit codes: 0 a member joins, 1 the team refuses, 3 not decided yet.`,
     )
     .action((run: string, options: Parameters<typeof recruit>[2]) =>
-      execute((context) => recruit(context, run, options)),
+      execute(async (context) => (await import('./command/recruit.ts')).recruit(context, run, options)),
     )
   program
     .command('retire')
@@ -687,7 +777,7 @@ Exit codes: 0 a member joins, 1 the team refuses, 3 not decided yet.`,
       ),
     )
     .action((run: string, member: string, options: Parameters<typeof retire>[3]) =>
-      execute((context) => retire(context, run, member, options)),
+      execute(async (context) => (await import('./command/retire.ts')).retire(context, run, member, options)),
     )
 }
 
@@ -697,12 +787,12 @@ function addMaintenance(program: Command, execute: Execute): void {
     .description('copy the store into a new file while workers continue')
     .argument('<file>', 'the new file')
     .addHelpText('after', examples('reeve backup reeve-monday.db', 'reeve backup /backup/reeve.db --store ./reeve.db'))
-    .action((to: string) => execute((context) => backup(context, to)))
+    .action((to: string) => execute(async (context) => (await import('./command/backup.ts')).backup(context, to)))
   program
     .command('compact')
     .description('rewrite the store without the free space of removed runs (workers wait meanwhile)')
     .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
-    .action(() => execute(compact))
+    .action(() => execute(async (context) => (await import('./command/backup.ts')).compact(context)))
 }
 
 /** Loaded on first use: no other command needs the Restate client. */

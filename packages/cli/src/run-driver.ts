@@ -12,6 +12,15 @@ const leasing: ReadonlySet<string> = new Set(['embedded', 'postgres'])
 /** Whether a process may drive runs of this store now. True too where it cannot be known. */
 export const mayBeDriven = async (runtime: Runtime): Promise<boolean> => isDrivenIn(await runtime.system())
 
+/** Whether another process than this one drives runs of this store now, as far as it is known. */
+export async function otherDriver(runtime: Runtime): Promise<'alive' | 'none' | 'unknown'> {
+  const { installation } = await runtime.system()
+  if (installation === undefined || !leasing.has(installation.engine)) return 'unknown'
+  const others = installation.workers.filter(({ isThis }) => !isThis)
+  if (others.some(({ isAlive }) => isAlive === true)) return 'alive'
+  return others.some(({ isAlive }) => isAlive === undefined) ? 'unknown' : 'none'
+}
+
 /** The same, where the installation has been read. */
 export function isDrivenIn({ installation }: SystemView): boolean {
   if (installation === undefined || !leasing.has(installation.engine)) return true

@@ -3,19 +3,21 @@
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: the
  * content of a store.
- * Holds: a config is code. Only `doctor` and the commands that run agents (`work`, `resume`, `serve`, `studio`, `dev`,
- * `mcp`) load `reeve.config.ts` of the current folder by default; every other command loads a config only if it is
+ * Holds: a config is code, and so is a folder of agents. Only `doctor` and the commands that run agents (`work`, `start`,
+ * `resume`, `serve`, `studio`, `dev`, `mcp`) load `reeve.config.ts` or `agents/` of the current folder by default; every other command loads a config only if it is
  * named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { messageOf, ReeveError, shellWord, visible } from '@reeve/core'
 import { createRuntime, storeKind, runtimeOptions, type Runtime, type RuntimeOptions } from '@reeve/runtime'
+import { isTeamFolder, loadTeam, placeOf } from '@reeve/runtime/folder'
 import { isStoreFile } from '@reeve/runtime/upkeep'
 import type { ReeveServerOptions } from '@reeve/server'
 import { usage } from './exit.ts'
 import { reeve } from './invocation.ts'
+import { makePrivateFolder } from './private-files.ts'
 
 /** The options that every command has. */
 export interface StoreOptions {
@@ -58,6 +60,16 @@ export const storeBelow = (folder: string): string => join(folder, '.reeve', 're
 
 /** The default config. */
 export const configName = 'reeve.config.ts'
+/** The folder with the agents of a project, one file for each. */
+export const agentsFolder = 'agents'
+
+/** The config of a folder: its file, else the folder of its agents; the name of the file, if it has neither. */
+export const configHere = (folder: string): string =>
+  !isFile(join(folder, configName)) && isTeamFolder(join(folder, agentsFolder)) ? agentsFolder : configName
+
+/** Whether a folder has a config, or agents. */
+export const hasConfig = (folder: string): boolean =>
+  isFile(join(folder, configName)) || isTeamFolder(join(folder, agentsFolder))
 
 /**
  * Refuses a default store that is behind a symbolic link: it would be written outside its folder. Throws `cli.usage`;
@@ -118,11 +130,8 @@ function storesIn(folder: string): readonly string[] {
  * printed commands.
  */
 export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =>
-  options.store === undefined &&
-  options.config === undefined &&
-  !isFile(storeBelow(cwd)) &&
-  isFile(join(cwd, configName))
-    ? { ...options, config: configName }
+  options.store === undefined && options.config === undefined && !isFile(storeBelow(cwd)) && hasConfig(cwd)
+    ? { ...options, config: configHere(cwd) }
     : options
 
 /**
@@ -161,7 +170,7 @@ export async function servedRuns(
   options: StoreOptions,
   cwd: string,
 ): Promise<{ readonly config: ReeveConfig | undefined; readonly place: RunLocation }> {
-  const { store, config: named = existsSync(join(cwd, configName)) ? configName : undefined } = options
+  const { store, config: named = hasConfig(cwd) ? configHere(cwd) : undefined } = options
   const config = named === undefined ? undefined : await loadConfig(named, cwd)
   const place =
     store === undefined
@@ -170,9 +179,19 @@ export async function servedRuns(
   return { config, place }
 }
 
-/** Loads a config: its agents, and the location of their runs. Opens no store or engine. */
+/**
+ * Loads a config: its agents, and the location of their runs. Opens no store or engine. A folder is a config of the
+ * agents in it, with the default store beside it; a file that exports no agents has those of the folder `agents` beside
+ * it.
+ */
 export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig> {
   const file = resolve(cwd, path)
+  if (isTeamFolder(file)) {
+    const store = storeBelow(dirname(file))
+    refuseLinks(store)
+    const agents = await loadTeam(file)
+    return { place: { store, options: { agents } }, agents }
+  }
   if (!isFile(file))
     throw usage(
       `config not found: ${file}`,
@@ -181,16 +200,21 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
   const loaded = await importConfig(file)
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
   const place = locationOf(given, file)
-  const { agents, channels } = given
+  const { channels } = given
+  const beside = join(dirname(file), agentsFolder)
+  const agents = given['agents'] === undefined && isTeamFolder(beside) ? await loadTeam(beside) : given['agents']
   if (!Array.isArray(agents) || agents.length === 0)
-    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [ … ] with the agents that you start')
+    throw usage(
+      `${file} exports no \`agents\``,
+      `Add: export const agents = [ … ] with the agents that you start, or a folder ${agentsFolder}/ with a file for each`,
+    )
   if (channels !== undefined && !Array.isArray(channels))
     throw usage(`${file} exports \`channels\` that are not an array`, 'Write: export const channels = [terminal()]')
   const { server } = given
   if (server !== undefined && (typeof server !== 'object' || server === null))
     throw usage(`${file} exports a \`server\` that is not an object`, 'Write: export const server = { auth: { … } }')
   return {
-    place: { ...place, options: optionsOf(given) },
+    place: { ...place, options: { ...optionsOf(given), agents: agents as ReeveConfig['agents'] } },
     agents: agents as ReeveConfig['agents'],
     ...(server === undefined ? undefined : { server }),
   }
@@ -258,7 +282,7 @@ async function importConfig(file: string): Promise<Exports> {
   try {
     return (await import(pathToFileURL(file).href)) as Exports
   } catch (error) {
-    const place = placeIn(error)
+    const place = placeOf(error)
     throw usage(
       `${file} could not be loaded: ${messageOf(error)}${place === undefined ? '' : ` (${place})`}`,
       (ReeveError.is(error) ? error.hint : undefined) ??
@@ -267,24 +291,15 @@ async function importConfig(file: string): Promise<Exports> {
   }
 }
 
-const ownFiles = new URL('../../..', import.meta.url).href
-
-/** The first file and line of the user's in the stack of an error. */
-function placeIn(error: unknown): string | undefined {
-  const stack = error instanceof Error ? (error.stack ?? '') : ''
-  const [, url, line] =
-    [...stack.matchAll(/(file:\/\/[^\s()]+?):(\d+)/g)].find(
-      ([, at]) => !at!.startsWith(`${ownFiles}packages/`) && !at!.startsWith(`${ownFiles}dist/`),
-    ) ?? []
-  return url === undefined ? undefined : `${fileURLToPath(url)}:${line}`
-}
-
 /** Opens a runtime. If that fails, the engine is closed again. */
 export async function openRuntime(
   place: RunLocation,
   options: Omit<RuntimeOptions, 'store' | 'engine'>,
 ): Promise<Runtime> {
-  if ('store' in place) return createRuntime({ store: place.store, ...place.options, ...options })
+  if ('store' in place) {
+    if (place.store === storeBelow(dirname(dirname(place.store)))) makePrivateFolder(dirname(place.store))
+    return createRuntime({ store: place.store, ...place.options, ...options })
+  }
   const engine = await place.engine()
   try {
     return await createRuntime({ engine, ...place.options, ...options })

@@ -4,7 +4,7 @@
  * Owns: their arguments, options and help. Does not own: what they do (command/takeover.ts).
  */
 import { Option, type Command } from 'commander'
-import { complete, finish, handback, takeover } from './command/takeover.ts'
+import type { complete, finish, handback, takeover } from './command/takeover.ts'
 import type { Execute } from './context.ts'
 
 /** The program's helpers: runs a command, parses seconds, formats examples. */
@@ -34,7 +34,7 @@ export function addTakeover(program: Command, { execute, seconds, examples }: Co
     .addOption(new Option('--json', 'the whole document as JSON'))
     .addHelpText('after', examples('reeve takeover run_5fz2… --reason "I know this customer"'))
     .action((run: string, options: Parameters<typeof takeover>[2]) =>
-      execute((context) => takeover(context, run, options)),
+      execute(async (context) => (await import('./command/takeover.ts')).takeover(context, run, options)),
     )
   program
     .command('handback')
@@ -47,7 +47,7 @@ export function addTakeover(program: Command, { execute, seconds, examples }: Co
     .addOption(wait())
     .addHelpText('after', examples('reeve handback run_5fz2…', 'reeve handback run_5fz2… --plan edit.json'))
     .action((run: string, options: Parameters<typeof handback>[2]) =>
-      execute((context) => handback(context, run, options)),
+      execute(async (context) => (await import('./command/takeover.ts')).handback(context, run, options)),
     )
   program
     .command('complete')
@@ -61,7 +61,7 @@ export function addTakeover(program: Command, { execute, seconds, examples }: Co
     .addOption(wait())
     .addHelpText('after', examples('reeve complete run_5fz2… report "See the attached file."'))
     .action((run: string, step: string, value: string, options: Parameters<typeof complete>[4]) =>
-      execute((context) => complete(context, run, step, value, options)),
+      execute(async (context) => (await import('./command/takeover.ts')).complete(context, run, step, value, options)),
     )
   program
     .command('finish')
@@ -74,6 +74,6 @@ export function addTakeover(program: Command, { execute, seconds, examples }: Co
     .addOption(wait())
     .addHelpText('after', examples('reeve finish run_5fz2… "Done by phone."'))
     .action((run: string, value: string, options: Parameters<typeof finish>[3]) =>
-      execute((context) => finish(context, run, value, options)),
+      execute(async (context) => (await import('./command/takeover.ts')).finish(context, run, value, options)),
     )
 }

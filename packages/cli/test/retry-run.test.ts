@@ -54,7 +54,7 @@ test('one run by its id, many by a filter: progress, a summary, and a code that 
   const rest = await reeve('retry-run', '--status', 'failed', 'limited', '--yes')
   expect(rest.code).toBe(1)
   expect(rest.out).toContain('run_limit: refused: run run_limit reached its limit of turns')
-  expect(rest.out).toContain('1 retried, 2 retried before, 1 refused; partial')
+  expect(rest.out).toContain('1 retried, 2 retried before, 1 refused')
   expect((await reeve('retry-run', '--agent', 'nobody', '--yes')).out).toBe('No run matches.\n')
   isBroken = false
   {

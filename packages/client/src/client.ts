@@ -9,8 +9,13 @@ import type {
   AgentDocument,
   ApprovalGrant,
   ApprovalLink,
+  BatchBody,
+  BatchView,
   BrowserSessionView,
+  CausesAnswer,
   Changes,
+  DecidedRow,
+  DecisionRow,
   EndedSessions,
   Incident,
   KeptRevision,
@@ -19,8 +24,8 @@ import type {
   Me,
   Page,
   QuestionView,
-  RetryAnswer,
   Revision,
+  RunPage,
   RunRow,
   RunStatus,
   SessionAccess,
@@ -29,8 +34,11 @@ import type {
   StartBody,
   StartedRun,
   SystemDocument,
+  TotalsAnswer,
+  TotalsBy,
   TrustSetting,
   TrustView,
+  TrialModels,
   VersionUses,
 } from '@reeve/server/wire'
 import { eventSource, type StreamOptions } from './event-source.ts'
@@ -55,8 +63,15 @@ export type AnyAgents = { readonly [agent: string]: { readonly input: Json; read
 export interface RunQuery {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
+  readonly version?: string
   readonly user?: string
   readonly session?: string
+  /** Words of its input, output or failure; `word*` is the beginning of one, `"two words"` stand together. */
+  readonly text?: string
+  /** The code of its failure. */
+  readonly code?: string
+  /** Why it ended badly: a `cause` of `causes()`. */
+  readonly cause?: string
   readonly metadata?: Readonly<Record<string, string>>
   /** Begun at or after this time, in milliseconds since 1970. */
   readonly since?: number
@@ -66,6 +81,9 @@ export interface RunQuery {
   readonly usdFrom?: number
   readonly limit?: number
 }
+
+/** Which runs are counted: all of a filter. */
+export type FiguresQuery = Omit<RunQuery, 'limit'>
 
 /** A part of a list: `next` of the page before. */
 export interface PageOptions extends CallOptions {
@@ -82,12 +100,15 @@ export interface QuestionQuery {
 /** The options of a start, besides agent and input. */
 export type RemoteStart = Omit<StartBody, 'agent' | 'input'>
 
+/** The options of a batch, besides its verb and filter. */
+export type BatchStart = Omit<BatchBody, 'verb' | 'filter'>
+
 /** A server of Reeve. */
 export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   /** Runs: start them, find them. */
   readonly runs: {
     /** Newest first; one page. */
-    list(query?: RunQuery & PageOptions): Promise<Page<RunRow>>
+    list(query?: RunQuery & PageOptions): Promise<RunPage>
     /** Newest first, all of them, page by page. */
     pages(query?: RunQuery & PageOptions): AsyncIterableIterator<readonly RunRow[], undefined>
     /**
@@ -99,9 +120,27 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
       input: A[Name]['input'],
       options?: RemoteStart & CallOptions,
     ): Promise<RemoteRun<A[Name]['output']>>
-    /** Retries the runs that match, newest first; default: those that failed. Says of each what became of it. */
-    retry(query?: RunQuery, options?: { readonly reason?: string }): Promise<RetryAnswer>
   }
+  /** One command for all runs that match, as one tracked action. */
+  readonly batches: {
+    /**
+     * Retries, cancels, pauses or resumes all runs that match. Resolves when that is durable. It has an id from the
+     * beginning, so it is made again if the answer is lost.
+     */
+    start(verb: BatchBody['verb'], filter: BatchBody['filter'], options?: BatchStart): Promise<BatchView>
+    /** Newest first; one page. */
+    list(query?: { readonly limit?: number } & PageOptions): Promise<Page<BatchView>>
+    /** How far it is. */
+    get(id: string, options?: CallOptions): Promise<BatchView>
+    /** Stops it: runs that it has not got to stay as they are. */
+    cancel(id: string, reason?: string): Promise<BatchView>
+  }
+  /** How many runs, how they ended, what they used, how long they took and waited; in groups and over time. */
+  totals(
+    query?: FiguresQuery & { readonly by?: TotalsBy; readonly bucket?: 'hour' | 'day' } & CallOptions,
+  ): Promise<TotalsAnswer>
+  /** Why runs ended badly: equal failures together, the most frequent first. */
+  causes(query?: FiguresQuery & CallOptions): Promise<CausesAnswer>
   /** The handle of a run. Nothing is asked; an unknown id shows when it is used. */
   run<O = Json>(id: string): RemoteRun<O>
   /** What waits for an answer, over all runs. */
@@ -112,6 +151,11 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     get(id: string, options?: CallOptions): Promise<QuestionView>
     /** Decides an open approval; the first decision wins. */
     decide(decision: RemoteDecision): Promise<void>
+    /**
+     * Approves or rejects several open approvals, each recorded by itself; at most 500. Resolves to what became of each,
+     * in their order. One whose `approval.alone` says why is refused (`approval.alone`).
+     */
+    decideAll(decisions: readonly DecisionRow[]): Promise<readonly DecidedRow[]>
     /** Answers an open question; the first answer wins. */
     answer(answer: RemoteAnswer): Promise<void>
     /** Says what became of an effect in doubt, or how a diverged run goes on. */
@@ -164,6 +208,8 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     draft(agent: string, revision: Revision): Promise<void>
     /** The versions that the newest runs began with. */
     uses(query?: { readonly limit?: number } & CallOptions): Promise<VersionUses>
+    /** The models that a trial may use, by id. */
+    models(options?: CallOptions): Promise<readonly string[]>
   }
   /** What has changed, over all runs: what to read again. Endless; leave it. */
   live(options?: StreamOptions): AsyncIterableIterator<Changes, undefined>
@@ -171,6 +217,8 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
   me(options?: CallOptions): Promise<Me>
   /** How the installation is; for a principal of one tenant, its runs by status alone. */
   system(options?: CallOptions): Promise<SystemDocument>
+  /** Metrics of the installation as Prometheus text. Not for a principal of one tenant. */
+  metrics(options?: CallOptions): Promise<string>
   health(options?: CallOptions): Promise<Json>
   /** The OpenAPI document of the server. */
   openapi(options?: CallOptions): Promise<Json>
@@ -191,7 +239,7 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
  */
 export function createClient<A extends ClientAgents<A> = AnyAgents>(options: ReeveClientOptions = {}): ReeveClient<A> {
   const http = new Http(options)
-  const page = <T>(path: string, { signal, ...query }: object & CallOptions = {}): Promise<Page<T>> =>
+  const page = <T, P = Page<T>>(path: string, { signal, ...query }: object & CallOptions = {}): Promise<P> =>
     http.get(path, { query, ...(signal && { signal }) })
   async function* pages<T>(path: string, query: object & PageOptions = {}): AsyncGenerator<readonly T[], undefined> {
     for (let next = query.after; ;) {
@@ -207,21 +255,30 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
   })
   return {
     runs: {
-      list: (query) => page('/runs', runQuery(query)),
+      list: (query) => page<RunRow, RunPage>('/runs', runQuery(query)),
       pages: (query) => pages('/runs', runQuery(query)),
       start: async (agent, input, { signal, ...said } = {}) => {
         const body = { runId: newRunId(), ...said, agent, input }
         const { run } = await http.post<StartedRun>('/runs', body, { repeatable: true, ...(signal && { signal }) })
         return remoteRun(http, run)
       },
-      retry: (query, options = {}) => http.verb('/runs/retry', options, { query: runQuery(query) }),
     },
+    batches: {
+      start: (verb, filter, options = {}) =>
+        http.verb('/batches', { id: newRunId(), ...options, verb, filter }, { repeatable: true }),
+      list: (query) => page('/batches', query),
+      get: (id, call) => http.get(`/batches/${segment(id)}`, call),
+      cancel: (id, reason) => http.verb(`/batches/${segment(id)}/cancel`, reason === undefined ? {} : { reason }),
+    },
+    totals: ({ signal, ...query } = {}) => http.get('/totals', { query: runQuery(query), ...(signal && { signal }) }),
+    causes: ({ signal, ...query } = {}) => http.get('/causes', { query: runQuery(query), ...(signal && { signal }) }),
     run: (id) => remoteRun(http, id as RunId),
     questions: {
       list: (query) => page('/questions', query),
       pages: (query) => pages('/questions', query),
       get: (id, call) => http.get(`/questions/${segment(id)}`, call),
       decide: (decision) => decide(http, decision),
+      decideAll: async (decisions) => (await http.verb('/approvals/decisions', { decisions })).results,
       answer: (answer) => answerTo(http, answer),
       settle: (id, settlement) => http.verb(`/questions/${segment(id)}/settle`, settlement),
       link: (approvalId, body) => http.post(`/approvals/${segment(approvalId)}/link`, body),
@@ -257,6 +314,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       },
       uses: ({ signal, ...query } = {}) => http.get('/versions/uses', { query, ...(signal && { signal }) }),
       draft: (agent, revision) => http.verb(`/versions/${segment(agent)}`, { status: 'draft', revision }),
+      models: async (call) => (await http.get<TrialModels>('/models', call)).models,
     },
     async *live(stream = {}) {
       for await (const { data } of eventSource(http, { ...stream, path: '/changes' })) yield JSON.parse(data) as Changes
@@ -264,6 +322,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     },
     me: (call) => http.get('/me', call),
     system: (call) => http.get('/system', call),
+    metrics: (call) => http.text('/metrics', call),
     health: (call) => http.get('/health', call),
     openapi: (call) => http.get('/openapi.json', call),
     signIn: (token) => http.post('/session', { token }),

@@ -73,6 +73,11 @@ export class Http {
     return (await this.send<T>('GET', path, call)).value
   }
 
+  /** The answer as it is. Made again as a GET is. */
+  async text(path: string, call?: Call): Promise<string> {
+    return (await this.#send('GET', path, { ...call }, (response) => response.text())).value
+  }
+
   async post<T = void>(path: string, body: unknown = {}, call?: Call): Promise<T> {
     return (await this.send<T>('POST', path, { ...call, body })).value
   }
@@ -96,12 +101,21 @@ export class Http {
   }
 
   /** Rejects with `ClientError`, or with the reason of the signal. */
-  async send<T>(method: string, path: string, call: Call = {}): Promise<ServerReply<T>> {
+  send<T>(method: string, path: string, call: Call = {}): Promise<ServerReply<T>> {
+    return this.#send(method, path, call, async (response) => (await jsonOf(this.urlOf(path), response)) as T)
+  }
+
+  async #send<T>(
+    method: string,
+    path: string,
+    call: Call,
+    read: (response: Response) => Promise<T>,
+  ): Promise<ServerReply<T>> {
     const repeatable = call.repeatable ?? method === 'GET'
     for (let failures = 0; ; failures++) {
       try {
         const response = await this.open(method, path, call)
-        return { status: response.status, value: (await jsonOf(this.urlOf(path), response)) as T }
+        return { status: response.status, value: await read(response) }
       } catch (thrown) {
         call.signal?.throwIfAborted()
         if (!repeatable || failures >= this.#retries || !isPassing(thrown)) throw thrown

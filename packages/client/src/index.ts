@@ -2,7 +2,9 @@
 export {
   createClient,
   type AnyAgents,
+  type BatchStart,
   type ClientAgents,
+  type FiguresQuery,
   type PageOptions,
   type QuestionQuery,
   type ReeveClient,

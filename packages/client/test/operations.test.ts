@@ -2,7 +2,7 @@
  * Every route of the server has a method of the client, and no method asks for a route that there is not, or with what
  * it does not take. Pages for people have none.
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createClient, type StreamOptions } from 'reeve/client'
 import { routes } from '../../server/src/routes/index.ts'
 import { agent } from '@reeve/public'
@@ -105,10 +105,19 @@ test('the server takes every option that the client offers', async () => {
   expect((await client.runs.list({ ...all, limit: 5, user: 'ann', session: 's1' })).items).toEqual([])
   expect((await client.questions.list({ run: 'r1', kind: ['approval', 'interrupt'], limit: 5 })).items).toEqual([])
   const { usdFrom: _usdFrom, ...failed } = all
-  const retried = await client.runs.retry({ ...failed, limit: 5 }, { reason: 'the network is back' })
-  expect(retried).toMatchObject({ partial: false, results: [{ run: 'r2', status: 'retried' }] })
+  const begun = await client.batches.start(
+    'retry',
+    { ...failed, metadata: { order: 7 } },
+    { reason: 'the network is back' },
+  )
+  const batch = await vi.waitUntil(async () => {
+    const view = await client.batches.get(begun.id)
+    return view.status === 'completed' ? view : undefined
+  }, 25_000)
+  expect(batch).toMatchObject({ verb: 'retry', total: 1, done: 1, refused: 0, left: 0 })
+  expect((await client.batches.list({ limit: 5 })).items).toEqual([batch])
+  await expect(client.batches.cancel(begun.id, 'too late')).rejects.toMatchObject({ code: 'run.ended' })
   const again = await client.run('r2').retry({ reason: 'again' })
-  expect([again.id, again.from]).toEqual([retried.results[0]!.retry, retried.results[0]!.from])
   expect(again.from.agent).toBe('fails')
   expect((await client.run('r2').retry({ again: true, runId: 'r3', reason: 'again' })).id).toBe('r3')
 })

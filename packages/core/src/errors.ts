@@ -12,6 +12,7 @@ export const errorCodes = [
   'agent.needs-credentials',
   'agent.not-registered',
   'agent.too-much',
+  'approval.alone',
   'approval.already-decided',
   'approval.expired',
   'approval.forbidden',

@@ -75,6 +75,7 @@ export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, pause, seededRandom, stopwatch, systemClock, timerMs } from './clock.ts'
 export { nextSlice, Slices } from './time-slices.ts'
+export { importAtRunTime, optionalPeer, peerProblem, resolveAtRunTime } from './optional-peer.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export {
   failure,
@@ -258,3 +259,4 @@ export {
 export { connectionErrorText, tlsProblem, type TlsProblem } from './tls-problem.ts'
 export { addUsage, soundUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'
 export { shellWord } from './shell-word.ts'
+export { version } from './version.ts'

@@ -115,6 +115,8 @@ export interface StepOptions<T = Json> {
    * in the `deadlines` of the engine.
    */
   readonly timeoutMs?: number
+  /** A person has approved it in this run, with these arguments: a trial does not ask again. Default false. */
+  readonly isApproved?: boolean
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
   /** Of a model call: an attempt whose end nobody has seen has cost nothing. Default false: it counts as unknown. */

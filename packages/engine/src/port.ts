@@ -51,8 +51,10 @@ import type {
 import type { AccountLimits, Registry } from './context.ts'
 import type { Deadlines, UnderWay } from './replay/effects.ts'
 
+import type { Causes, RunCounter, RunUsage, SummaryText, Totals, TotalsOptions } from './run-figures.ts'
 import type { PartListenerOptions, PartListener } from './live-part.ts'
 
+export type * from './run-figures.ts'
 export type { PartListenerOptions, LivePart, PartAuthor, PartListener } from './live-part.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
@@ -109,20 +111,6 @@ export interface RunEnd {
 export type RunStatus =
   'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
-/** What a run has used, child runs that have ended included. */
-export interface RunUsage {
-  /** Model calls. */
-  readonly calls: number
-  /** Input and output. Absent: not known of any call. */
-  readonly tokens?: number
-  /** US dollars. Absent: no call has a known price. */
-  readonly usd?: number
-  /** Calls whose tokens are not known: `tokens` is at least so much. Absent: none. */
-  readonly unknown?: number
-  /** Calls whose price is not known: `usd` is at least so much. Absent: none. */
-  readonly unpriced?: number
-}
-
 /** Every status: the names of a filter. */
 const statuses: Readonly<Record<RunStatus, true>> = {
   running: true,
@@ -152,6 +140,10 @@ export interface RunSummary extends WithWorkerFailures {
   readonly caller: Caller
   readonly createdAt: number
   readonly endedAt?: number
+  /** The beginning of what it was asked. Absent: the run is not in the index yet. */
+  readonly input?: SummaryText
+  /** The beginning of what it answered. Absent: the run is not in the index yet, or has not completed. */
+  readonly output?: SummaryText
   /** The run that has the session in which it waits for its turn. Only of one that is `queued`. */
   readonly queued?: { readonly behind: RunId }
   /** Why it is stuck, or why it ended without completing. The journal has the whole text. */
@@ -267,10 +259,23 @@ export type Post =
  */
 export interface RunFilter {
   readonly status?: readonly RunStatus[]
+  /** Default: those of all agents, but for batches (`reeve:batch`), which are listed where they are asked for. */
   readonly agent?: string
+  /** The version of that agent that it runs now. */
+  readonly version?: string
   readonly user?: string
   readonly session?: string
   readonly tenant?: string
+  /**
+   * Words that it was asked, or that are in its answer or failure, in any order and of any language; `word*` is the
+   * beginning of one, `"two words"` stand together. Of each text the first 4,000 characters are searched. A text without
+   * a word finds nothing. Found are runs that are in the index.
+   */
+  readonly text?: string
+  /** The code of its failure. Found are runs that are in the index. */
+  readonly code?: string
+  /** Why it ended badly: `FailureGroup.cause`. Found are runs that are in the index. */
+  readonly cause?: string
   /** Members of the metadata of its start, each equal to this one. The first 64 that are no object and no list count. */
   readonly metadata?: { readonly [key: string]: string | number | boolean | null }
   /** Begun at this moment or later, in milliseconds. */
@@ -290,6 +295,9 @@ export interface RunFilter {
   readonly childrenOf?: RunId
 }
 
+/** Of which runs figures are made: the filter of a list, which is never a part of one. */
+export type FiguresFilter = Omit<RunFilter, 'limit' | 'after' | 'childrenOf'>
+
 /** Whether a run is this one, or a child run of it, at any depth. */
 export const isWithin = (id: RunId, run: RunId): boolean => id === run || id.startsWith(`${run}>`)
 
@@ -308,9 +316,13 @@ const moment = number((given) => Number.isFinite(given), 'a moment in millisecon
 const runFilterChecks: Checks<RunFilter> = {
   status: listOf(choiceIn(statuses), 'statuses'),
   agent: id,
+  version: id,
   user: string,
   session: string,
   tenant: string,
+  text: expects((given) => typeof given === 'string' && given.length <= 1_000, 'a text of at most 1,000 characters'),
+  code: id,
+  cause: id,
   metadata: recordOf(scalar, 'an object of values by name'),
   since: moment,
   before: moment,
@@ -522,6 +534,17 @@ export interface Engine {
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /** What is said of all runs of a filter. Runs that the index lacks are taken into it first, for a moment. */
+  totals(filter: FiguresFilter, options?: TotalsOptions): Promise<Totals>
+  /** Why runs of a filter ended badly. As `totals`. */
+  causes(filter: FiguresFilter, options?: Pick<TotalsOptions, 'agents'>): Promise<Causes>
+  /**
+   * How many runs are not in the index as they are now, counted up to 100,000: those of a tenant, or all. They are taken
+   * into it first, for a moment.
+   */
+  unindexed(tenant?: string): Promise<number>
+  /** What was counted since the store was made, and only grows: of runs that were removed, too. */
+  counters(): Promise<readonly RunCounter[]>
   /** How many runs the filter has, counted up to `most`. */
   countRuns(filter: RunFilter, most: number): Promise<number>
   /** How the engine is; runs are counted up to `most`. */

@@ -18,7 +18,7 @@ import {
 } from './port.ts'
 import { flappingOf } from './process-report.ts'
 import { callerIn, summaryOf, tagsOf, type SummaryRow } from './run-row.ts'
-import { mostListed } from './run-search.ts'
+import { batchAgent, mostListed } from './run-search.ts'
 import { questionOf, type InboxRow, type NewQuestion, type StoreQueries } from './store.ts'
 
 /** An open question to people, as it was asked. */
@@ -106,11 +106,15 @@ function familiesIn(scanned: Iterable<ScannedRun>): {
 }
 
 /** Whether a run is of a filter, as far as its row alone says. */
-function mayBeOf(run: ScannedRun, { childrenOf, agent, since, before, usdFrom, after, ...caller }: RunFilter): boolean {
+function mayBeOf(
+  run: ScannedRun,
+  { childrenOf, agent, version, since, before, usdFrom, after, ...caller }: RunFilter,
+): boolean {
   const isListed = childrenOf === undefined ? !isChildRun(run.id as RunId) : run.id !== childrenOf
   return (
     isListed &&
-    (agent === undefined || run.agent === agent) &&
+    (agent === undefined ? run.agent !== batchAgent : run.agent === agent) &&
+    (version === undefined || run.version === version) &&
     (since === undefined || run.created >= since) &&
     (before === undefined || run.created < before) &&
     (after === undefined || byAge({ id: after.run, created: after.createdAt }, run) < 0) &&

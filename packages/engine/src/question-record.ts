@@ -41,12 +41,25 @@ export function askedQuestion({ owner, address }: AskedBy, event: AskOpened): Qu
   return { id, address, key: askKey + address, kind, until: event.until ?? null, body: event as unknown as Json }
 }
 
-/** Whether a `once` effect has happened. Every round of doubt is a question of its own. */
-export function doubtQuestion({ owner, address, rounds: round, done, key }: Operation): QuestionRecord {
+/**
+ * Whether a `once` effect has happened, or (`isTrial`) whether an effect of a trial may leave. Every round of doubt is a
+ * question of its own.
+ */
+export function doubtQuestion(operation: Operation, isTrial = false): QuestionRecord {
+  const { owner, address, rounds: round, done, key } = operation
   const id = derivedId('int', owner.id, address, String(round))
   const elsewhere = done === undefined ? {} : { reason: alreadyDone(done), done: done as unknown as Json }
-  const body = { address, path: owner.birth.path, round, key, ...elsewhere }
+  const trial = isTrial ? heldWork(operation) : {}
+  const body = { address, path: owner.birth.path, round, key, ...trial, ...elsewhere }
   return { id, address, key: `${doubtKey}${address}#${round}`, kind: 'in-doubt', until: null, body }
+}
+
+/** What a trial holds back, as it would be made: a tool with its arguments, or a step. */
+function heldWork({ address, command, options }: Operation): { readonly [name: string]: Json } {
+  const name =
+    command.type === 'tool.called' ? command.tool : address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+  const input = options?.equalBy
+  return { reason: 'not made: the run is a trial', trial: true, name, ...(input === undefined ? {} : { input }) }
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type WithWorkerFailures,
 } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
-import type { Question, RunStatus, RunSummary, RunUsage } from './port.ts'
+import type { Question, RunStatus, RunSummary, RunUsage, SummaryText } from './port.ts'
 import { asideFor, type StoredRun } from './store.ts'
 
 /** By which a run is found: a property of its caller and its value, both as texts that every store can hold. */
@@ -130,6 +130,9 @@ const whyFailed = (what: Failure): EndReason => ({ reason: `${what.code}: ${what
 export interface SummaryRow extends StoredRun {
   readonly usage: string | null
   readonly why: string | null
+  /** What an index has of it, as JSON: a `SummaryText` each. */
+  readonly input?: string | null
+  readonly output?: string | null
 }
 
 /** How many questions to people a run has open, and the oldest one. */
@@ -151,6 +154,7 @@ export function summaryOf(row: SummaryRow, status: RunStatus, open: OpenQuestion
     caller: callerIn(row),
     createdAt: row.created,
     ...(isObject(usage) ? { usage: usage as unknown as RunUsage } : {}),
+    ...present({ input: textIn(row.input), output: textIn(row.output) }),
   }
   if (row.ended !== null)
     return { ...base, endedAt: row.ended, ...(row.why === null ? {} : (JSON.parse(row.why) as RowEnd)) }
@@ -161,6 +165,9 @@ export function summaryOf(row: SummaryRow, status: RunStatus, open: OpenQuestion
     ? { ...waiting, reason: row.stuck }
     : { ...waiting, reason: `${aside.code}: ${aside.message}`, failure: aside }
 }
+
+const textIn = (text: string | null | undefined): SummaryText | undefined =>
+  text === null || text === undefined ? undefined : (JSON.parse(text) as SummaryText)
 
 function waitsFor(open: OpenQuestions | undefined): Pick<RunSummary, 'waitsFor'> {
   if (open === undefined || open.questions === 0) return {}

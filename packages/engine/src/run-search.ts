@@ -58,15 +58,28 @@ export const possibleStates = (statuses: readonly RunStatus[]): readonly string[
 
 /** Runs up to this number are read as they are found, and put in order then. */
 export const fewRuns = 500
+/**
+ * The agent of a batch: a run that gives a command to many others. No user can name an agent so. Its runs are listed and
+ * counted only where this agent is asked for. Persistent format.
+ */
+export const batchAgent = 'reeve:batch'
+
 /** The length of a list that says none. */
 export const mostListed = 1_000
 
+/** Whether a filter asks for something that an index alone knows. */
+export const asksIndex = ({ text, code, cause }: RunFilter): boolean =>
+  text !== undefined || code !== undefined || cause !== undefined
+
 /** Whether a run is of the filter: for lists that are short and have no index of their own. */
 export function isOfFilter(summary: RunSummary, filter: RunFilter): boolean {
-  const { status, agent, since = -Infinity, before = Infinity, usdFrom, after } = filter
+  const { status, agent, version, since = -Infinity, before = Infinity, usdFrom, after } = filter
   const { createdAt, run, usage, caller } = summary
+  // an index has no child runs, of which these lists are
+  if (asksIndex(filter)) return false
   if (status !== undefined && !status.includes(summary.status)) return false
   if (agent !== undefined && summary.agent !== agent) return false
+  if (version !== undefined && summary.version !== version) return false
   if (createdAt < since || createdAt >= before) return false
   if (usdFrom !== undefined && !(usage?.usd !== undefined && usage.usd >= usdFrom)) return false
   if (after !== undefined && (createdAt > after.createdAt || (createdAt === after.createdAt && run >= after.run)))

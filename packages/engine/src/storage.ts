@@ -9,7 +9,10 @@ export { flappingOf, reportIn } from './process-report.ts'
 export { queriesOver, type ScannedQuestion, type ScannedRun, type StoreScan } from './queries-over.ts'
 export { refusedBy } from './refusal.ts'
 export { callerIn, type OpenQuestions, summaryOf, type SummaryRow, tagsOf, tenantKey, tenantOf } from './run-row.ts'
+export { addedCounters } from './figures/counters.ts'
+export { hasTerms, termsOf, textBreak, wordsOf } from './figures/text-search.ts'
 export {
+  batchAgent,
   type DerivedState,
   fewRuns,
   isDerived,
@@ -35,6 +38,7 @@ export {
   type LogEntry,
   type NewQuestion,
   type NewRow,
+  type NewIndexedRun,
   type NewRun,
   noRun,
   type Past,
@@ -47,6 +51,7 @@ export {
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
+  type StoreIndex,
   type StoreLease,
   type StoreLog,
   type StoreParts,

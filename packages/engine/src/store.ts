@@ -23,7 +23,10 @@ import type { Caller, JournalEvent, Recorded } from '@reeve/journal'
 import type { AccountState } from './replay/account.ts'
 import type {
   Backlog,
+  RunCounter,
   FeedPage,
+  FiguresRow,
+  IndexedRun,
   LivePart,
   PostResult,
   Question,
@@ -662,7 +665,37 @@ export interface StoreQueries {
   size(): Now<number | undefined>
 }
 
+/** A run to be kept in an index, with what it adds to counters: once, when it is kept as final. */
+export interface NewIndexedRun {
+  readonly indexed: IndexedRun
+  readonly counters: readonly RunCounter[]
+}
+
+/**
+ * What a store keeps of runs besides their journals: texts that are searched, why they failed, who used what. It is
+ * written behind the log, by no commit, and all of it follows from the journals. Of runs that were started from outside;
+ * their child runs count with them. Each throws or rejects with what the store says (`StoreLog.errorOf`). A store that has
+ * one finds runs by `text`, `code` and `cause` of a filter in `queries`, and tells `input` and `output` of a summary.
+ */
+export interface StoreIndex {
+  /** Runs that it lacks as they are now, newest first: those that it has not, and those that have ended since. */
+  behind(limit: number): Now<readonly RunId[]>
+  /** How many these are, counted up to `most`: of a tenant, or all. */
+  countBehind(most: number, tenant?: string): Now<number>
+  /**
+   * Keeps runs and what they add to counters: everything or nothing. Left out are those that were removed, and those
+   * that it has as final, by whichever process: two may keep the same run at once. It waits for no commit.
+   */
+  keep(runs: readonly NewIndexedRun[]): Now<void>
+  /** Runs of a filter, newest first, with what the index has of each. Without a `limit`: all of them. */
+  rows(filter: RunFilter): Now<readonly FiguresRow[]>
+  /** All counters, in any order. */
+  counters(): Now<readonly RunCounter[]>
+}
+
 /** Where runs are kept. It is closed by the engine that was given it. */
 export interface Store extends StoreLog {
   readonly queries: StoreQueries
+  /** A run that is removed is removed from it, too. Absent: the engine keeps an index in memory. */
+  readonly index?: StoreIndex
 }

@@ -9,7 +9,16 @@ import { isObject, type Shape } from '@reeve/core'
 import type { JournalEvent } from './events/events.ts'
 import { eventPlace } from './events/event-row.ts'
 import { eventTable } from './events/event-table.ts'
-import { answer, answered, answerShape, body, inputShape, kept, outcomeOf } from './events/value-shapes.ts'
+import {
+  answer,
+  answered,
+  answerShape,
+  body,
+  inputShape,
+  kept,
+  outcomeOf,
+  revisionsShape,
+} from './events/value-shapes.ts'
 
 const shapes = new Map<unknown, Shape>(
   Object.entries(eventTable).map(([type, { shape }]) => [type, { ...eventPlace, ...shape }]),
@@ -28,6 +37,9 @@ export const editShape = {
   to: 'kept',
   input: inputShape,
   body,
+  call: 'kept',
+  versions: revisionsShape,
+  brief: { input: 'payload' },
   outcome: outcomeOf((value) =>
     isObject(value) && Array.isArray(value['calls']) && typeof value['finish'] === 'string' ? answer : 'payload',
   ),
@@ -60,7 +72,11 @@ export const mailShape: Shape = (value) => {
 export const questionShape: Shape = (value) =>
   isObject(value) && typeof value['type'] === 'string'
     ? eventShape(value)
-    : { ...kept('address path round key unclaimed'), done: { '*': 'kept', outcome: outcomeOf('payload') } }
+    : {
+        ...kept('address path round key unclaimed name'),
+        input: 'payload',
+        done: { '*': 'kept', outcome: outcomeOf('payload') },
+      }
 
 /** Of a value: those of users are payload. Reeve's own have keys that begin with `$`, or streams that outlive runs. */
 export function valueShape(stream: string | undefined, key: string): Shape {

@@ -5,7 +5,11 @@
  * first call, never before).
  * Does not own: calling the model (language-model.ts).
  */
-import { failure, FailureError, messageOf } from '@reeve/core'
+import type * as Anthropic from '@ai-sdk/anthropic'
+import type * as Google from '@ai-sdk/google'
+import type * as OpenAi from '@ai-sdk/openai'
+import type * as OpenAiCompatible from '@ai-sdk/openai-compatible'
+import { failure, FailureError, importAtRunTime, peerProblem } from '@reeve/core'
 import type { LanguageModelOptions } from './language-model.ts'
 import type { LanguageModelLike } from './spec.ts'
 import { wireFetch } from './wire.ts'
@@ -152,30 +156,27 @@ export async function loadModel(
   const apiKey = at.key ?? 'none'
   switch (of.wire) {
     case 'openai-responses':
-      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
+      return (await installed<typeof OpenAi>('@ai-sdk/openai'))
         .createOpenAI({ baseURL, apiKey, fetch: wireFetch })
         .responses(modelId)
     case 'openai-chat':
-      return (await installed('@ai-sdk/openai', () => import('@ai-sdk/openai')))
+      return (await installed<typeof OpenAi>('@ai-sdk/openai'))
         .createOpenAI({ baseURL, apiKey, fetch: wireFetch })
         .chat(modelId)
     case 'anthropic':
-      return (await installed('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'))).createAnthropic({
+      return (await installed<typeof Anthropic>('@ai-sdk/anthropic')).createAnthropic({
         baseURL,
         apiKey,
         fetch: wireFetch,
       })(modelId)
     case 'google':
-      return (await installed('@ai-sdk/google', () => import('@ai-sdk/google'))).createGoogleGenerativeAI({
+      return (await installed<typeof Google>('@ai-sdk/google')).createGoogleGenerativeAI({
         baseURL,
         apiKey,
         fetch: wireFetch,
       })(modelId)
     case 'openai-compatible': {
-      const { createOpenAICompatible } = await installed(
-        '@ai-sdk/openai-compatible',
-        () => import('@ai-sdk/openai-compatible'),
-      )
+      const { createOpenAICompatible } = await installed<typeof OpenAiCompatible>('@ai-sdk/openai-compatible')
       const key = at.key === undefined ? {} : { apiKey: at.key }
       return createOpenAICompatible({
         name: provider,
@@ -189,16 +190,14 @@ export async function loadModel(
   }
 }
 
-async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
+async function installed<T>(name: string): Promise<T> {
   try {
-    return await load()
+    return await importAtRunTime<T>(name)
   } catch (error) {
-    const missing = messageOf(error).includes(name)
-    const what = missing
-      ? `the package ${name} is not installed`
-      : `the package ${name} could not be loaded: ${messageOf(error)}`
     throw new FailureError(
-      failure('model.not-installed', what, 'validation', { hint: `Install it: npm install ${name}` }),
+      failure('model.not-installed', peerProblem(name, error), 'validation', {
+        hint: `Install it: npm install ${name}`,
+      }),
     )
   }
 }

@@ -276,21 +276,23 @@ describe('packages', () => {
   test('nothing is imported before the first call; a missing package is one line to install', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'reeve-model-'))
     const root = new URL('../../..', import.meta.url).pathname
-    await cp(join(root, 'packages/core'), join(folder, 'core'), { recursive: true })
-    await cp(join(root, 'packages/model'), join(folder, 'model'), { recursive: true })
+    await cp(join(root, 'packages/core'), join(folder, 'packages/core'), { recursive: true })
+    await cp(join(root, 'packages/model'), join(folder, 'packages/model'), { recursive: true })
     await mkdir(join(folder, 'node_modules/@reeve'), { recursive: true })
-    await symlink(join(folder, 'core'), join(folder, 'node_modules/@reeve/core'))
+    await symlink(join(folder, 'packages/core'), join(folder, 'node_modules/@reeve/core'))
     await symlink(join(root, 'node_modules/@noble'), join(folder, 'node_modules/@noble'))
     await writeFile(join(folder, 'package.json'), '{"type":"module"}')
     const script = `
-      import { resolveModel } from './model/src/index.ts'
+      import { resolveModel } from './packages/model/src/index.ts'
       const ask = { messages: [], tools: [], signal: new AbortController().signal, key: 'k' }
       for (const id of ['openai/a', 'anthropic/a', 'google/a', 'ollama/a']) {
         const model = resolveModel(id, { env: { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k', GOOGLE_API_KEY: 'k' } })
         await model.call(ask).catch(({ failure }) => console.log(failure.code, failure.retryable, failure.hint))
       }`
     await writeFile(join(folder, 'ask.ts'), script)
-    const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/node'), [join(folder, 'ask.ts')])
+    const { stdout } = await promisify(execFile)(join(root, 'node_modules/.bin/node'), ['ask.ts'], {
+      cwd: folder,
+    })
     await rm(folder, { recursive: true })
     const line = (name: string): string => `model.not-installed false Install it: npm install @ai-sdk/${name}`
     expect(stdout.trim().split('\n')).toEqual(['openai', 'anthropic', 'google', 'openai-compatible'].map(line))

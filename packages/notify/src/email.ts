@@ -15,7 +15,7 @@ import {
   FailureError,
   functionCheck,
   hasNames,
-  ReeveError,
+  optionalPeer,
   required,
   unchecked,
   wholeNumber,
@@ -146,16 +146,7 @@ async function open({ host, port, secure = port === 465, auth }: Smtp, timeoutMs
 }
 
 /** Loaded when it is needed: who sends no mail need not have it. */
-async function installed(): Promise<Pick<typeof nodemailer, 'createTransport'>> {
-  try {
-    return await import('nodemailer')
-  } catch (thrown) {
-    throw new ReeveError('config.invalid', 'the package nodemailer is not installed', {
-      hint: 'npm install nodemailer',
-      cause: thrown,
-    })
-  }
-}
+const installed = (): Promise<Pick<typeof nodemailer, 'createTransport'>> => optionalPeer('nodemailer')
 
 /** What a text is in HTML. */
 const escaped = (text: string): string =>

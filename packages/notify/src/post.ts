@@ -16,36 +16,46 @@ export interface Posting {
   readonly address: string
   readonly body: string
   readonly headers: { readonly [name: string]: string }
+  /** Default `application/json`. */
+  readonly type?: string
   readonly fetch?: Fetch | undefined
 }
 
 /** Posts. Rejects with a FailureError that says whether another try may help, and from when on. */
-export async function post(
-  { address, body, headers, fetch: send = fetch }: Posting,
-  io: Pick<StepIO, 'key' | 'signal'>,
-): Promise<void> {
+export async function post(posting: Posting, io: Pick<StepIO, 'key' | 'signal'>): Promise<void> {
+  const headers = { ...posting.headers, 'idempotency-key': headerKey(io.key) }
+  const answer = await sendJson({ ...posting, headers }, io.signal)
+  // not needed; left unread it would hold the connection
+  await answer.body?.cancel().catch(() => {})
+}
+
+/** Sends it, for those who read the answer: one that says yes. Rejects as `post`. */
+export async function sendJson(
+  { address, body, headers, type = 'application/json', fetch: send = fetch }: Posting,
+  signal: AbortSignal,
+): Promise<Response> {
   const { host } = new URL(address)
   let answer: Response
   try {
     answer = await send(address, {
       method: 'POST',
       redirect: 'manual',
-      signal: io.signal,
+      signal,
       body,
-      headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': headerKey(io.key) },
+      headers: { ...headers, 'content-type': type },
     })
   } catch (thrown) {
     // the caller that aborted knows why
-    if (io.signal.aborted) throw thrown
+    if (signal.aborted) throw thrown
     throw new FailureError(
       failure('notice.failed', `${host} could not be reached: ${fetchProblem(thrown)}`, 'transport'),
       thrown,
     )
   }
-  // not needed; left unread it would hold the connection
-  await answer.body?.cancel().catch(() => {})
   const what = refusal(answer, host)
-  if (what !== undefined) throw new FailureError(what)
+  if (what === undefined) return answer
+  await answer.body?.cancel().catch(() => {})
+  throw new FailureError(what)
 }
 
 /** The key of a try as a header can hold it. */

@@ -1,14 +1,16 @@
 /**
  * Slack as a channel, and whatever takes messages as Slack's incoming webhooks do.
  *
- * Owns: the message, its escape. Does not own: the words (rendered-notice.ts), what an answer means (post.ts). It holds
- * no button and no address that decides: a message is read by previews, too.
+ * Owns: the message. Does not own: its escape (slack-text.ts), the words (rendered-notice.ts), what an answer means
+ * (post.ts), buttons that decide (slack-app/). It holds no button and no address that decides: a message is read by
+ * previews, too.
  */
 import { cut, duration, functionCheck, required, unchecked, wholeNumber, type Checks, type Json } from '@reeve/core'
 import type { Channel, Notice } from '@reeve/oversight'
 import { addressCheck, attemptsMost, mustBeOptionsOf } from './options.ts'
 import { post, type Fetch } from './post.ts'
 import { addressOf, quotation, renderNotice, type Link } from './rendered-notice.ts'
+import { code, escaped, marked, plain, unlinked, within } from './slack-text.ts'
 
 /** How a Slack channel is told. */
 export interface SlackOptions {
@@ -53,28 +55,6 @@ export function slack(options: SlackOptions): Channel {
     },
   }
 }
-
-/** What Slack reads as markup, as text. */
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-
-/** Escaped within what a block may hold; an escape is never cut in two. */
-function within(text: string, most: number): string {
-  let shown = escaped(text)
-  for (let length = most; shown.length > most; length -= Math.max(1, shown.length - most))
-    shown = escaped(cut(text, Math.max(1, length)))
-  return shown
-}
-
-/** As it stands: Slack makes no links and no names of it. */
-const plain = (text: string): Json => ({ type: 'plain_text', text, emoji: false })
-const marked = (text: string): Json => ({ type: 'mrkdwn', text, verbatim: true })
-
-/** A text that cannot leave the block of code that it stands in. */
-const code = (text: string, most: number): string => `\`\`\`\n${within(text.replaceAll('`', '\u02CB'), most)}\n\`\`\``
-
-/** A title that makes no link, for those who know another markup. */
-const unlinked = (text: string): string =>
-  text.replaceAll('[', '(').replaceAll(']', ')').replaceAll('://', ': //').replaceAll('`', '\u02CB')
 
 /**
  * The message. Pure. `address`: of a page that shows. What a model wrote stands in plain texts and in code, and nowhere

@@ -18,7 +18,7 @@ import type {
   Tracer,
 } from '@opentelemetry/api'
 import type * as OpenTelemetry from '@opentelemetry/api'
-import { ReeveError, type RunId } from '@reeve/core'
+import { optionalPeer, type RunId } from '@reeve/core'
 import { reeve, type AttributeValue, type SpanAttributes } from './attributes.ts'
 import { gaugeNames, type Gauges, type TelemetrySink } from './telemetry-sink.ts'
 import { histograms, type MetricName, type ReeveSpan, type SpanBeginning, type SpanLink } from './span.ts'
@@ -30,16 +30,7 @@ type Api = typeof OpenTelemetry
 const mostOpen = 10_000
 
 /** Loaded when it is needed: it is an optional peer. */
-export async function loadApi(): Promise<Api> {
-  try {
-    return await import('@opentelemetry/api')
-  } catch (thrown) {
-    throw new ReeveError('config.invalid', 'the package @opentelemetry/api is not installed', {
-      hint: 'npm install @opentelemetry/api',
-      cause: thrown,
-    })
-  }
-}
+export const loadApi = (): Promise<Api> => optionalPeer('@opentelemetry/api')
 
 /** Why spans would be lost or get ids of their own; undefined: an SDK takes them. */
 export function apiProblem(api: Api): 'no-sdk' | 'other-ids' | undefined {

@@ -38,7 +38,13 @@ export {
 } from './approval/decision.ts'
 export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './approval/refusal.ts'
 export { quotedComment, reviewNote, shownComment } from './approval/review-note.ts'
-export { notPermitted, type AskedOf, type NotPermitted } from './approval/approver-policy.ts'
+export {
+  aloneReason,
+  notPermitted,
+  type AloneReason,
+  type AskedOf,
+  type NotPermitted,
+} from './approval/approver-policy.ts'
 export {
   ed25519Signer,
   ed25519Verifier,

@@ -16,6 +16,8 @@ import {
   FailureError,
   failureFrom,
   isName,
+  isObject,
+  jsonProblem,
   listOf,
   nameCheck,
   nearest,
@@ -27,6 +29,7 @@ import {
   type ActivationId,
   type Check,
   type Json,
+  type JsonObject,
   type Outcome,
   type RunId,
 } from '@reeve/core'
@@ -50,6 +53,8 @@ export interface Notice {
   readonly text: string
   /** The exact arguments, or the question. */
   readonly input: Json
+  /** The hash of the arguments of an approval: `decide` refuses a decision that names another one. */
+  readonly inputHash?: string
   readonly risk?: ApprovalRequested['risk']
   /** The kind of subject of an approval, if not a tool call. */
   readonly kind?: ApprovalRequested['kind']
@@ -84,10 +89,14 @@ export interface Channel {
   /**
    * Sends a notification. `io.key` is the same for every attempt, also after a crash: pass it on, so that a repeated
    * attempt notifies once. `io.signal` aborts when the request is decided or the attempt takes too long. Throw if it
-   * failed: a retryable `FailureError`, and any other error, is retried.
+   * failed: a retryable `FailureError`, and any other error, is retried. A JSON object that it returns, of at most 2,000
+   * characters, is recorded as `message` of `notice.sent`: by that the channel finds its message again.
    */
-  notify(notice: Notice, io: StepIO): void | Promise<void>
+  notify(notice: Notice, io: StepIO): void | JsonObject | Promise<void | JsonObject>
 }
+
+/** How long that may be which a channel says of its message. Characters of JSON. */
+const longestMessage = 2_000
 
 const attemptMs = 30_000
 const attemptsMost = 3
@@ -110,26 +119,41 @@ function notifierOf(name: string, channel: Channel | undefined): Orchestration {
     name: noticePrefix + name,
     version: '1',
     run: async (ctx, notice): Promise<Outcome> => {
-      const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), {
-        timeoutMs,
-        retry: { attempts, maxBackoffMs: longestWaitMs },
-      })
+      const isTrial = ctx.place.caller.trial === true
+      const told = ctx.begin(
+        'tell',
+        (io) => (isTrial ? notSent(name) : tell(name, channel, notice as unknown as Notice, io)),
+        {
+          timeoutMs,
+          retry: { attempts, maxBackoffMs: longestWaitMs },
+        },
+      )
       return (await ctx.next(told)).outcome
     },
   }
 }
 
-async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<null> {
+/** The request of a trial is for the operator who tries, and stays open. */
+const notSent = (name: string): never => {
+  throw new FailureError(failure('notice.failed', `nothing is sent over "${name}": the run is a trial`, 'policy'))
+}
+
+async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<Json> {
   if (channel === undefined)
     throw new FailureError(
       failure('notice.failed', `the channel "${name}" is not registered`, 'validation', { hint: registerIt }),
     )
   try {
-    await channel.notify(notice, io)
+    return messageIn(await channel.notify(notice, io))
   } catch (thrown) {
     throw new FailureError(failureFrom(thrown, 'notice.failed'), thrown)
   }
-  return null
+}
+
+/** What a channel says of its message, if that can be recorded; anything else that it returns is nothing. */
+function messageIn(given: unknown): Json {
+  if (!isObject(given) || jsonProblem(given) !== undefined) return null
+  return JSON.stringify(given).length <= longestMessage ? given : null
 }
 
 const registerIt = 'Register it: createRuntime({ channels: [...] }).'
@@ -163,8 +187,10 @@ export async function settledWithNotices(
     const channel = open.get(arrival.id)!
     open.delete(arrival.id)
     const { outcome } = arrival
-    if (outcome.status === 'completed') ctx.emit({ type: 'notice.sent', channel, id })
-    else ctx.emit({ type: 'notice.failed', channel, id, failure: whyNot(channel, outcome) })
+    if (outcome.status === 'completed') {
+      const { output } = outcome
+      ctx.emit({ type: 'notice.sent', channel, id, ...(isObject(output) ? { message: output } : undefined) })
+    } else ctx.emit({ type: 'notice.failed', channel, id, failure: whyNot(channel, outcome) })
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import type pg from 'pg'
 import type { Client, ClientBase, ClientConfig } from 'pg'
-import { delay, detached, ReeveError } from '@reeve/core'
+import { delay, detached, optionalPeer, ReeveError } from '@reeve/core'
 import { badAddress, readAddress } from './address.ts'
 import { closedStore, isAnswer } from './errors.ts'
 
@@ -17,14 +17,9 @@ export type Params = readonly (string | number | boolean | null | readonly (stri
 /** A statement under a name: the server parses and plans it once for each connection. */
 export type NamedStatement = readonly [name: string, text: string]
 
-/** Loaded on first use: a process that keeps runs in SQLite need not have it installed. */
-export async function driver(): Promise<PgModule> {
-  try {
-    return (await import('pg')).default
-  } catch (thrown) {
-    throw new ReeveError('config.invalid', 'the package pg is not installed', { hint: 'npm install pg', cause: thrown })
-  }
-}
+/** Loaded on first use: a process that keeps runs in SQLite need not have it installed. `at`: its URL, where known. */
+export const driver = async (at = 'pg'): Promise<PgModule> =>
+  (await optionalPeer<{ readonly default: PgModule }>(at)).default
 
 /**
  * Everything here is found by an index, and a plan that is kept may be older than the table is large: made while it was
@@ -41,6 +36,8 @@ const sessionSetup = `SET lock_timeout = ${lockMs}; SET idle_in_transaction_sess
 export interface SchemaAddress {
   readonly address: string
   readonly schema: string
+  /** The URL of the driver's module, if it is not found by its name. */
+  readonly driver?: string
 }
 
 export function configOf(
@@ -138,7 +135,7 @@ export function driverFor({ address, schema }: SchemaAddress, loaded: PgModule):
 
 /** A connection that is ready for use. Throws `store.*` or the driver's error, without the password. */
 export async function connect(target: SchemaAddress, more: ClientConfig = {}): Promise<Client> {
-  const loaded = driverFor(target, await driver())
+  const loaded = driverFor(target, await driver(target.driver))
   const client = made(() => new loaded.Client(configOf(target, loaded, more)))
   // A connection that breaks fails its own statements.
   client.on('error', () => undefined)

@@ -5,11 +5,12 @@
  * Owns: what the two threads share, the heartbeat's statements, the session and its lock, starting and ending the
  * thread. Does not own: what a missed heartbeat means (lease.ts).
  */
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { Client } from 'pg'
-import { delay } from '@reeve/core'
+import { delay, resolveAtRunTime } from '@reeve/core'
 import { leaseFor, SchedulingDelay, sha256, stopThread } from '@reeve/engine/host'
-import { connect, type NamedStatement } from './connection.ts'
+import { connect, type NamedStatement, type SchemaAddress } from './connection.ts'
 
 /**
  * An event loop that has not moved for this long counts as hung: its process sends no more heartbeats. Milliseconds.
@@ -146,15 +147,13 @@ export function beatStatements(schema: string): {
 export const lockOf = (id: string): number => Number.parseInt(sha256(`reeve ${id}`).slice(0, 13), 16)
 
 /** What the thread is given. */
-export interface PostgresHeartbeatData {
-  readonly address: string
-  readonly schema: string
+export interface PostgresHeartbeatData extends SchemaAddress {
   readonly process: string
   readonly memory: SharedArrayBuffer
 }
 
 /**
- * Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and
+ * Starts and ends the thread. Where it cannot run, the same is done on the event loop, and
  * `failed` is called.
  */
 export class PostgresHeartbeat {
@@ -172,8 +171,13 @@ export class PostgresHeartbeat {
   /** False: it was started before, or is not any more. */
   start(): boolean {
     if (this.#thread !== undefined || this.#isStopped) return false
-    const script = import.meta.url.endsWith('.ts') ? './heartbeat-thread.ts' : './heartbeat-thread.js'
-    this.#thread = new Worker(new URL(script, import.meta.url), { workerData: this.#data })
+    // the thread may be started without a file of its own, and then finds nothing beside it
+    const driver = resolveAtRunTime('pg')
+    const workerData: PostgresHeartbeatData = {
+      ...this.#data,
+      ...(driver !== undefined && { driver: pathToFileURL(driver).href }),
+    }
+    this.#thread = new Worker(new URL('./heartbeat-thread.ts', import.meta.url), { workerData })
     this.#thread.unref()
     this.#thread.on('error', (error) => {
       this.#failed(error instanceof Error ? error.message : String(error))

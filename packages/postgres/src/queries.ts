@@ -7,6 +7,7 @@
 import { present, runOf, type RunId } from '@reeve/core'
 import {
   type Backlog,
+  type FiguresRow,
   type HeldRuns,
   isWithin,
   mostListed,
@@ -35,6 +36,7 @@ import {
   canBeId,
   childRunsStatement,
   countStatement,
+  figuresStatement,
   questionStatement,
   searchStatement,
   summaryStatement,
@@ -76,11 +78,22 @@ export class PostgresQueries implements StoreQueries {
     return search === undefined ? [] : (await this.#found<ShownRow>(search)).map(shownSummary)
   }
 
+  /** As `StoreIndex.rows`. */
+  async figures(filter: RunFilter): Promise<readonly FiguresRow[]> {
+    const counts = await this.#counts(filter)
+    const search = figuresStatement(this.#schema, filter, filter.limit, counts)
+    return search === undefined ? [] : this.#found<FiguresRow>(search)
+  }
+
   /** Undefined: there is no such run. */
   async #search(filter: RunFilter, limit: number): Promise<Statement | undefined> {
+    return searchStatement(this.#schema, filter, limit, await this.#counts(filter))
+  }
+
+  async #counts(filter: RunFilter): Promise<readonly number[]> {
     const count = countStatement(this.#schema, filter)
     const [counted] = count === undefined ? [] : await this.#found<{ counts: number[] }>(count)
-    return searchStatement(this.#schema, filter, limit, counted?.counts ?? [])
+    return counted?.counts ?? []
   }
 
   /** What was made for this question alone. */

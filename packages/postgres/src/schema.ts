@@ -13,8 +13,6 @@ import { newId, ReeveError } from '@reeve/core'
 import { type SchemaVersions, stateColumn, upgradesFrom } from '@reeve/engine/storage'
 
 type Upgrade = (client: ClientBase, s: string) => Promise<unknown>
-/** 0.2.0 has version 5, and nothing older was released. */
-const tableVersions: SchemaVersions<Upgrade> = { version: 5, upgrades: {} }
 
 const id = 'TEXT COLLATE "C"'
 /** Commits and readers look at the last number; a user to whom only the tables were granted may, too. */
@@ -51,6 +49,28 @@ const summed = (s: string): string =>
   `CREATE TABLE ${s}.summed(act ${id} NOT NULL, start INTEGER NOT NULL, upto INTEGER NOT NULL, run ${id} NOT NULL, PRIMARY KEY(act, start));
 CREATE INDEX summed_run ON ${s}.summed(run);`
 
+/** Runs that the index lacks as they are now. `indexed`: 1, as it was when it was open; 2, as it ended. */
+export const isUnindexed = (r: string): string =>
+  `${r}.indexed < 2 AND (${r}.indexed = 0 OR ${r}.ended IS NOT NULL) AND ${isListedRun(`${r}.id`)}`
+/** The index of runs (run-index.ts): what is shown and counted of each, and the words by which it is found. */
+const indexing = (s: string): string => `
+CREATE INDEX run_unindexed ON ${s}.run(created, tenant) WHERE ${isUnindexed('run')};
+CREATE TABLE ${s}.indexed(
+  run ${id} PRIMARY KEY, input TEXT, output TEXT, code ${id}, cause ${id}, failure TEXT, wait BIGINT, shares TEXT, words TSVECTOR NOT NULL);
+CREATE INDEX indexed_code ON ${s}.indexed(code) WHERE code IS NOT NULL;
+CREATE INDEX indexed_cause ON ${s}.indexed(cause) WHERE cause IS NOT NULL;
+CREATE INDEX indexed_words ON ${s}.indexed USING GIN(words) WITH (fastupdate = off);
+CREATE TABLE ${s}.counter(name ${id} NOT NULL, labels ${id} NOT NULL, value DOUBLE PRECISION NOT NULL, PRIMARY KEY(name, labels))${busy(50)};`
+
+/** 0.2.0 has version 5, and nothing older was released. */
+const tableVersions: SchemaVersions<Upgrade> = {
+  version: 6,
+  upgrades: {
+    6: (client, s) =>
+      client.query(`ALTER TABLE ${s}.run ADD COLUMN indexed SMALLINT NOT NULL DEFAULT 0;${indexing(s)}`),
+  },
+}
+
 /** What processes say of themselves, as JSON. */
 const reports = (s: string): string =>
   `CREATE TABLE ${s}.report(process ${id} PRIMARY KEY, body TEXT NOT NULL)${busy(20)};`
@@ -59,7 +79,7 @@ const tables = (s: string): string => `
 CREATE TABLE ${s}.run(
   num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, agent ${id} NOT NULL, version ${id} NOT NULL, status TEXT NOT NULL DEFAULT 'running', control TEXT, stuck TEXT,
   parked INTEGER NOT NULL DEFAULT 0, owner ${id}, epoch INTEGER NOT NULL DEFAULT 1, caller TEXT, created BIGINT NOT NULL, ended BIGINT,
-  losses INTEGER NOT NULL DEFAULT 0, ${described.join(', ')})${busy(70)};
+  losses INTEGER NOT NULL DEFAULT 0, indexed SMALLINT NOT NULL DEFAULT 0, ${described.join(', ')})${busy(70)};
 CREATE INDEX run_open ON ${s}.run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_lost ON ${s}.run(losses) WHERE losses > 1 AND ended IS NULL;
 CREATE INDEX run_stuck ON ${s}.run(id) WHERE stuck IS NOT NULL AND ended IS NULL;
@@ -92,7 +112,7 @@ CREATE TABLE ${s}.done(run ${id} NOT NULL, stream ${id} NOT NULL, once ${id} NOT
 CREATE TABLE ${s}.process(id ${id} PRIMARY KEY, until BIGINT NOT NULL, session TEXT, lock BIGINT NOT NULL)${busy(20)};
 CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers JSONB, made TIMESTAMPTZ NOT NULL DEFAULT now())${busy(20)};
 ${reports(s)}
-CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);${searching(s)}`
+CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);${searching(s)}${indexing(s)}`
 
 /** "Reep": the class of the advisory lock under which a schema is made. */
 const lockClass = 0x52656570

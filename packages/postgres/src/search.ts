@@ -5,7 +5,7 @@
  * can have (../run-search.ts), asking the server (reader.ts).
  */
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
-import { fewRuns, possibleStates, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
+import { batchAgent, fewRuns, possibleStates, statusSearch, tagsOf, tenantKey, termsOf } from '@reeve/engine/storage'
 import { isChildOf, runColumns } from './claim.ts'
 import { isListedRun } from './schema.ts'
 
@@ -59,9 +59,9 @@ const isAnswered = (s: string): string => `EXISTS (SELECT 1 FROM ${s}.inbox i WH
 const summaries = (
   s: string,
   of: string,
-): string => `SELECT ${runColumns('r')}, r.usage, r.why, ${shownStatus(s)} AS shown,
+): string => `SELECT ${runColumns('r')}, r.usage, r.why, ${shownStatus(s)} AS shown, d.input, d.output,
   COALESCE(w.questions, 0) AS questions, w.asked[1] AS asked, w.kinds[1] AS kind, w.moments[1] AS "askedAt", w.untils[1] AS until
-  FROM ${of} LEFT JOIN LATERAL (SELECT count(*) AS questions, array_agg(q.id ORDER BY q.at, q.num) AS asked, array_agg(q.kind ORDER BY q.at, q.num) AS kinds,
+  FROM ${of} LEFT JOIN ${s}.indexed d ON d.run = r.id LEFT JOIN LATERAL (SELECT count(*) AS questions, array_agg(q.id ORDER BY q.at, q.num) AS asked, array_agg(q.kind ORDER BY q.at, q.num) AS kinds,
       array_agg(q.at ORDER BY q.at, q.num) AS moments, array_agg(q.until ORDER BY q.at, q.num) AS untils
     FROM ${s}.question q WHERE (q.run = r.id OR ${isChildOf('q.run', 'r.id')}) AND q.kind <> 'timer' AND NOT ${isAnswered(s)}) w ON r.ended IS NULL`
 
@@ -75,10 +75,27 @@ export const childRunsStatement = (s: string, run: string): Statement => ({
   values: [run],
 })
 
+/** What must hold of the row `d` of the index. */
+function conditionsOfIndex({ text, code, cause }: RunFilter): readonly ((draft: Draft) => string)[] {
+  return [
+    ...(text === undefined ? [] : [({ param }: Draft) => `d.words @@ ${param(textQuery(text))}::tsquery`]),
+    ...(code === undefined ? [] : [({ param }: Draft) => `d.code = ${param(code)}`]),
+    ...(cause === undefined ? [] : [({ param }: Draft) => `d.cause = ${param(cause)}`]),
+  ]
+}
+
+/** Words as the server asks for them: there is nothing in them but letters, digits and marks. Empty: it finds nothing. */
+const textQuery = (text: string): string =>
+  termsOf(text)
+    .map(({ words, isPrefix }) => `${words.map((word) => `'${word}'`).join(' <-> ')}${isPrefix ? ':*' : ''}`)
+    .join(' & ')
+
 /** Where ids of runs are found by one option: of a statement that has what its values are. */
 function sources(s: string, filter: RunFilter): readonly ((draft: Draft) => string)[] {
   const { agent, usdFrom } = filter
+  const indexed = conditionsOfIndex(filter)
   return [
+    ...indexed.map((condition) => (draft: Draft) => `SELECT d.run FROM ${s}.indexed d WHERE ${condition(draft)}`),
     ...tagsOf(filter).map(
       ({ name, value }) =>
         ({ param }: Draft) =>
@@ -97,6 +114,7 @@ function sources(s: string, filter: RunFilter): readonly ((draft: Draft) => stri
  * How many runs each option leaves that has an index of its own, counted up to a bound; undefined without such options.
  */
 export function countStatement(s: string, filter: RunFilter): Statement | undefined {
+  if (filter.text !== undefined && textQuery(filter.text) === '') return undefined
   const draft = new Draft()
   const counts = sources(s, filter).map((ids) => `(SELECT count(*) FROM (${ids(draft)} LIMIT ${fewRuns + 1}) x)`)
   return counts.length === 0
@@ -111,8 +129,41 @@ export function searchStatement(
   limit: number,
   counts: readonly number[],
 ): Statement | undefined {
-  if (counts.includes(0) || filter.status?.length === 0) return undefined
   const draft = new Draft()
+  const found = foundRuns(s, draft, filter, limit, counts)
+  if (found === undefined) return undefined
+  return { text: `${summaries(s, `${found} p JOIN ${s}.run r ON r.id = p.id`)} ${newest}`, values: draft.values }
+}
+
+/** The rows of figures, as `searchStatement` has summaries. `limit`: absent, all. */
+export function figuresStatement(
+  s: string,
+  filter: RunFilter,
+  limit: number | undefined,
+  counts: readonly number[],
+): Statement | undefined {
+  const draft = new Draft()
+  const found = foundRuns(s, draft, filter, limit, counts)
+  if (found === undefined) return undefined
+  return {
+    text: `SELECT r.id AS run, r.agent, r.version, r.caller, r.created AS "createdAt", r.ended AS "endedAt", r.status, r.usage,
+        d.wait AS "waitMs", d.failure, d.shares
+        FROM ${found} p JOIN ${s}.run r ON r.id = p.id LEFT JOIN ${s}.indexed d ON d.run = r.id ${newest}`,
+    values: draft.values,
+  }
+}
+
+/** The moments and ids of the newest runs of a filter, as a table. */
+function foundRuns(
+  s: string,
+  draft: Draft,
+  filter: RunFilter,
+  limit: number | undefined,
+  counts: readonly number[],
+): string | undefined {
+  if (counts.includes(0) || filter.status?.length === 0) return undefined
+  if (filter.text !== undefined && textQuery(filter.text) === '') return undefined
+  const most = limit ?? 'ALL'
   const least = Math.min(...counts)
   const legs =
     least <= fewRuns
@@ -125,11 +176,8 @@ export function searchStatement(
           ]),
         ]
       : orderedLegs(s, draft, filter)
-  const found = legs.map((each) => `(${each} LIMIT ${limit})`).join(' UNION ')
-  return {
-    text: `${summaries(s, `(SELECT p.id FROM (${found}) p ORDER BY p.created DESC, p.id DESC LIMIT ${limit}) p JOIN ${s}.run r ON r.id = p.id`)} ${newest}`,
-    values: draft.values,
-  }
+  const found = legs.map((each) => `(${each} LIMIT ${most})`).join(' UNION ')
+  return `(SELECT p.id FROM (${found}) p ORDER BY p.created DESC, p.id DESC LIMIT ${most})`
 }
 
 /**
@@ -144,12 +192,14 @@ function leg(s: string, draft: Draft, filter: RunFilter, more: readonly string[]
     : `SELECT r.created, r.id FROM (${runs} OFFSET 0) r WHERE ${shownStatus(s)} = ANY(${draft.param(status)}::text[])`
 }
 
-function conditions(s: string, { param }: Draft, filter: RunFilter): readonly string[] {
-  const { agent, tenant, since, before, usdFrom, after } = filter
+function conditions(s: string, draft: Draft, filter: RunFilter): readonly string[] {
+  const { param } = draft
+  const { agent, version, tenant, since, before, usdFrom, after } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     isListed,
-    ...(agent === undefined ? [] : [`r.agent = ${param(agent)}`]),
+    agent === undefined ? `r.agent <> '${batchAgent}'` : `r.agent = ${param(agent)}`,
+    ...(version === undefined ? [] : [`r.version = ${param(version)}`]),
     ...(tenant === undefined ? [] : [`r.tenant = ${param(tenantKey(tenant))}`]),
     ...(since === undefined ? [] : [`r.created >= ${param(wholeMoment(since))}`]),
     ...(before === undefined ? [] : [`r.created < ${param(wholeMoment(before))}`]),
@@ -157,6 +207,9 @@ function conditions(s: string, { param }: Draft, filter: RunFilter): readonly st
       ? []
       : [`(r.created, r.id) < (${param(wholeMoment(after.createdAt))}::bigint, ${param(after.run)}::text)`]),
     ...(usdFrom === undefined ? [] : [`r.usd >= ${param(usdFrom)}`]),
+    ...conditionsOfIndex(filter).map(
+      (condition) => `EXISTS (SELECT 1 FROM ${s}.indexed d WHERE d.run = r.id AND ${condition(draft)})`,
+    ),
     ...tags.map(
       ({ name, value }) =>
         `EXISTS (SELECT 1 FROM ${s}.tag t WHERE t.name = ${param(name)} AND t.value = ${param(value)} AND t.created = r.created AND t.run = r.id)`,

@@ -30,6 +30,7 @@ import {
   refusedBy,
   type Store,
   type StoredRun,
+  type StoreIndex,
   type StoreLease,
   type StoreParts,
   type StoreQueries,
@@ -62,6 +63,7 @@ import { PostgresLease } from './lease.ts'
 import { Notifier } from './notifier.ts'
 import { PostgresQueries } from './queries.ts'
 import { PostgresReader } from './reader.ts'
+import { PostgresIndex } from './run-index.ts'
 import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
 /** Options of the store, with those of the host that it needs. */
@@ -97,6 +99,7 @@ export class PostgresStore implements Store {
   readonly commitsFree = false
   readonly reader: StoreReader
   readonly queries: StoreQueries
+  readonly index: StoreIndex
   readonly lease: StoreLease
   readonly parts: StoreParts
   readonly #lease: PostgresLease
@@ -176,7 +179,9 @@ export class PostgresStore implements Store {
     })
     const readPool: PoolSource = () => this.#look()
     this.reader = new PostgresReader(readPool, schema)
-    this.queries = new PostgresQueries(readPool, schema)
+    const queries = new PostgresQueries(readPool, schema)
+    this.queries = queries
+    this.index = new PostgresIndex(readPool, queries, schema)
     const side: Pick<StoreConnection, 'ask'> = {
       ask: async (statement, params) => {
         await this.#open()
@@ -521,7 +526,7 @@ function statements(s: string) {
         'raise_floor',
         `UPDATE ${s}.meta SET value = GREATEST(value::bigint, (SELECT COALESCE(max(position), 0) FROM ${s}.entry WHERE ${within('run')}))::text WHERE key = 'floor'`,
       ),
-      ...['entry', 'summed', 'blob', 'question', 'account', 'done'].map((table) =>
+      ...['entry', 'summed', 'blob', 'question', 'account', 'done', 'indexed'].map((table) =>
         named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE ${within('run')}`),
       ),
       named(

@@ -8,8 +8,11 @@ export type {
   Arrival,
   AskOptions,
   Engine,
+  FailureCause,
   FeedPage,
+  FiguresRow,
   GovernedModel,
+  IndexedRun,
   Matcher,
   Orchestration,
   Post,
@@ -20,6 +23,7 @@ export type {
   StartRun,
   StoredProcess,
   UnmovedRun,
+  UsageShare,
 } from '@reeve/engine'
 export { createEngine, type HostOptions } from '@reeve/engine/host'
 export { askKey, runStream, valuesHeard, type AccountState } from '@reeve/engine'
@@ -40,6 +44,7 @@ export {
   type LogEntry,
   type NewQuestion,
   type NewRow,
+  type NewIndexedRun,
   type NewRun,
   type Past,
   type PublishedParts,
@@ -51,6 +56,7 @@ export {
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
+  type StoreIndex,
   type StoreLease,
   type StoreLog,
   type StoreParts,

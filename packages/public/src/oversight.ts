@@ -9,6 +9,8 @@ export type {
   CancelOptions,
   CompleteByHand,
   Decision,
+  DecisionResult,
+  DecisionTogether,
   DivergenceSettlement,
   DoubtSettlement,
   FinishByHand,
@@ -42,6 +44,7 @@ export {
   verifyCapability,
 } from '@reeve/oversight'
 export type {
+  AloneReason,
   ApprovalGrant,
   ApprovalRequest,
   AuditActor,

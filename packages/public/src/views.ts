@@ -1,6 +1,24 @@
 /** `reeve/views`: what is read of a run and its journal: views, transcripts, differences, plans, usage. */
 export type { FeedOptions, MessagesOptions, PartsOptions, ReadOptions, RunPart, StreamItem } from '@reeve/runtime'
-export type { FeedEvent, LivePart, RunFilter, RunStatus, RunSummary } from '@reeve/engine'
+export type {
+  Causes,
+  FailureGroup,
+  FeedEvent,
+  FiguresFilter,
+  FiguresGroup,
+  FiguresOfTime,
+  LivePart,
+  Percentiles,
+  RunCounter,
+  RunFigures,
+  RunFilter,
+  RunStatus,
+  RunSummary,
+  SummaryText,
+  Totals,
+  TotalsBy,
+  TotalsOptions,
+} from '@reeve/engine'
 export { contentKeys, delegationsOf, diffOf, planGraph, runView, sameContent, spokenOf } from '@reeve/journal'
 export type {
   ActivationView,

@@ -8,7 +8,7 @@
  */
 import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createEndpointHandler, handlers, serde, service, TerminalError, type Context } from '@restatedev/restate-sdk'
+import type * as RestateSdk from '@restatedev/restate-sdk'
 import { delay, messageOf, ReeveError, systemClock } from '@reeve/core'
 import type { Moved, WorkerProcess } from '@reeve/engine/mover'
 import { handler, readCall, storeLabel } from './call.ts'
@@ -30,6 +30,8 @@ const retryPolicy = {
   maxAttempts: 10,
   onMaxAttempts: 'kill',
 } as const
+
+type Sdk = typeof RestateSdk
 
 /** What a worker serves. */
 export interface Served {
@@ -54,9 +56,12 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-function served({ service: name, store, workerProcess, warn }: Served): ReturnType<typeof service> {
-  const move = async (ctx: Context, bytes: Uint8Array): Promise<readonly Moved[]> => {
-    const call = asTerminal(() => readCall(bytes))
+function served(
+  { service: name, store, workerProcess, warn }: Served,
+  { handlers, serde, service, TerminalError }: Sdk,
+): ReturnType<Sdk['service']> {
+  const move = async (ctx: RestateSdk.Context, bytes: Uint8Array): Promise<readonly Moved[]> => {
+    const call = asTerminal(() => readCall(bytes), TerminalError)
     if (call.store !== store) {
       warn('engine.worker-refused', `a call of ${name} for another store was refused: a namespace belongs to one store`)
       throw new TerminalError('this worker has another store', { errorCode: 409 })
@@ -89,7 +94,7 @@ function served({ service: name, store, workerProcess, warn }: Served): ReturnTy
 }
 
 /** What is wrong with a call stays wrong. */
-function asTerminal<T>(work: () => T): T {
+function asTerminal<T>(work: () => T, TerminalError: Sdk['TerminalError']): T {
   try {
     return work()
   } catch (thrown) {
@@ -100,16 +105,17 @@ function asTerminal<T>(work: () => T): T {
 /** Milliseconds that calls under way have to be answered when it is closed. */
 const finalMessageMs = 1_000
 
-/** Listens. Throws `config.invalid` if it cannot. */
+/** Listens. Throws `config.invalid` if it cannot. The SDK is an optional peer, which the caller has loaded. */
 export async function listen(
   { host, port }: { readonly host: string; readonly port: number },
   what: Served,
+  sdk: Sdk,
 ): Promise<Endpoint> {
   let closed = false
   // Of a connection that breaks every call on it says the same.
   let said = ''
-  const serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
-    services: [served(what)],
+  const serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void = sdk.createEndpointHandler({
+    services: [served(what, sdk)],
     ...(what.identityKeys.length === 0 ? {} : { identityKeys: [...what.identityKeys] }),
     logger: ({ level }, ...told) => {
       const text = told.map(messageOf).join(' ')

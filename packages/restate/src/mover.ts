@@ -5,11 +5,12 @@
  * staying registered. Does not own: what moves a run (../../engine/host), how a worker is reached (endpoint.ts). A call
  * that cannot be made now is dropped: the host looks each second for runs that no process holds.
  */
-import { jitter, messageOf, ReeveError, isChildRun, systemClock, type RunId } from '@reeve/core'
+import type * as RestateSdk from '@restatedev/restate-sdk'
+import { isChildRun, jitter, messageOf, optionalPeer, ReeveError, systemClock, type RunId } from '@reeve/core'
 import type { Mover, WorkerProcess } from '@reeve/engine/mover'
 import { handler, runsPerCall, serviceOf } from './call.ts'
 import { RestateClient } from './client.ts'
-import type * as endpoints from './endpoint.ts'
+import { listen, type Endpoint } from './endpoint.ts'
 import type { MoverSetup } from './options.ts'
 import { register } from './registration.ts'
 
@@ -45,7 +46,7 @@ export class RestateMover implements Mover {
   readonly #stop = new AbortController()
   #gathering = false
   #isRetired = false
-  #endpoint: endpoints.Endpoint | undefined
+  #endpoint: Endpoint | undefined
   #callOff: (() => void) | undefined
   #closing: Promise<void> | undefined
 
@@ -126,14 +127,13 @@ export class RestateMover implements Mover {
 
   async open(workerProcess: WorkerProcess): Promise<void> {
     const { listen: where, identityKeys, warn } = this.#setup
-    const { listen } = await sdk()
-    const endpoint = await listen(where, {
-      service: this.#service,
-      store: await this.#storeId(),
-      workerProcess,
-      identityKeys,
-      warn,
-    })
+    // one that only starts, reads and decides needs no SDK
+    const sdk = await optionalPeer<typeof RestateSdk>('@restatedev/restate-sdk')
+    const endpoint = await listen(
+      where,
+      { service: this.#service, store: await this.#storeId(), workerProcess, identityKeys, warn },
+      sdk,
+    )
     this.#endpoint = endpoint
     if (this.#closing !== undefined) return endpoint.close()
     if (this.#isRetired) return endpoint.retire()
@@ -214,18 +214,5 @@ export class RestateMover implements Mover {
     // Each is answered, or given up, within its time.
     while (this.#calls.size > 0) await Promise.all(this.#calls)
     await closed
-  }
-}
-
-/** Loaded when a process drives: one that only starts, reads and decides needs no SDK. */
-async function sdk(): Promise<typeof endpoints> {
-  try {
-    return await import('./endpoint.ts')
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown
-    throw new ReeveError('config.invalid', `a worker needs the package @restatedev/restate-sdk: ${messageOf(thrown)}`, {
-      hint: 'npm install @restatedev/restate-sdk',
-      cause: thrown,
-    })
   }
 }

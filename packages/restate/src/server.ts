@@ -10,11 +10,10 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf, ReeveError } from '@reeve/core'
+import { messageOf, ReeveError, resolveAtRunTime } from '@reeve/core'
 
 /** One node of several. */
 export interface ClusterOptions {
@@ -129,14 +128,8 @@ const definedOf = <T extends object>(options: T): T =>
 /** The path of the server's binary. */
 function findBinary(): string {
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`
-  const here = createRequire(import.meta.url)
-  for (const from of [here, createRequire(join(process.cwd(), 'package.json'))]) {
-    try {
-      return from.resolve(name)
-    } catch {
-      // the other place, or the error below
-    }
-  }
+  const found = resolveAtRunTime(name)
+  if (found !== undefined) return found
   throw new ReeveError(
     'engine.server-not-started',
     'the Restate server is not installed: @restatedev/restate-server was not found',

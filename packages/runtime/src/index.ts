@@ -82,6 +82,8 @@ export type {
   Verifier,
 } from '@reeve/oversight'
 export { choicesCheck } from './versions.ts'
+export type { TrialChange, TrialChanges } from './trials.ts'
+export type { TrialOfCall } from './operator/fork.ts'
 export type {
   Chosen,
   KeptRevision,
@@ -92,23 +94,57 @@ export type {
   VersionUse,
 } from './versions.ts'
 export { approvalsAmong, type Approval } from './operator/open-approvals.ts'
-export type { Answer, Decision, DivergenceSettlement, DoubtSettlement, MayDecide } from './operator/decisions.ts'
-export type { RetriedRuns, RetryAllOptions, RetryOptions, RetryResult, RetryScope } from './operator/retry.ts'
+export { decideAll, mostDecided } from './operator/decisions.ts'
+export type {
+  Answer,
+  Decision,
+  DecisionResult,
+  DecisionTogether,
+  DivergenceSettlement,
+  DoubtSettlement,
+  MayDecide,
+} from './operator/decisions.ts'
+export type { RetryOptions, RetryScope } from './operator/retry.ts'
+export { isInScope, isWithinScope, mustGoOnPublished, unpublished, type RunScope } from './operator/run-scope.ts'
+export type { BatchRefusal, BatchResult } from './batch/batch-agent.ts'
+export type { BatchCause, BatchView } from './batch/batch-view.ts'
+export type { BatchHandle, BatchListOptions, RuntimeBatches } from './batch/batches.ts'
+export {
+  batchVerbs,
+  mostInBatch,
+  statusesOf,
+  type BatchFilter,
+  type BatchOptions,
+  type BatchScope,
+  type BatchVerb,
+} from './batch/request.ts'
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '@reeve/engine'
 export type {
+  Causes,
   CloseOptions,
+  RunCounter,
   DiscardedWork,
+  FailureGroup,
   FeedEvent,
+  FiguresFilter,
+  FiguresGroup,
+  FiguresOfTime,
   LivePart,
+  Percentiles,
   Question,
   RetryFrom,
+  RunFigures,
   RunFilter,
   RunStatus,
   RunSummary,
+  SummaryText,
+  Totals,
+  TotalsBy,
+  TotalsOptions,
   UnderWay,
 } from '@reeve/engine'
 export { wholeFeed } from './feed/whole-feed.ts'
@@ -121,6 +157,7 @@ export type {
   OpenOperation,
   Recorded,
   ForkEdit,
+  TrialEdit,
   RunDiff,
   RunDifference,
   RunView,

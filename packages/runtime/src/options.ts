@@ -8,6 +8,7 @@ import { hostChecks } from '@reeve/engine/host'
 import type { Agent } from '@reeve/agent'
 import {
   choice,
+  choiceOr,
   expects,
   functionCheck,
   optionProblems,
@@ -15,6 +16,7 @@ import {
   refuseProblems,
   unchecked,
   type Checks,
+  listOf,
 } from '@reeve/core'
 import { limitsCheck, type Limits } from '@reeve/edge'
 import { pricesCheck, type Prices } from '@reeve/model'
@@ -51,8 +53,11 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    * Earlier versions of agents, for runs that began with them and are to end with them. Oldest first. Default: none.
    */
   readonly earlier?: readonly Agent[]
-  /** False: read, decide and control, without running anything. Default true. */
-  readonly drive?: boolean
+  /**
+   * False: read, decide and control, without running anything. `batches`: works on batches alone, and on no run of an
+   * agent. Default true.
+   */
+  readonly drive?: boolean | 'batches'
   /**
    * What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default
    * `move`.
@@ -95,6 +100,10 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
    */
   readonly limits?: Omit<Limits, 'ownTurns'>
   /**
+   * Models, by id, that a trial may use besides those of the agents and of versions that are kept. Default: none.
+   */
+  readonly trialModels?: readonly string[]
+  /**
    * What models cost, by model id (`provider/model`), in US dollars for a million tokens. They come before the built-in
    * list. Limits in US dollars, and the costs of views, count with them. Default: the built-in list.
    */
@@ -123,7 +132,7 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   engine: unchecked,
   agents: agentList,
   earlier: agentList,
-  drive: unchecked,
+  drive: choiceOr((given) => typeof given === 'boolean', 'true or false', 'batches'),
   onMissingVersion: unchecked,
   logger: loggerCheck,
   channels: channelsCheck,
@@ -133,6 +142,10 @@ export const runtimeChecks: Checks<RuntimeOptions> = {
   versions: unchecked, // by mustBeChoices, which knows the agents
   defaultStatus: statusCheck,
   prices: pricesCheck,
+  trialModels: listOf(
+    expects((given) => typeof given === 'string' && given !== '', 'the id of a model'),
+    'ids of models',
+  ),
   tenants: tenantsCheck,
   trust: trustPresetsCheck,
   onUnknownVersion: choice('warn', 'refuse'),

@@ -14,6 +14,8 @@ export interface RegisteredAgent {
   readonly description?: string
   /** JSON Schema of its input. Absent: a text. */
   readonly inputSchema?: JsonObject
+  /** The instructions of its model, as its definition says them. Absent: it has none, or they are not shown. */
+  readonly instructions?: string
   /** Its own tools, without those that Reeve gives to leaders and members. */
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   /** The names of its current workers or members. */
@@ -44,7 +46,11 @@ function describedAgent(agent: Agent): RegisteredAgent {
   return {
     name,
     version,
-    ...present({ description: description === '' ? undefined : description, inputSchema: inputSchema?.json }),
+    ...present({
+      description: description === '' ? undefined : description,
+      inputSchema: inputSchema?.json,
+      instructions: agent.instructions?.(),
+    }),
     tools,
     workers: agent.team?.() ?? related.filter((each) => !own.has(each)),
   }

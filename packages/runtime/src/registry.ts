@@ -44,7 +44,8 @@ export interface Agents extends Registry {
 /**
  * Registers the agents and all agents that they reach; `earlier`: former versions for runs that began with them. Throws
  * (`team.invalid` and others) with every problem of every agent in one message. `parts`: for the layers of every agent.
- * `channels`: absent if this process drives no run. `tenants`: whose agents are.
+ * `channels`: absent if this process drives no run. `tenants`: whose agents are. `builtIn`: code of Reeve's own, which
+ * is driven here, and which no caller starts or sees as an agent.
  */
 export function registerAgents(
   given: readonly Agent[],
@@ -53,6 +54,7 @@ export function registerAgents(
   parts: LayerParts = { endOf: () => Promise.resolve(undefined) },
   channels?: readonly Channel[],
   tenants?: Tenants,
+  builtIn: readonly Orchestration[] = [],
 ): Agents {
   const byName = new Map<string, RegisteredVersions>()
   const unloaded = new Set<Agent>()
@@ -117,7 +119,8 @@ export function registerAgents(
       const agent = lookUp(name, version)
       if (agent === undefined) {
         const channel = channelOf(name)
-        return channel === undefined ? undefined : (telling.get(channel) ?? missingChannel(channel))
+        if (channel === undefined) return builtIn.find((each) => each.name === name)
+        return telling.get(channel) ?? missingChannel(channel)
       }
       let known = made.get(agent)
       if (known === undefined) made.set(agent, (known = orchestrationOf(agent, parts)))

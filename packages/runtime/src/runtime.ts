@@ -25,18 +25,23 @@ import {
   type RunId,
   type RunKey,
 } from '@reeve/core'
-import { defaultLimits, type Limits } from '@reeve/edge'
+import { defaultLimits, type Limits, type Revisions } from '@reeve/edge'
 import {
   mustBeQuestionFilter,
   warning,
+  type Causes,
   type CloseOptions,
+  type RunCounter,
   type Engine,
   type FeedEvent,
+  type FiguresFilter,
   type Question,
   type QuestionFilter,
   type RunFilter,
   type RunSummary,
   type StartRun,
+  type Totals,
+  type TotalsOptions,
 } from '@reeve/engine'
 import type { EmbeddedOptions } from '@reeve/sqlite'
 import { storeKind } from '@reeve/stores/store-name'
@@ -47,23 +52,22 @@ import { approvalsAmong, type Approval } from './operator/open-approvals.ts'
 import {
   answer,
   decide,
+  decideAll,
   settleDivergence,
   settleDoubt,
   type Answer,
   type Decision,
   type DecisionAccess,
+  type DecisionResult,
+  type DecisionTogether,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './operator/decisions.ts'
 import { forkRun, mustBeForkOptions, type ForkOptions } from './operator/fork.ts'
-import {
-  retryAll,
-  retryRun,
-  type RetriedRuns,
-  type RetryAllOptions,
-  type RetryOptions,
-  type RetryScope,
-} from './operator/retry.ts'
+import { retryRun, type RetryOptions, type RetryScope } from './operator/retry.ts'
+import { batchCode } from './batch/batch-agent.ts'
+import { runtimeBatches, startBatch, type BatchHandle, type RuntimeBatches } from './batch/batches.ts'
+import type { BatchFilter, BatchOptions, BatchVerb } from './batch/request.ts'
 import { runtimeLinks, type RuntimeLinks } from './operator/approval-links.ts'
 import { runtimeGrants, type RuntimeGrants } from './operator/grants.ts'
 import { enterSession, runtimeSessions, type RuntimeSessions } from './operator/sessions.ts'
@@ -88,8 +92,10 @@ import { defaultsIn, mustHavePrices, startRequest, type StartNames, type StartOp
 import { followAll, type FeedOptions } from './feed/all-runs.ts'
 import { ownedRun, type RunStream } from './feed/owned-run.ts'
 import { runtimeTrust, type RuntimeTrust } from './operator/trust.ts'
+import { trialModels, triedVersions, type TrialAccess, type TrialChanges } from './trials.ts'
 import { hintAtUndeclaredTools } from './undeclared-tools.ts'
-import { systemView, type SystemOptions, type SystemView } from './system.ts'
+import { causesOf, totalsOf } from './figures.ts'
+import { mustBeSystemOptions, systemView, type SystemOptions, type SystemView } from './system.ts'
 import {
   chosenBy,
   resolvedIn,
@@ -137,6 +143,24 @@ export interface Runtime extends AsyncDisposable {
   /** Runs that fit the filter, newest first; by an index, so that a page is fast in a large store. Throws `input.invalid`. */
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
   /**
+   * How many runs there are of a filter, how they ended, what they used, how long they took and waited: all together, in
+   * groups, over time. Runs that are not in the index yet are taken into it first, for a moment; `behind` says how many
+   * are still missing. Throws `input.invalid`.
+   */
+  totals(filter?: FiguresFilter, options?: TotalsOptions): Promise<Totals>
+  /** Why runs of a filter ended badly: equal failures together, the most frequent first. As `totals`. */
+  causes(filter?: FiguresFilter, options?: Pick<TotalsOptions, 'agents'>): Promise<Causes>
+  /**
+   * How many runs are not in the index as they are now: a list by `text`, `code` or `cause` does not find them. They are
+   * taken into it first, for a moment. Throws `input.invalid`.
+   */
+  unindexed(options?: SystemOptions): Promise<number>
+  /**
+   * What was counted of all runs of the store that have ended, also of those that were removed: it only grows. A server
+   * makes its metrics of it.
+   */
+  counters(): Promise<readonly RunCounter[]>
+  /**
    * Follows all runs: every event of every run, child runs included, in the order in which they were recorded, whichever
    * process drives the run; then new ones. Each event has an `id`; a reader that goes on `from` the last id it has
    * handled misses nothing, and may get again what it had not noted yet. Throws `input.invalid`.
@@ -151,6 +175,12 @@ export interface Runtime extends AsyncDisposable {
   questions(filter?: OpenFilter): Promise<readonly Question[]>
   /** Decides an open approval of any run; the first decision wins. */
   decide(decision: Decision): Promise<void>
+  /**
+   * Approves or rejects several open approvals, of any runs, each recorded by itself. Says of each what became of it, in
+   * their order; what is wrong with one stops none of the others. One of critical risk, or that two approvers decide, is
+   * refused (`approval.alone`). At most 500. Throws `input.invalid`.
+   */
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]>
   /** Answers an open question of any run; the first answer wins. */
   answer(answer: Answer): Promise<void>
   /** As `run.control.settleDoubt`, by the id of the question alone. */
@@ -180,10 +210,16 @@ export interface Runtime extends AsyncDisposable {
   /**
    * Starts a new run from a position of another one, optionally with an edit, and repeats no recorded work. The origin
    * is not changed. Its later effects are repeated only after `settleDoubt`; grants are not copied, and a yes only with
-   * the recorded end of what it permitted. A fork of a run of a session has a session of its own. Throws `fork.invalid`,
+   * the recorded end of what it permitted. A fork of a run of a session has a session of its own. With an edit of type
+   * `trial` a model call is made again with a change, and no effect leaves unasked. Throws `fork.invalid`,
    * `input.invalid`, `run.unknown`; `run.conflict` for a `runId` of another run.
    */
   fork(options: ForkOptions): Promise<Run>
+  /**
+   * The models that a trial may use, by id: those of the registered agents and of kept versions, where an id says them,
+   * and `createRuntime({ trialModels })`. Sorted.
+   */
+  trialModels(): Promise<readonly string[]>
   /**
    * Goes on with a run that ended as `failed`, `limited` by its minutes, `timed-out` or `cancelled`: a fork that begins
    * before what made it end. What had ended by then is not done again, and what failed is tried again: a model whose
@@ -193,10 +229,15 @@ export interface Runtime extends AsyncDisposable {
    */
   retry(run: string, options?: RetryOptions): Promise<Run & RetryScope>
   /**
-   * Retries the runs that match, newest first; default: those that failed. Says of each what became of it: what is
-   * wrong with one stops none of the others. Throws `input.invalid`, `store.*`.
+   * Retries, cancels, pauses or resumes all runs that match: resolves when that is durable. It is a run of its own, which
+   * a process that drives runs works on: which runs match is recorded first, then each is done once, with its result. It
+   * goes on after a crash; what is wrong with one run stops none of the others. The filter has at least one condition;
+   * without a status it is for the runs that the verb can be for, and `retry` for those that failed. Throws
+   * `input.invalid`; `run.conflict` for the `id` of another run.
    */
-  retryAll(filter?: RunFilter, options?: RetryAllOptions): Promise<RetriedRuns>
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle>
+  /** Batches, found again. `runtime.runs` leaves them out. */
+  readonly batches: RuntimeBatches
   /** Removes an ended run and all its data. Changes no session. */
   remove(run: string): Promise<void>
   /**
@@ -231,6 +272,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
     prices,
     trust,
     versions,
+    trialModels: allowed = [],
     defaultStatus,
     limits,
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
@@ -240,6 +282,7 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
   // agents are checked before a store is opened; how a run has ended is asked for only when one drives
   const endOf = async (run: RunId): ReturnType<EndOf> => (engine === undefined ? {} : endOfRun(engine, run))
   let engine = given
+  let runtime: EngineRuntime | undefined
   try {
     mustBeValid(options)
     const place = storeKind(store)
@@ -249,14 +292,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       prices,
       silenceMs: (engine?.deadlines ?? embedded.deadlines)?.silenceMs,
     })
+    const builtIn = [batchCode(() => runtime!)]
     const parts = { endOf, memory, trust, find, models }
     const registry: Agents = registerAgents(
       agents,
       earlier,
       onMissingVersion,
       parts,
-      drive ? (channels ?? []) : undefined,
+      drive === true ? (channels ?? []) : undefined,
       tenants,
+      builtIn,
     )
     mustBeChoices(versions, registry.names)
     mustNameAgents(trust, registry.trusts)
@@ -266,15 +311,11 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       ? openPostgres(store!, { ...embedded, ...present({ onWarning }) })
       : openEmbedded({ file: store ?? ':memory:', ...embedded, ...present({ onWarning }) }))
     const logged = logger === undefined ? undefined : logRuns(engine, logger)
-    if (drive) {
-      hintAtUndeclaredTools(agents, onWarning ?? warning)
-      await engine.drive(registry)
-    }
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime({
+    runtime = new EngineRuntime({
       engine,
       registry,
       clock: embedded.clock ?? systemClock,
@@ -285,8 +326,16 @@ export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime
       trust,
       mayDecide,
       hooks,
+      trialModels: allowed,
       logged,
     })
+    if (drive === 'batches')
+      await engine.drive({ onMissingVersion, find: (name) => builtIn.find((each) => each.name === name) })
+    else if (drive) {
+      hintAtUndeclaredTools(agents, onWarning ?? warning)
+      await engine.drive(registry)
+    }
+    return runtime
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -325,6 +374,8 @@ interface RuntimeParts {
   readonly trust: TrustPresets | undefined
   readonly mayDecide: DecisionAccess['mayDecide']
   readonly hooks: Hooks | undefined
+  /** Models that a trial may use besides those of agents and versions. */
+  readonly trialModels: readonly string[]
   /** Resolves when what was recorded is logged. */
   readonly logged: (() => Promise<void>) | undefined
 }
@@ -335,6 +386,7 @@ class EngineRuntime implements Runtime {
   readonly sessions: RuntimeSessions
   readonly links: RuntimeLinks
   readonly trust: RuntimeTrust
+  readonly batches: RuntimeBatches
   readonly #parts: RuntimeParts
   /** What a start may name. */
   readonly #named: Required<StartNames>
@@ -353,6 +405,7 @@ class EngineRuntime implements Runtime {
     })
     this.grants = runtimeGrants(engine, clock)
     this.sessions = runtimeSessions(engine, clock)
+    this.batches = runtimeBatches({ engine, handle: (id) => this.handle(id) })
     this.links = runtimeLinks(() => this.#access)
     this.trust = runtimeTrust(() => ({ engine, now: clock.now(), presets, named: registry.trusts }))
   }
@@ -415,7 +468,10 @@ class EngineRuntime implements Runtime {
     plain: StartRun,
   ): Promise<boolean> {
     const chosen = chosenBy(this.#parts.chosen, options)
-    const begin = async (choice: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
+    const tried = options.trial === undefined ? {} : await triedVersions(this.#trials, options.trial)
+    const begin = async (resolved: Resolved, defaults: Limits, request?: StartRun): Promise<boolean> => {
+      const isTried = Object.keys(tried).length > 0
+      const choice = isTried ? { ...resolved, revisions: { ...resolved.revisions, ...tried } } : resolved
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#parts.registry.named(root.name, base)) ?? root
       mustHavePrices(
@@ -425,8 +481,10 @@ class EngineRuntime implements Runtime {
         this.#measuring(options),
         this.#parts.prices,
       )
-      const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      const begun = request ?? startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
+      const choosing = chosen === undefined && !isTried ? undefined : { ...choice, chosen: chosen ?? {} }
+      const begun =
+        (isTried ? undefined : request) ??
+        startRequest(agent, input, options, choosing, defaults, this.#namesFor(options.tenant))
       await enterSession(this.#parts.engine, begun)
       return (await this.#parts.engine.start(begun)).created
     }
@@ -462,6 +520,15 @@ class EngineRuntime implements Runtime {
     return auditRun(this.#parts.engine, run as RunId, options)
   }
 
+  trialModels(): Promise<readonly string[]> {
+    return trialModels(this.#trials)
+  }
+
+  get #trials(): TrialAccess {
+    const { registry, trialModels: allowed } = this.#parts
+    return { versions: () => this.#versions, find: (name) => registry.named(name), names: registry.names, allowed }
+  }
+
   get #versions(): Versions {
     return new Versions(this.#parts.engine.stream('reg_agents'), this.#parts.clock, (name, version) =>
       this.#parts.registry.named(name, version),
@@ -489,6 +556,23 @@ class EngineRuntime implements Runtime {
     return listRuns(this.#parts.engine, filter)
   }
 
+  totals(filter?: FiguresFilter, options?: TotalsOptions): Promise<Totals> {
+    return totalsOf(this.#parts.engine, filter, options)
+  }
+
+  causes(filter?: FiguresFilter, options?: Pick<TotalsOptions, 'agents'>): Promise<Causes> {
+    return causesOf(this.#parts.engine, filter, options)
+  }
+
+  counters(): Promise<readonly RunCounter[]> {
+    return this.#parts.engine.counters()
+  }
+
+  async unindexed(options: SystemOptions = {}): Promise<number> {
+    mustBeSystemOptions(options, 'unindexed()')
+    return this.#parts.engine.unindexed(options.tenant)
+  }
+
   feed(options: FeedOptions = {}): AsyncIterableIterator<FeedEvent, undefined> {
     mustBeOptions(options, 'feed', 'input.invalid')
     return followAll(this.#parts.engine, options)
@@ -507,6 +591,10 @@ class EngineRuntime implements Runtime {
     return decide(this.#access, underName(decision))
   }
 
+  decideAll(decisions: readonly DecisionTogether[]): Promise<readonly DecisionResult[]> {
+    return decideAll(decisions, (decision) => this.decide(decision))
+  }
+
   answer(given: Answer): Promise<void> {
     return answer(this.#access, underName(given))
   }
@@ -523,7 +611,9 @@ class EngineRuntime implements Runtime {
     mustBeForkOptions(options)
     const find = (name: string): Agent | undefined => this.#parts.registry.named(name)
     await this.#mustBeOfTenant(options.run)
-    const { run, created } = await forkRun(this.#parts.engine, underName(options), find)
+    const tried = (changes: TrialChanges): Promise<Revisions> =>
+      triedVersions(this.#trials, changes, { sameTools: true })
+    const { run, created } = await forkRun(this.#parts.engine, underName(options), find, tried)
     return { ...this.handle(run), created }
   }
 
@@ -534,15 +624,8 @@ class EngineRuntime implements Runtime {
     return { ...this.handle(to), ...retried }
   }
 
-  async retryAll(filter: RunFilter = {}, { check, ...options }: RetryAllOptions = {}): Promise<RetriedRuns> {
-    mustBeOptions(filter, 'retryAll', 'input.invalid')
-    return retryAll(this.#parts.engine, filter, {
-      ...underName(options),
-      check: async (summary) => {
-        this.#parts.registry.mustBeOf(summary.agent, summary.caller.tenant)
-        await check?.(summary)
-      },
-    })
+  batch(verb: BatchVerb, filter: BatchFilter, options?: BatchOptions): Promise<BatchHandle> {
+    return startBatch({ engine: this.#parts.engine, handle: (id) => this.handle(id) }, verb, filter, options)
   }
 
   /** Whose an agent is may have changed since a run began. */

@@ -400,7 +400,7 @@ async function shown(
 
 async function saved(ctx: Context, memory: SessionMemory, turn: SessionTurn): Promise<void> {
   const ask = async (io: StepIO): Promise<void> => {
-    await memory.save?.(turn, io)
+    if (ctx.place.caller.trial !== true) await memory.save?.(turn, io)
   }
   await callHook(ctx, 'memory.save', ask, () => undefined)
 }

@@ -67,6 +67,7 @@ import type { Caller } from '@reeve/journal'
 import { startHookChecks, startHookRule, type Hooks } from './hooks.ts'
 import type { BusySession, RootContext, RootExtras } from './session.ts'
 import { tenantCheck } from './tenants.ts'
+import { reachedBy, trialCheck, type TrialChanges } from './trials.ts'
 import {
   choicesCheck,
   revisedModel,
@@ -115,6 +116,12 @@ export interface StartOptions extends StartHooks {
   readonly oversight?: Oversight
   /** Versions of agents for this run, before those of the runtime. They are resolved once, at the start. */
   readonly versions?: VersionChoices
+  /**
+   * The run is a trial, with these changes of agents: a prompt, a model or a version that is not published. No effect of
+   * it leaves before a person has said so, nobody is notified, and it counts for no trust. It belongs to no session.
+   * `{}`: a trial that changes nothing. Default: no trial.
+   */
+  readonly trial?: TrialChanges
   /** The status of revisions for all other agents. Default: that of the runtime, else none: the current code. */
   readonly defaultStatus?: RevisionStatus
   /**
@@ -275,7 +282,7 @@ const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 
 /** Whether a value is a message of a conversation; an array of them is not a brief. */
 const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
-function callerOf({ user, by, metadata, session, tenant, traceparent }: StartOptions): Caller {
+function callerOf({ user, by, metadata, session, tenant, traceparent, trial }: StartOptions): Caller {
   const parent = traceparent === undefined ? undefined : parseTraceparent(traceparent)
   return {
     ...(user === undefined ? {} : { user }),
@@ -283,6 +290,7 @@ function callerOf({ user, by, metadata, session, tenant, traceparent }: StartOpt
     ...(metadata === undefined ? {} : { metadata: copy(metadata) }),
     ...(session === undefined ? {} : { session: session as SessionId }),
     ...present({ tenant, traceparent: parent === undefined ? undefined : formatTraceparent(parent) }),
+    ...(trial === undefined ? {} : { trial: true as const }),
   }
 }
 
@@ -317,6 +325,7 @@ const startChecks = (agent: Agent, hooks: Hooks, find: (name: string) => Agent |
   messages: messageProblems,
   versions: (given, where) =>
     choicesCheck([...new Set(reachableAgents([agent]).map(({ name }) => name))])(given, where),
+  trial: (given, where) => trialCheck(reachedBy(agent))(given, where),
   defaultStatus: statusCheck,
 })
 
@@ -343,6 +352,9 @@ const startRule =
       (key) => key.startsWith('$') && `${where}: values.${key}: names that begin with "$" belong to Reeve`,
     ),
     ...(options.limits === undefined ? [] : ownTurnsProblems(agent, options.limits, where)),
+    options.trial !== undefined &&
+      options.session !== undefined &&
+      `${where}: a trial belongs to no session; give what was said before as messages`,
     options.key !== undefined && options.runId !== undefined && `${where}: expected either runId or key`,
     options.context !== undefined &&
       options.session === undefined &&

@@ -73,9 +73,13 @@ const mostCounted = 1_000
 
 const checks: Checks<SystemOptions> = { tenant: string }
 
+/** Throws `input.invalid` for options that cannot be. `where`: the function that was given them. */
+export const mustBeSystemOptions = (options: SystemOptions, where: string): void =>
+  refuseProblems('input.invalid', optionProblems(checks, options, where))
+
 /** Reads how an installation is. Throws `input.invalid`, `store.*`. */
 export async function systemView(engine: Engine, options: SystemOptions = {}): Promise<SystemView> {
-  refuseProblems('input.invalid', optionProblems(checks, options, 'system()'))
+  mustBeSystemOptions(options, 'system()')
   const { tenant } = options
   const counted = async (status: RunStatus): Promise<readonly [RunStatus, number]> => [
     status,

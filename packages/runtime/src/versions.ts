@@ -244,6 +244,15 @@ export class Versions {
     return { ...(Object.keys(revisions).length === 0 ? undefined : { revisions }), unknown }
   }
 
+  /** The version of this name, kept or of the code. Throws `version.unknown`. */
+  async named(agent: string, version: string): Promise<Revision> {
+    const found = await this.#chosen(agent, version)
+    const used = found === undefined ? undefined : this.#based(agent, found)
+    if (used !== undefined) return used
+    const { known } = await this.#missing(agent, version)
+    throw unknownVersion(agent, version, known)
+  }
+
   async #chosen(agent: string, choice: VersionChoice): Promise<Revision | undefined> {
     if (typeof choice !== 'string' && 'status' in choice) return this.#current(agent, choice.status)
     const version = asksFor(choice)
@@ -272,10 +281,15 @@ export class Versions {
 
   /** Throws `input.invalid` if the revision does not fit the registered agent. */
   #mustFit(name: string, revision: Revision): void {
+    refuseProblems('input.invalid', this.problemsOf(name, revision), 'Nothing was kept.')
+  }
+
+  /** What is wrong with a revision of the registered agent, one sentence each. */
+  problemsOf(name: string, revision: Revision): string[] {
     const problems = revisionProblems(revision, `revision of "${name}"`)
     const agent = this.#find(name)
     if (problems.length === 0 && agent !== undefined) problems.push(...fitProblems(agent, revision))
-    refuseProblems('input.invalid', problems, 'Nothing was kept.')
+    return problems
   }
 }
 

@@ -11,7 +11,7 @@ import { agent, tool, transferTo, type Agent } from '@reeve/agent'
 import { loop, router, sequential } from '@reeve/flow'
 import type { Recorded } from '@reeve/journal'
 import type { ModelFunction } from '@reeve/model'
-import type { Run } from '../src/index.ts'
+import type { BatchResult, Run } from '../src/index.ts'
 import { roundtable } from '../../supervisor/src/conversation/roundtable.ts'
 import { supervisor } from '@reeve/supervisor'
 import { team } from '@reeve/team'
@@ -466,12 +466,13 @@ test('many at once: all runs that failed by a bad prompt are completed by the me
   }
   asked.length = 0
   await using runtime = await runtimeUnderTest({ store, agents: [make('the new prompt')] })
-  const { results, partial } = await runtime.retryAll()
-  expect([results.length, partial]).toEqual([count, false])
+  const results: BatchResult[] = []
+  for await (const result of (await runtime.batch('retry', { status: ['failed'] })).results()) results.push(result)
+  expect(results).toHaveLength(count)
   for (const result of results) {
-    if (result.status !== 'retried') throw new Error(`${result.run} was not retried`)
+    if (result.status !== 'done') throw new Error(`${result.run} was not retried`)
     expect(result).toMatchObject({ from: { redoes: 'model-call' }, discarded: { modelCalls: 3, effects: 0 } })
-    expect((await runtime.handle(result.retry).outcome()).status).toBe('completed')
+    expect((await runtime.handle(result.retry!).outcome()).status).toBe('completed')
   }
   expect(asked).toEqual(results.map(() => 'the new prompt'))
   expect(paid).toBe(count)

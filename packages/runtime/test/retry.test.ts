@@ -8,9 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, step, tool } from '@reeve/agent'
 import { ReeveError } from '@reeve/core'
-import type { Recorded } from '@reeve/journal'
 import { interrupt } from '@reeve/oversight'
-import type { Run } from '../src/index.ts'
 import { supervisor } from '@reeve/supervisor'
 import { team } from '@reeve/team'
 import { runtimeUnderTest } from '../../../test/engine-under-test.ts'
@@ -32,11 +30,6 @@ function work(name: string): string {
   return `${name} done`
 }
 
-const feed = async (run: Run<unknown>): Promise<readonly Recorded[]> => {
-  const events: Recorded[] = []
-  for await (const recorded of run.events()) events.push(recorded)
-  return events
-}
 async function errorOf(work: Promise<unknown>): Promise<ReeveError> {
   const thrown = await work.then(
     () => undefined,
@@ -281,32 +274,5 @@ describe('what cannot be retried', () => {
     ])
     expect((await errorOf(runtime.retry('run_done', { againn: true } as never))).code).toBe('input.invalid')
     expect((await runtime.runs()).map(({ run }) => run).sort()).toEqual(['run_done', 'run_limit', 'run_waits'])
-  })
-
-  test('many at once: each run says what became of it, and one that is refused stops none', async () => {
-    await using runtime = await runtimeUnderTest({ agents: all })
-    broken.add('two')
-    for (const runId of ['run_1', 'run_2']) await runtime.run(steps, 'Go', { runId })
-    await runtime.run(boss, 'Go', { runId: 'run_limit', limits: { turns: 1 } })
-    broken.clear()
-    const before = await runtime.retry('run_1')
-    const heard: string[] = []
-    const { results, partial } = await runtime.retryAll(
-      { status: ['failed', 'limited'] },
-      { reason: 'mended', onResult: ({ run }) => heard.push(run) },
-    )
-    expect(results.map((each) => `${each.run} ${each.status}`).sort()).toEqual([
-      'run_1 before',
-      'run_2 retried',
-      'run_limit refused',
-    ])
-    expect(heard).toEqual(results.map(({ run }) => run))
-    expect(partial).toBe(true)
-    expect(results.find(({ run }) => run === 'run_1')).toMatchObject({ retry: before.id })
-    expect(await runtime.retryAll({ agent: 'steps' }, { limit: 1 })).toMatchObject({ partial: true, results: [{}] })
-    expect(await runtime.retryAll({ agent: 'steps' })).toMatchObject({ partial: false })
-    expect((await errorOf(runtime.retryAll({ status: ['completed'] }))).code).toBe('input.invalid')
-    for (const { run } of results.filter(({ status }) => status === 'retried'))
-      expect((await feed(runtime.handle(run))).at(-1)!.event.type).toBe('activation.settled')
   })
 })

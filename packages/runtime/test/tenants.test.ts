@@ -145,8 +145,12 @@ describe('an agent that tenants name', () => {
     const runtime = await runtimeWith({ agents: [fails], store: at, tenants: { globex: { agents: ['fails'] } } })
     expect((await refusal(runtime.retry('old'))).code).toBe('agent.not-registered')
     expect((await refusal(runtime.fork({ run: 'old' }))).code).toBe('agent.not-registered')
-    const all = await runtime.retryAll()
-    expect(all.results).toMatchObject([{ run: 'old', status: 'refused', error: { code: 'agent.not-registered' } }])
+    const batch = await runtime.batch('retry', { status: ['failed'] })
+    expect(await batch.outcome()).toMatchObject({
+      total: 1,
+      refused: 1,
+      causes: [{ code: 'agent.not-registered', runs: ['old'] }],
+    })
     expect(await runtime.runs()).toHaveLength(1)
   })
 

@@ -15,6 +15,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'agent.needs-credentials': 500,
   'agent.not-registered': 404,
   'agent.too-much': 500,
+  'approval.alone': 400,
   'approval.already-decided': 409,
   'approval.expired': 409,
   'approval.forbidden': 403,

@@ -122,11 +122,12 @@ function operationOf(route: Route, schemas: Map<string, JsonObject>): JsonObject
 }
 
 /** An answer that is always without a body. */
-const isEmpty = (answer: Route['answer']): boolean => answer !== 'stream' && answer.schema['title'] === 'Nothing'
+const isEmpty = (answer: Route['answer']): boolean => typeof answer !== 'string' && answer.schema['title'] === 'Nothing'
 
 function contentOf(status: number, answer: Route['answer'], schemas: Map<string, JsonObject>): JsonObject {
   if (status === 204 || (status === 202 && isEmpty(answer))) return {}
-  if (answer === 'stream') return { content: { 'text/event-stream': { schema: { type: 'string' } } } }
+  if (typeof answer === 'string')
+    return { content: { [answer === 'stream' ? 'text/event-stream' : 'text/plain']: { schema: { type: 'string' } } } }
   // a command that was recorded only has nothing to tell yet
   const schema = status === 202 ? { type: 'object' } : shared(answer.schema, schemas)
   return { content: { 'application/json': { schema } } }

@@ -45,6 +45,16 @@ export interface ProtocolContext {
   /** The JSON of the body, within the server's limits. Rejects with `input.too-large`, `request.not-json`, `input.invalid`. */
   readonly body: () => Promise<Json | undefined>
   /**
+   * The body exactly as it was sent, within the server's limits, for a protocol that checks a signature of it. It can be
+   * read once, as text or as JSON. Rejects with `input.too-large`, `input.invalid`.
+   */
+  readonly text: () => Promise<string>
+  /**
+   * The same request as this principal, whom the protocol itself has found out, such as by a signature: with their
+   * roles, their tenant and their agents. Throws `config.invalid` for an invalid principal.
+   */
+  readonly as: (principal: Principal) => ProtocolContext
+  /**
    * A response of server-sent events, each with this data as JSON: with comments while nothing happens, and without a
    * reader that takes nothing. `open` is given the signal that says that nothing more is wanted.
    */
@@ -65,6 +75,13 @@ export interface Protocol {
   readonly headers?: readonly string[]
   /** Those of its paths that anyone may read without a credential, such as a card that describes the service. */
   readonly open?: readonly string[]
+  /** How large a body on an open path may be without a credential, in bytes. Default 16 kB. */
+  readonly openBodyBytes?: number
+  /**
+   * What the protocol does beside requests, such as telling elsewhere what became of a question. Called once, when the
+   * server is made; `signal` aborts when it closes. What it rejects with is reported as an error of the server.
+   */
+  follow?(runtime: Runtime, signal: AbortSignal): Promise<void>
   /** Answers a request. What it throws is answered by `refuse`. */
   handle(request: Request, context: ProtocolContext): Promise<Response>
   /** An error as the protocol says it. The server adds the headers that belong to its status. */
@@ -78,10 +95,22 @@ const isHeaderName = (given: unknown): boolean => typeof given === 'string' && /
 /** The check of one protocol of the option `protocols`. */
 export const protocolCheck = expects((given) => {
   if (!hasNames(given)) return false
-  const { handle, refuse, paths, open = [], headers = [] } = given as { readonly [Name in keyof Protocol]?: unknown }
+  const {
+    handle,
+    refuse,
+    follow,
+    openBodyBytes,
+    paths,
+    open = [],
+    headers = [],
+  } = given as {
+    readonly [Name in keyof Protocol]?: unknown
+  }
   const lists = [paths, open].every((list) => Array.isArray(list) && list.every(isPath))
   const isNamed = Array.isArray(headers) && headers.every(isHeaderName)
-  return lists && isNamed && typeof handle === 'function' && typeof refuse === 'function'
+  const isBounded = openBodyBytes === undefined || (Number.isSafeInteger(openBodyBytes) && Number(openBodyBytes) > 0)
+  const mayFollow = follow === undefined || typeof follow === 'function'
+  return lists && isNamed && isBounded && mayFollow && typeof handle === 'function' && typeof refuse === 'function'
 }, 'a protocol, as those of reeve/openai, reeve/mcp and others')
 
 /** The protocol that answers a path, if there is one. */
@@ -92,7 +121,7 @@ export const protocolFor = (protocols: readonly Protocol[], path: string): Proto
 export function protocolContext(
   runtime: Runtime,
   principal: Principal,
-  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'readerTimeoutMs' | 'body' | 'shown'> & {
+  given: Pick<ProtocolContext, 'signal' | 'heartbeatMs' | 'readerTimeoutMs' | 'body' | 'text' | 'shown'> & {
     readonly own: Runtime
     readonly request: Request
   },
@@ -111,6 +140,11 @@ export function protocolContext(
       own.start(agent, input, { user: principal.name, ...present({ traceparent }), ...options }),
     run: (id) => runOf(runtime, principal, id),
     keyed: (key) => keyedRun(runtime, principal, key),
+    as(other) {
+      refuseProblems('config.invalid', principalProblems(other, 'the principal of a protocol'))
+      const found = asPrincipal(other)
+      return protocolContext(runtime, found, { ...given, own: runtimeOf(runtime, found) })
+    },
   }
 }
 
@@ -155,6 +189,7 @@ export function localContext(options: LocalContextOptions): ProtocolContext {
     heartbeatMs: 15_000,
     readerTimeoutMs: 30_000,
     body: () => Promise.resolve(undefined),
+    text: () => Promise.resolve(''),
     shown(thrown) {
       const error = shownError(thrown)
       if (error.status >= 500) onError(thrown)

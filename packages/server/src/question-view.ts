@@ -85,10 +85,15 @@ function interruptOf({ body }: Question): NonNullable<QuestionView['interrupt']>
   return { question: asked ?? null, ...present({ schema }) }
 }
 
-const doubtOf = (question: Question): NonNullable<QuestionView['doubt']> => ({
-  address: question.address,
-  unclaimed: namesIn(question, 'unclaimed'),
-})
+function doubtOf(question: Question): NonNullable<QuestionView['doubt']> {
+  const body = isObject(question.body) ? question.body : {}
+  const { trial, name, input } = body
+  return {
+    address: question.address,
+    unclaimed: namesIn(question, 'unclaimed'),
+    ...(trial === true ? { trial, ...present({ name: typeof name === 'string' ? name : undefined, input }) } : {}),
+  }
+}
 
 function namesIn({ body }: Question, member: string): readonly string[] {
   const found = isObject(body) ? body[member] : undefined

@@ -68,8 +68,8 @@ interface RouteShape<Method extends string, Path extends string, Query, Body, An
   readonly isPage?: true
   readonly query?: WireSchema<Query>
   readonly body?: WireSchema<Body>
-  /** What a 2xx answers; `stream`: server-sent events. */
-  readonly answer: WireSchema<Answer> | 'stream'
+  /** What a 2xx answers; `stream`: server-sent events; `text`: plain text. */
+  readonly answer: WireSchema<Answer> | 'stream' | 'text'
   /** The other statuses of success. Default: 200 alone. */
   readonly statuses?: readonly (201 | 202 | 204)[]
   /** The answer, or a response: then its status and its body are the handler's. */

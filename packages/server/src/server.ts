@@ -5,7 +5,6 @@
  * was thrown into a response. Does not own: routes (routes/), who may call them (access/), sockets (listen.ts).
  * Holds: what was sent is checked before a handler sees it, by own members only.
  */
-import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import {
@@ -15,6 +14,7 @@ import {
   ReeveError,
   refuseProblems,
   systemClock,
+  version,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -35,11 +35,6 @@ import { routes } from './routes/index.ts'
 import { staticFiles } from './static.ts'
 import { wireProblem, type WireSchema } from './wire-schema.ts'
 import type { Principal } from './wire.ts'
-
-/** The version of the package. */
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
 
 /** The options of a server. */
 export interface ReeveServerOptions extends AccessOptions {
@@ -191,14 +186,20 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
         protocol.open?.includes(new URL(request.url).pathname) === true &&
         !request.headers.has('Authorization') &&
         !request.headers.has('Cookie')
-      const rule: AccessRule = { role: isOpen ? 'open' : 'viewer', resource: 'public', isStream: true }
+      const rule: AccessRule = {
+        role: isOpen ? 'open' : 'viewer',
+        resource: 'public',
+        isStream: true,
+        ...present({ openBodyBytes: protocol.openBodyBytes }),
+      }
       const entrance = await access.enter(request, rule, peer)
       leave = entrance.leave
       const signal = whileReading(request, entrance.ended)
       const own = runtimeOf(runtime, entrance.principal)
       const body = (): Promise<Json | undefined> => entrance.body.json()
+      const text = (): Promise<string> => entrance.body.text()
       const shown = (thrown: unknown): ShownError => shownOf(thrown, request, route, peer)
-      const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, shown }
+      const given = { own, request, signal, heartbeatMs, readerTimeoutMs, body, text, shown }
       const context = protocolContext(runtime, entrance.principal, given)
       return untilRead(await protocol.handle(request, context), leave, broken(request, hangUp))
     } catch (thrown) {
@@ -241,6 +242,10 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
       return failed(thrown, request, routeOf(getPath(request)), connection.peer)
     }
   }
+  for (const protocol of protocols)
+    protocol.follow?.(runtime, closed.signal).catch((thrown: unknown) => {
+      if (!closed.signal.aborted) onError(thrown, new Request(`http://localhost${protocol.paths[0] ?? '/'}`))
+    })
   return {
     ...present({ token: access.token }),
     fetch: async (request, peer, hangUp) => access.finish(request, await answer(request, { peer, hangUp })),
@@ -257,7 +262,11 @@ export function createServer(options: ReeveServerOptions): ReeveServer {
 
 /** Who asks a probe: unknown, and it may do nothing else. */
 const prober: Principal = { name: '', roles: [] }
-const unread: RequestBody = { json: () => Promise.resolve(undefined), form: () => Promise.resolve(new Map()) }
+const unread: RequestBody = {
+  json: () => Promise.resolve(undefined),
+  form: () => Promise.resolve(new Map()),
+  text: () => Promise.resolve(''),
+}
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 /** What is known of the connection of a request. */
 interface Connection {

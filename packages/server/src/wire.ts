@@ -14,6 +14,10 @@ import type {
   ApprovalView,
   AuditDocument,
   AuditReport,
+  BatchFilter,
+  BatchOptions,
+  BatchVerb,
+  Causes,
   Chosen,
   InterruptView,
   JournalEvent,
@@ -24,6 +28,8 @@ import type {
   RunView,
   SystemView,
   TeamView,
+  Totals,
+  TrialChanges,
   VersionUse,
 } from '@reeve/runtime'
 
@@ -127,6 +133,15 @@ export interface StartBody {
   readonly values?: JsonObject
   readonly limits?: JsonObject
   readonly versions?: JsonObject
+  /** What was said before, oldest first. A session brings its own. */
+  readonly messages?: readonly { readonly role: 'user' | 'assistant'; readonly content: string }[]
+  /** The run is a trial, with these changes of agents by name: no effect of it leaves before a person has said so. */
+  readonly trial?: TrialChanges
+}
+
+/** The models that a trial may use, by id; `GET /api/models`. */
+export interface TrialModels {
+  readonly models: readonly string[]
 }
 
 /** The answer of `POST /api/runs` and of a fork. 201 if it was begun by this request, 200 if before. */
@@ -137,21 +152,11 @@ export interface StartedRun {
 /** The answer of `POST /api/runs/{run}/retry`. 201 if it was begun by this request, 200 if before. */
 export interface StartedRetry extends StartedRun, RetryScope {}
 
-/** What became of one run of `POST /api/runs/retry`. `before`: it has been retried already, and `retry` is that run. */
-export interface RetriedRow extends Partial<RetryScope> {
-  readonly run: RunId
-  readonly status: 'retried' | 'before' | 'refused'
-  /** The new run; absent where it was refused, as are `from` and `discarded`. */
-  readonly retry?: RunId
-  /** Why it was refused. */
-  readonly error?: ErrorBody['error']
-}
-
-/** The answer of `POST /api/runs/retry`. */
-export interface RetryAnswer {
-  readonly results: readonly RetriedRow[]
-  /** Some were refused, or there are more than the limit. */
-  readonly partial: boolean
+/** The body of `POST /api/batches`: one command for all runs that match. Who commands is the principal. */
+export interface BatchBody extends Omit<BatchOptions, 'by' | 'scope'> {
+  readonly verb: BatchVerb
+  /** At least one condition. */
+  readonly filter: Omit<BatchFilter, 'tenant'>
 }
 
 /** The body of `POST /api/runs/{run}/messages`. */
@@ -176,6 +181,21 @@ export interface Ended {
 
 /** One line of `GET /api/runs`. */
 export type RunRow = RunSummary
+
+/** The answer of `GET /api/runs`. */
+export interface RunPage extends Page<RunRow> {
+  /**
+   * With `text`, `code` or `cause`: so many runs are not in the index yet, and may be missing here. Absent: none, or
+   * nothing of the index was asked for.
+   */
+  readonly behind?: number
+}
+
+/** The answer of `GET /api/totals`: how many runs, how they ended, what they used, how long they took and waited. */
+export type TotalsAnswer = Totals
+
+/** The answer of `GET /api/causes`: why runs ended badly, equal failures together. */
+export type CausesAnswer = Causes
 
 /** The whole view of a run. */
 export type RunDocument = RunView
@@ -206,8 +226,10 @@ export interface RunHead {
   readonly status: RunStatus
   readonly agent: string
   readonly version: string
-  /** What it was asked; of a long one the beginning. */
+  /** What it was asked; of a long one the beginning. The conversation of the run has it whole. */
   readonly input: Json
+  /** `input` is a beginning. */
+  readonly inputCut?: true
   readonly user?: string
   readonly session?: string
   readonly tenant?: string
@@ -215,6 +237,8 @@ export interface RunHead {
   readonly startedAt: number
   readonly endedAt?: number
   readonly outcome?: Outcome
+  /** Texts of `outcome` are beginnings: `GET /api/runs/{run}/outcome` has them whole. */
+  readonly outcomeCut?: true
   /** Why it is stuck. */
   readonly reason?: string
   readonly failure?: Failure
@@ -224,6 +248,8 @@ export interface RunHead {
   readonly cancel?: RunView['cancel']
   readonly origin?: RunView['origin']
   readonly queued?: { readonly behind: RunId }
+  /** The run is a trial. */
+  readonly trial?: true
   /** How many events its journal has, and the position of the last one. */
   readonly events: number
   readonly position: number
@@ -234,6 +260,8 @@ export interface LiveActivation extends ActivationView {
   /** Hard limits of it, and what of them is reserved for calls in flight. */
   readonly limits?: { readonly tokens?: number; readonly usd?: number }
   readonly reserved?: { readonly tokens: number; readonly usd: number }
+  /** Texts of `outcome` are beginnings: the journal has them whole. */
+  readonly outcomeCut?: true
 }
 
 /** An effect in doubt or a diverged address, as an operator settles it. */
@@ -249,6 +277,8 @@ export interface LiveDoubt {
   readonly input?: Json
   /** Of a divergence: recorded addresses that nothing has claimed, to map it to. */
   readonly unclaimed: readonly string[]
+  /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+  readonly trial?: true
 }
 
 /** Everything that is shown of a run, but for what is read in pages (journal, conversation, timeline). */
@@ -317,7 +347,17 @@ export interface ConversationPage {
 export interface ConversationEntry {
   readonly position: number
   readonly at: number
-  readonly type: 'user' | 'assistant' | 'reasoning' | 'tool-call' | 'tool-result' | 'message' | 'question' | 'outcome'
+  readonly type:
+    | 'user'
+    | 'assistant'
+    | 'reasoning'
+    | 'tool-call'
+    | 'tool-result'
+    | 'message'
+    | 'question'
+    /** What a model was told of its answer, because it did not fit the output of its agent. */
+    | 'correction'
+    | 'outcome'
   /** The agent, tool, sender. */
   readonly name?: string
   readonly callId?: string
@@ -356,12 +396,17 @@ export interface QuestionView {
     readonly name?: string
     readonly input?: Json
     readonly unclaimed: readonly string[]
+    /** It was not made: the run is a trial, which makes no effect before a person has said so. */
+    readonly trial?: true
   }
   /** JSON Schema of the tool's arguments, where the server knows the tool. */
   readonly inputSchema?: JsonObject
   /** Whether the asking principal may answer it; a text says why not. */
   readonly mayAnswer: true | string
-  /** Requests with the same value differ in nothing that an approver would look at; only such may be decided together. */
+  /**
+   * Requests with the same value differ in nothing that an approver would look at. `approval.alone` says which may not
+   * be decided together.
+   */
   readonly same: string
 }
 
@@ -380,6 +425,34 @@ export interface DecisionBody {
    * is not what would run.
    */
   readonly inputHash?: string
+}
+
+/** The body of `POST /api/approvals/decisions`. The approver is the principal. At most 500. */
+export interface DecisionsBody {
+  readonly decisions: readonly DecisionRow[]
+}
+
+/** One decision of several. An approval that says `alone` is refused (`approval.alone`). */
+export interface DecisionRow {
+  /** Of the approval. */
+  readonly id: string
+  /** The hash of the arguments that the approver was shown (`approval.inputHash`). Another one is refused. */
+  readonly inputHash: string
+  readonly decision: 'approve' | 'reject'
+  readonly comment?: string
+}
+
+/** The answer of `POST /api/approvals/decisions`: a row for each decision, in their order. */
+export interface DecisionsAnswer {
+  readonly results: readonly DecidedRow[]
+}
+
+/** What became of one decision. `lost`: another one was first. `refused`: nothing was decided. */
+export interface DecidedRow {
+  readonly id: string
+  readonly status: 'decided' | 'lost' | 'refused'
+  /** Why it was not decided. */
+  readonly error?: ErrorBody['error']
 }
 
 /** The body of `POST /api/interrupts/{id}/answer`. */
@@ -423,6 +496,8 @@ export interface AgentDocument {
   readonly version: string
   readonly description?: string
   readonly inputSchema?: JsonObject
+  /** The instructions of its model, as its code says them. Absent: it has none, or a tenant asks. */
+  readonly instructions?: string
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
@@ -490,12 +565,26 @@ export type { Revision } from '@reeve/edge'
 export type { DelegationView } from '@reeve/journal'
 export type {
   ApprovalGrant,
+  FailureGroup,
+  FiguresGroup,
+  FiguresOfTime,
+  Percentiles,
+  RunFigures,
+  SummaryText,
+  TotalsBy,
+  BatchCause,
+  BatchFilter,
+  BatchVerb,
+  BatchView,
   SessionAccess,
   CancelOptions,
   CompleteByHand,
   ControlState,
   FinishByHand,
   ForkOptions,
+  TrialChange,
+  TrialChanges,
+  TrialOfCall,
   HandBack,
   Incident,
   KeptRevision,

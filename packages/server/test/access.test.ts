@@ -1,7 +1,7 @@
 /** Who makes a request, and which requests are looked at: the parts, without a server. */
 import { describe, expect, test } from 'vitest'
 import { createAccess, type Access, type AccessOptions } from '../src/access/access.ts'
-import type { BearerTokens } from '../src/access/authentication.ts'
+import { authCheck, type BearerTokens } from '../src/access/authentication.ts'
 import { allows, asPrincipal, principalProblems } from '../src/access/principal.ts'
 import { networkOf } from '../src/access/network.ts'
 import { RateLimit } from '../src/access/rate-limit.ts'
@@ -290,6 +290,13 @@ describe('where a request was sent', () => {
     expect(plain.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'/)
     expect(plain.headers.get('content-security-policy')).not.toContain('unsafe')
   })
+  test('a token that is too short is refused, with how to draw one, and is not shown', () => {
+    const auth = { tokens: { hunter2: { name: 'ann', roles: ['admin'] } } } as const
+    const message = authCheck(auth, 'auth').join('; ')
+    expect(message).toContain('token 1 has 7 characters, expected at least 24; draw one: openssl rand -hex 32')
+    expect(message).not.toContain('hunter2')
+  })
+
   test('another host than loopback needs auth', () => {
     expect(() => createAccess({}).bind('0.0.0.0')).toThrow(expect.objectContaining({ code: 'config.invalid' }))
     expect(() => createAccess({}).bind('127.0.0.1')).not.toThrow()

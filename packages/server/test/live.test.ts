@@ -127,7 +127,13 @@ describe('K1: patches in order, laid over a snapshot, are the snapshot of the en
     const view = await run.view()
     expect(Object.keys(now.activations).toSorted()).toEqual(view.activations.map((each) => each.activation).toSorted())
     for (const { outcome: _outcome, ...each } of view.activations) {
-      const { outcome: _cut, limits: _limits, reserved: _reserved, ...shown } = now.activations[each.activation]!
+      const {
+        outcome: _cut,
+        outcomeCut: _isCut,
+        limits: _limits,
+        reserved: _reserved,
+        ...shown
+      } = now.activations[each.activation]!
       expect(shown).toEqual(each)
     }
     expect(now.head).toMatchObject({ status: view.status, usage: view.usage, position: view.position })
@@ -284,6 +290,27 @@ test('rows by number, by activation, by family and by what they hold; bars; what
   expect(await get('/runs/r1/conversation?activation=act_none')).toMatchObject({ status: 400 })
 })
 
+test('what a model was told of an answer that does not fit stands behind that answer, once; the last one fails', async () => {
+  const estimator = agent({
+    name: 'estimator',
+    output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as never,
+    model: () => '{"n":"one"}',
+    middleware: [{ name: 'keeps', after: () => undefined }],
+  })
+  const { get, runtime } = await serving({ agents: [estimator] })
+  await runtime.run(estimator, 'go', { runId: 'r1' })
+  const { entries } = (await get('/runs/r1/conversation')).body as ConversationPage
+  expect(entries.map(({ type, name }) => [type, name])).toEqual([
+    ['assistant', 'estimator'],
+    ['correction', undefined],
+    ['assistant', 'estimator'],
+    ['correction', undefined],
+    ['assistant', 'estimator'],
+    ['outcome', 'failed'],
+  ])
+  expect(entries[1]!.text).toMatch(/^Your answer does not have the required form: "n" must be a number/)
+})
+
 test('what is reserved is what calls in flight may use, at their agent and above it; nothing once they have ended', async () => {
   let go = (): void => {}
   const may = new Promise<void>((resolve) => (go = resolve))
@@ -373,6 +400,7 @@ describe('the state of a run', () => {
     state.take(events[0]!, 1)
     state.show(undefined, [])
     expect(shownAt(state).head.input).toMatch(/^x{4000}… \[96,000 more characters left out\]$/)
+    expect(shownAt(state).head.inputCut).toBe(true)
   })
 
   test('a reader that is behind gets one patch with the newest values, and nothing where nothing changed', () => {

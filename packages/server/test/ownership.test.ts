@@ -156,8 +156,10 @@ describe('a version', () => {
     expect((await all.post('/runs/drafted/fork', { edit }, as('root'))).status).toBe(201)
     await all.runtime.run('fails', 'x', { runId: 'broken', versions: { fails: 'untried' } })
     expect(errorOf(await all.post('/runs/broken/retry', {}, as('olga')))).toEqual([403, 'request.forbidden'])
-    expect(await all.post('/runs/retry', {}, as('olga'))).toMatchObject({
-      body: { results: [{ run: 'broken', status: 'refused', error: { code: 'request.forbidden' } }] },
+    await all.post('/batches', { verb: 'retry', filter: { status: ['failed'] }, id: 'b1' }, as('olga'))
+    expect(await all.runtime.batches.of('b1').outcome()).toMatchObject({
+      refused: 1,
+      causes: [{ code: 'request.forbidden', runs: ['broken'] }],
     })
     await all.runtime.versions.publish('fails', 'untried')
     expect((await all.post('/runs/broken/retry', {}, as('olga'))).status).toBe(201)

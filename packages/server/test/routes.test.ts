@@ -254,19 +254,26 @@ test('a run that failed is retried once, many by a filter; what cannot be retrie
   expect(await post('/runs/w1/retry')).toMatchObject(refused(400, 'fork.invalid'))
   expect(await post(`/runs/${run}/retry`)).toMatchObject(refused(400, 'fork.invalid'))
   expect(await post('/runs/none/retry')).toMatchObject(refused(404, 'run.unknown'))
-  expect(await post('/runs/retry?user=ann')).toMatchObject({
-    status: 200,
-    body: {
-      partial: false,
-      results: [
-        { run: 'r2', status: 'retried', from: { redoes: 'code' }, discarded: { modelCalls: 0 } },
-        { run: 'r1', status: 'before', retry: run },
-      ],
-    },
+  const retry = { verb: 'retry', filter: { user: 'ann' }, id: 'b1', reason: 'mended' }
+  expect(await post('/batches', retry)).toMatchObject({
+    status: 201,
+    body: { id: 'b1', verb: 'retry', filter: { user: 'ann', status: ['failed'] }, reason: 'mended', by: 'operator' },
   })
-  expect(await post('/runs/retry?limit=1')).toMatchObject({ body: { partial: true, results: [{ run: 'r3' }] } })
-  expect(await post('/runs/retry?status=completed')).toMatchObject(refused(400, 'input.invalid'))
-  expect(await post('/runs/retry', { status: ['failed'] })).toMatchObject(refused(400, 'input.invalid'))
+  const ended = await vi.waitUntil(async () => {
+    const { body } = await get('/batches/b1')
+    return (body as { readonly status: string }).status === 'completed' ? body : undefined
+  }, 25_000)
+  expect(ended).toMatchObject({ total: 2, done: 1, before: 1, refused: 0, left: 0, causes: [] })
+  expect(await post('/batches', retry)).toMatchObject({ status: 200, body: ended })
+  expect(await get('/batches')).toMatchObject({ body: { items: [{ id: 'b1' }] } })
+  expect(await post('/batches/b1/cancel')).toMatchObject(refused(409, 'run.ended'))
+  expect(await post('/batches', { verb: 'retry', filter: {} })).toMatchObject(refused(400, 'input.invalid'))
+  expect(await post('/batches', { ...retry, id: 'b2', by: 'eve' })).toMatchObject(refused(400, 'input.invalid'))
+  expect(await post('/batches', { ...retry, id: 'b2', scope: {} })).toMatchObject(refused(400, 'input.invalid'))
+  expect(await post('/batches', { verb: 'retry', filter: { status: ['completed'] } })).toMatchObject(
+    refused(400, 'input.invalid'),
+  )
+  expect(await get('/batches/r1')).toMatchObject(refused(404, 'run.unknown'))
 })
 
 test('questions come page by page, none twice and none left out while others are answered', async () => {

@@ -44,14 +44,13 @@ export class Heartbeat {
   }
 
   /**
-   * Starts the thread, once. Where it cannot run (a bundle without its file), the event loop's own heartbeats are all
+   * Starts the thread, once. Where it cannot run, the event loop's own heartbeats are all
    * there are, and `failed` is told.
    */
   start(file: string, process: string, failed: (message: string) => void): void {
     if (this.#thread !== undefined) return
-    const script = import.meta.url.endsWith('.ts') ? './heartbeat-thread.ts' : './heartbeat-thread.js'
     const workerData: HeartbeatData = { file, process, memory: this.#memory }
-    this.#thread = new Worker(new URL(script, import.meta.url), { workerData })
+    this.#thread = new Worker(new URL('./heartbeat-thread.ts', import.meta.url), { workerData })
     this.#thread.unref()
     this.#thread.on('error', (error) => failed(error instanceof Error ? error.message : String(error)))
   }

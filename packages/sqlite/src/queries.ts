@@ -9,6 +9,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { present, rootActivation, runOf, type ActivationId, type RunId } from '@reeve/core'
 import {
   type Backlog,
+  type FiguresRow,
   type HeldRuns,
   isWithin,
   mostListed,
@@ -77,6 +78,21 @@ export class SqliteQueries implements StoreQueries {
     return found
   }
 
+  /** As `StoreIndex.rows`. */
+  figures({ status, limit = Infinity, ...filter }: RunFilter): FiguresRow[] {
+    const found: FiguresRow[] = []
+    let last: string | undefined
+    for (const id of this.#search.candidates({ ...filter, ...present({ status }) })) {
+      if (id === last) continue
+      last = id
+      const row = this.#sql.figures.get(id) as unknown as FiguresRow & Pick<StateRow, 'state'>
+      if (status !== undefined && !status.includes(this.#status({ id, state: row.state }))) continue
+      found.push(row)
+      if (found.length >= limit) break
+    }
+    return found
+  }
+
   #row(run: RunId): StateRow | undefined {
     return this.#sql.stateRow.get(run) as StateRow | undefined
   }
@@ -89,7 +105,7 @@ export class SqliteQueries implements StoreQueries {
     return summaryOf(row, this.#status(row), open)
   }
 
-  #status({ id, state }: StateRow): RunStatus {
+  #status({ id, state }: Pick<StateRow, 'id' | 'state'>): RunStatus {
     if (state === 'work') return 'running'
     if (state !== 'asks' && state !== 'rests') return state
     const root = rootActivation(id as RunId)
@@ -169,7 +185,9 @@ export class SqliteQueries implements StoreQueries {
 }
 
 const statements = {
-  stateRow: `SELECT ${runColumns}, usage, why, state FROM run WHERE id = ?`,
+  stateRow: `SELECT ${runColumns}, usage, why, state, input, output FROM run LEFT JOIN indexed ON run = id WHERE id = ?`,
+  figures: `SELECT r.id AS run, agent, version, caller, created AS createdAt, ended AS endedAt, r.status, usage, state, wait AS waitMs, failure, shares
+    FROM run r LEFT JOIN indexed d ON d.run = r.id WHERE r.id = ?`,
   childRuns: `SELECT ${runColumns}, usage, why, state FROM run WHERE id >= ? AND id < ? ORDER BY created DESC, id DESC`,
   waitsFor: `SELECT count(*) AS questions, id, kind, min(at) AS askedAt, until FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} AND NOT ${isAnswered}`,
   asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${inSubtree('act')} LIMIT 1`,

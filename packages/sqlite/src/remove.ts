@@ -35,6 +35,8 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     ).run(...runs, ...runs)
     db.prepare(`DELETE FROM blob_use WHERE ${which('run')}`).run(...runs)
     removeTags(db, run)
+    db.prepare('DELETE FROM words WHERE rowid = (SELECT num FROM indexed WHERE run = ?)').run(run)
+    db.prepare('DELETE FROM indexed WHERE run = ?').run(run)
     db.prepare(`DELETE FROM run WHERE ${which('id')}`).run(...runs)
     const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     // One placeholder is enough: only the newest position can be given out again.

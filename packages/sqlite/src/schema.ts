@@ -16,10 +16,30 @@ import { closeWithoutCheckpoint } from './write-ahead-log.ts'
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 type Upgrade = (db: DatabaseSync) => void
-/** 0.2.0 has version 7, and nothing older was released. */
-const schema: SchemaVersions<Upgrade> = { version: 7, upgrades: {} }
-
 const isListed = isListedRun('id')
+
+/** Runs that the index lacks as they are now. `indexed`: 1, as it was when it was open; 2, as it ended. */
+export const isUnindexed = `indexed < 2 AND (indexed = 0 OR ended IS NOT NULL) AND ${isListed}`
+/**
+ * The index of runs (run-index.ts): what is shown and counted of each, and the words by which it is found. With
+ * `secure-delete` words that are deleted are gone from it at once, and not when parts of it are merged.
+ */
+const indexing = `
+CREATE INDEX run_unindexed ON run(created, tenant) WHERE ${isUnindexed};
+CREATE TABLE indexed(num INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, input TEXT, output TEXT, code TEXT, cause TEXT, failure TEXT, wait INTEGER, shares TEXT);
+CREATE INDEX indexed_code ON indexed(code) WHERE code IS NOT NULL;
+CREATE INDEX indexed_cause ON indexed(cause) WHERE cause IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5(text, tokenize='ascii');
+INSERT INTO words(words, rank) VALUES('secure-delete', 1);
+CREATE TABLE counter(name TEXT NOT NULL, labels TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY(name, labels)) WITHOUT ROWID;
+`
+
+/** 0.2.0 has version 7, and nothing older was released. */
+const schema: SchemaVersions<Upgrade> = {
+  version: 8,
+  upgrades: { 8: (db) => db.exec(`ALTER TABLE run ADD COLUMN indexed INTEGER NOT NULL DEFAULT 0;${indexing}`) },
+}
+
 const state = `state TEXT GENERATED ALWAYS AS (${stateColumn}) VIRTUAL`
 /** What runs and questions are searched by. Of child runs no list is made but that of their leader's run. */
 const searching = `
@@ -60,7 +80,8 @@ CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
   control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
   caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER, losses INTEGER NOT NULL DEFAULT 0,
-  asks INTEGER NOT NULL DEFAULT 0, tenant TEXT, usd REAL, usage TEXT, why TEXT, archived INTEGER NOT NULL DEFAULT 0, ${state}) WITHOUT ROWID;
+  asks INTEGER NOT NULL DEFAULT 0, tenant TEXT, usd REAL, usage TEXT, why TEXT, archived INTEGER NOT NULL DEFAULT 0,
+  indexed INTEGER NOT NULL DEFAULT 0, ${state}) WITHOUT ROWID;
 CREATE INDEX run_lost ON run(losses) WHERE losses > 1;
 CREATE INDEX run_open ON run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_stuck ON run(stuck) WHERE stuck IS NOT NULL;
@@ -86,7 +107,7 @@ CREATE INDEX blob_use_hash ON blob_use(hash);
 CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 ${reports}
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-${searching}`
+${searching}${indexing}`
 
 /** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
 const walKeptBytes = 64 * 1024 * 1024

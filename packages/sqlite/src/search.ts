@@ -7,7 +7,17 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { rootActivation, type RunId } from '@reeve/core'
 import type { QuestionFilter, RunFilter } from '@reeve/engine'
-import { fewRuns, possibleStates, type QuestionRow, statusSearch, tagsOf, tenantKey } from '@reeve/engine/storage'
+import {
+  batchAgent,
+  fewRuns,
+  possibleStates,
+  type QuestionRow,
+  statusSearch,
+  tagsOf,
+  tenantKey,
+  termsOf,
+  textBreak,
+} from '@reeve/engine/storage'
 import { inSubtree, isListedRun, subtreeRange } from './id-ranges.ts'
 
 /** A piece of SQL, and the values of its parameters. */
@@ -89,10 +99,28 @@ export class SqliteSearch {
 /** Of one moment, the place of a question; of one that is gone the first, so that none is left out. */
 const numberOf = 'COALESCE((SELECT rowid FROM question WHERE id = ?), -1)'
 
+const textMatch = 'SELECT rowid AS num FROM words WHERE words MATCH ?'
+
+/**
+ * Words as FTS5 asks for them: each term a quoted phrase, with nothing in it but letters, digits and marks. A query
+ * without a word asks for what no text has: its breaks, twice.
+ */
+function matchOf(text: string): string {
+  const terms = termsOf(text)
+  return terms.length === 0
+    ? `"${textBreak} ${textBreak}"`
+    : terms.map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`).join(' AND ')
+}
+
 /** Where ids of runs are found by one option, so that they can be counted. */
 function sources(filter: RunFilter): readonly Sql[] {
-  const { agent, usdFrom } = filter
+  const { agent, usdFrom, text, code, cause } = filter
   return [
+    ...(text === undefined
+      ? []
+      : [sql(`SELECT d.run AS id FROM (${textMatch}) w CROSS JOIN indexed d ON d.num = w.num`, matchOf(text))]),
+    ...(code === undefined ? [] : [sql('SELECT run AS id FROM indexed WHERE code = ?', code)]),
+    ...(cause === undefined ? [] : [sql('SELECT run AS id FROM indexed WHERE cause = ?', cause)]),
     ...tagsOf(filter).map(({ name, value }) =>
       sql('SELECT run AS id FROM tag WHERE name = ? AND value = ?', name, value),
     ),
@@ -105,16 +133,20 @@ function sources(filter: RunFilter): readonly Sql[] {
 
 /** Everything that a run must fit, but for its status. */
 function conditions(filter: RunFilter): readonly Sql[] {
-  const { agent, tenant, since, before, usdFrom, after } = filter
+  const { agent, version, tenant, since, before, usdFrom, after, text, code, cause } = filter
   const tags = tagsOf(filter).filter(({ name }) => name !== 'tenant')
   return [
     sql(isListed),
-    ...(agent === undefined ? [] : [sql('r.agent = ?', agent)]),
+    agent === undefined ? sql('r.agent <> ?', batchAgent) : sql('r.agent = ?', agent),
+    ...(version === undefined ? [] : [sql('r.version = ?', version)]),
     ...(tenant === undefined ? [] : [sql('r.tenant = ?', tenantKey(tenant))]),
     ...(since === undefined ? [] : [sql('r.created >= ?', since)]),
     ...(before === undefined ? [] : [sql('r.created < ?', before)]),
     ...(after === undefined ? [] : [sql('(r.created, r.id) < (?, ?)', after.createdAt, after.run)]),
     ...(usdFrom === undefined ? [] : [sql('r.usd >= ?', usdFrom)]),
+    ...(code === undefined ? [] : [indexedWith('d.code = ?', code)]),
+    ...(cause === undefined ? [] : [indexedWith('d.cause = ?', cause)]),
+    ...(text === undefined ? [] : [sql(`${numOf} IN (${textMatch})`, matchOf(text))]),
     ...tags.map(({ name, value }) =>
       sql(
         'EXISTS (SELECT 1 FROM tag t WHERE t.name = ? AND t.value = ? AND t.created = r.created AND t.run = r.id)',
@@ -124,6 +156,11 @@ function conditions(filter: RunFilter): readonly Sql[] {
     ),
   ]
 }
+
+/** Compared at the top of the condition: inside of a condition of its own the words would be looked up for every run. */
+const numOf = '(SELECT d.num FROM indexed d WHERE d.run = r.id)'
+const indexedWith = (condition: string, value: string): Sql =>
+  sql(`EXISTS (SELECT 1 FROM indexed d WHERE d.run = r.id AND ${condition})`, value)
 
 function states({ status }: RunFilter): readonly Sql[] {
   if (status === undefined) return []

@@ -21,6 +21,7 @@ import {
 } from '@reeve/engine/storage'
 import { Archive, Archiver } from './archive.ts'
 import { Identity } from './identity.ts'
+import { SqliteIndex } from './run-index.ts'
 import { SqliteLease } from './lease.ts'
 import { SqliteQueries } from './queries.ts'
 import { SqliteReader } from './reader.ts'
@@ -74,6 +75,7 @@ export class SqliteStore implements Store {
   readonly commitsFree = false
   readonly reader: SqliteReader
   readonly queries: SqliteQueries
+  readonly index: SqliteIndex
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
@@ -112,6 +114,7 @@ export class SqliteStore implements Store {
     const archive = new Archive(this.db)
     this.reader = new SqliteReader(this.db, archive)
     this.queries = new SqliteQueries(this.db, this.reader)
+    this.index = new SqliteIndex(this.db, this.queries, () => this.log.wrote())
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)

@@ -11,6 +11,10 @@ import { useQuestions } from './data/questions.ts'
 import { server } from './data/server.ts'
 import { useHotkeys } from './hotkeys.ts'
 import { KeyboardHelp } from './keyboard-help.tsx'
+import { AgentsPage } from './pages/agents/agents-page.tsx'
+import { ChatPage } from './pages/agents/chat-page.tsx'
+import { ComparePage } from './pages/agents/compare-page.tsx'
+import { ErrorsPage } from './pages/errors/errors-page.tsx'
 import { InboxPage } from './pages/inbox/inbox-page.tsx'
 import { pages, pagesFor } from './pages/pages.ts'
 import { RunPage } from './pages/run/run-page.tsx'
@@ -27,6 +31,7 @@ import { SignIn, tokenFromAddress } from './sign-in.tsx'
 import { switchTheme, useTheme } from './theme.ts'
 import { IconButton } from './ui/button.tsx'
 import { Icon } from './ui/icon.tsx'
+import { useNarrow } from './ui/narrow.ts'
 import { Empty, ErrorState, Loading } from './ui/states.tsx'
 import { clockTime, setServerTime } from './ui/time.tsx'
 import { ToastProvider, useToast } from './ui/toast.tsx'
@@ -69,9 +74,10 @@ function Shell({ me }: { readonly me: Me }) {
   useHotkeys({ 'mod+k': () => setOpen('palette'), '?': () => setOpen('keys') })
   const { data: questions } = useQuestions()
   const waiting = questions?.items.length ?? 0
-  const count = `${waiting}${questions?.next === undefined ? '' : '+'}`
+  const mostCounted = useNarrow() ? 99 : 999
+  const count = waiting > mostCounted ? `${mostCounted}+` : `${waiting}`
   const current = path[0] === undefined ? '/' : `/${path[0]}`
-  const page = pages.find((each) => each.path === current)
+  const page = current === '/errors' ? { title: 'Errors' } : pages.find((each) => each.path === current)
   // a run, a session, a record or an agent is called by its name
   const title = page === undefined ? undefined : visible(path[1] ?? page.title)
   useEffect(() => {
@@ -162,17 +168,26 @@ function CurrentPage({ path: [page, ...rest] }: { readonly path: readonly string
   if (page === undefined) return <InboxPage />
   const [name, tab] = rest
   if (page === 'runs') return name === undefined ? <RunsPage /> : <RunPage run={name} tab={tab} />
+  if (page === 'agents') {
+    if (name === undefined) return <AgentsPage />
+    if (tab === undefined) return <ChatPage key={name} name={name} />
+    if (tab === 'compare') return <ComparePage key={name} name={name} />
+  }
   if (page === 'sessions') return name === undefined ? <SessionsPage /> : <SessionPage session={name} />
   if (page === 'trust') return name === undefined ? <TrustPage /> : <TrustRecordPage key={name} name={name} />
   if (page === 'versions') return name === undefined ? <VersionsPage /> : <AgentVersionsPage key={name} agent={name} />
   if (page === 'system') return <SystemPage />
+  if (page === 'errors') return <ErrorsPage code={name} />
   return (
     <div className="page">
       <header>
         <h1>Not found</h1>
       </header>
-      <Empty icon="search" title="There is no such page.">
-        <Link to="/">Go to the inbox</Link>
+      <Empty icon="search" title="There is no page at this address.">
+        <p>
+          Go to the <Link to="/">inbox</Link> or the <Link to="/runs">runs</Link>, or press Ctrl K to find a page, a run
+          or a question.
+        </p>
       </Empty>
     </div>
   )

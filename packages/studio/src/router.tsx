@@ -69,8 +69,16 @@ export function sessionPath(of: {
 /** The page of a trust record. */
 export const trustPath = (name: string): string => `/trust/${encodeURIComponent(name)}`
 
+/** The page of an agent: a conversation with it, or trials side by side. */
+export const agentPath = (agent: string, page?: 'compare'): string =>
+  `/agents/${encodeURIComponent(agent)}${page === undefined ? '' : `/${page}`}`
+
 /** The page of the versions of an agent. */
 export const versionsPath = (agent: string): string => `/versions/${encodeURIComponent(agent)}`
+
+/** The page of errors, or of one code. */
+export const errorPath = (code?: string): string =>
+  code === undefined ? '/errors' : `/errors/${encodeURIComponent(code)}`
 
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
   readonly to: string

@@ -126,6 +126,32 @@ const tagOrder = tool({
   execute: ({ tag }: { tag: string }) => `tagged ${tag}`,
 } as never)
 
+const pay = tool({
+  name: 'pay',
+  description: 'Pays a customer back.',
+  input: {
+    type: 'object',
+    properties: {
+      order: { type: 'string' },
+      amount: { type: 'number' },
+      currency: { type: 'string' },
+      note: { type: 'string' },
+    },
+    required: ['order', 'amount', 'currency'],
+  },
+  approval: { risk: 'high' },
+  execute: ({ order, amount }: { order: string; amount: number }) => `paid ${amount} for ${order}`,
+} as never)
+
+/** Calls one tool with the arguments that it was given as its input. */
+const callsAsAsked =
+  (name: string): ModelFunction =>
+  ({ messages }): ModelAnswerInput | string => {
+    const [last, first] = [messages.at(-1)!, messages.find(({ role }) => role === 'user')!]
+    if (last.role === 'tool') return typeof last.content === 'string' ? last.content : JSON.stringify(last.content)
+    return { calls: [{ name, input: JSON.parse(first.content as string) as Json }], usage: { input: 940, output: 41 } }
+  }
+
 /** Charges a card once, and never answers: a process that ends meanwhile leaves it in doubt. */
 const chargeCard = tool({
   name: 'charge_card',
@@ -147,6 +173,7 @@ export const agents: readonly Agent[] = [
     oversight: { approval: { fourEyes: 'critical' } },
   } as never),
   caller('tagger', 'Sorts orders.', tagOrder, { tag: 'damaged' }),
+  agent({ name: 'cashier', description: 'Pays customers back.', tools: [pay] as never, model: callsAsAsked('pay') }),
   caller('charger', 'Charges cards.', chargeCard, { amount: 12 }),
   agent({
     name: 'planner',

@@ -80,6 +80,16 @@ export class StudioServer {
     return runs
   }
 
+  /** Starts a run of an agent for each input; their ids. */
+  async runEach(
+    agent: string,
+    inputs: readonly object[],
+    caller: { readonly user?: string; readonly session?: string } = {},
+  ): Promise<readonly string[]> {
+    const { runs } = await this.#ask<{ readonly runs: readonly string[] }>({ start: agent, inputs, ...caller })
+    return runs
+  }
+
   /** Lets one agent of `crew.ts` through a door: the one that has waited longest there, or the next that comes. */
   async open(door: string): Promise<void> {
     await this.#ask({ open: door })
@@ -98,6 +108,11 @@ export class StudioServer {
   /** Resolves when a run has ended. */
   async ended(run: string): Promise<void> {
     await this.#ask({ ended: run })
+  }
+
+  /** What agents of `chat-agents.ts` have really paid. */
+  async paid(): Promise<readonly unknown[]> {
+    return (await this.#ask<{ readonly paid: readonly unknown[] }>({ paid: 'all' })).paid
   }
 
   /** Cancels every run that has not ended. */
@@ -158,9 +173,10 @@ export async function visit(
   return { context, page, problems }
 }
 
-/** What axe finds wrong, a line each; empty if nothing. */
-export async function axeProblems(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** What axe finds wrong, a line each; empty if nothing. `within`: a selector of the part that is new. */
+export async function axeProblems(page: Page, within?: string): Promise<readonly string[]> {
+  const builder = new AxeBuilder({ page })
+  const { violations } = await (within === undefined ? builder : builder.include(within)).analyze()
   return violations.map(
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
   )

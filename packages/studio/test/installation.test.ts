@@ -146,7 +146,7 @@ describe('versions', () => {
   test('it says which version is used by default, what is kept, how two differ, and which run uses which', async () => {
     const page = await enter('/versions')
     const row = page.getByRole('row').filter({ hasText: 'greeter' })
-    await expect.poll(() => row.innerText()).toMatch(/the code[^]*v2[^]*v3[^]*1 × v1/)
+    await expect.poll(() => row.innerText()).toMatch(/as in code[^]*v2[^]*v3[^]*1 × v1/)
     await row.click()
     await expect.poll(() => pathOf(page)).toBe('/versions/greeter')
     const versions = page.getByRole('region', { name: 'Kept versions' })
@@ -246,12 +246,12 @@ describe('the list of runs', () => {
 describe('the system', () => {
   test('a viewer sees engine, workers, lag and runs by status, and a run that begins now is counted', async () => {
     const page = await enter('/system', 'vic')
-    await page.getByRole('heading', { name: 'Workers' }).waitFor()
+    await page.getByRole('heading', { name: 'Worker processes' }).waitFor()
     const { runs, installation } = (await server.call('GET', '/system')) as SystemDocument
     const workers = page.getByRole('region', { name: 'Worker processes' })
     expect(await workers.innerText()).toContain(installation!.workers[0]!.id)
     expect(await workers.innerText()).toMatch(/this server[^]*Alive/)
-    expect(await page.locator('.figures').innerText()).toMatch(/Embedded[^]*Workers\s+1[^]*[KM]iB/)
+    expect(await page.locator('.figures').innerText()).toMatch(/Embedded[^]*Worker processes\s+1[^]*[KM]iB/)
     const waiting = page.getByRole('row').filter({ has: page.getByText('Waiting', { exact: true }) })
     expect(await waiting.count()).toBe(0)
     expect(runs.waiting).toBeUndefined()

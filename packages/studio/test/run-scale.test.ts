@@ -23,7 +23,7 @@ test('every tab draws what is in sight, and no tab reads the whole journal', asy
   const { page, problems } = await visit(browser, server, `/runs/${run}`)
   const asked: URL[] = []
   page.on('request', (request) => asked.push(new URL(request.url())))
-  await page.getByRole('heading', { name: 'Agents (1001)' }).waitFor()
+  await page.getByRole('heading', { name: 'Agents (1,001)' }).waitFor()
   const tree = page.getByRole('tree', { name: 'Agents' })
   await expect.poll(() => page.getByRole('treeitem').count()).toBeGreaterThan(5)
   expect(await page.getByRole('treeitem').count()).toBeLessThan(40)

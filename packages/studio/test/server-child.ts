@@ -1,13 +1,20 @@
 /** The process behind the studio's tests: a real store in a file, a real server on a socket. Says its address. */
 import { join } from 'node:path'
+import type { Json } from '@reeve/core'
 import { createRuntime } from '@reeve/runtime'
 import { createServer, listen } from '@reeve/server'
 import { agents } from './agents.ts'
+import { chatAgents, paid } from './chat-agents.ts'
 import { crews, openDoor } from './crew.ts'
+import { runAgents } from './run-agents.ts'
 import { people } from './people.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
-const runtime = await createRuntime({ store: file, agents: [...agents, ...crews] })
+const runtime = await createRuntime({
+  store: file,
+  trialModels: ['openai/gpt-5-mini'],
+  agents: [...agents, ...crews, ...runAgents, ...chatAgents],
+})
 const server = createServer({
   runtime,
   auth: { tokens: Object.fromEntries(people.map(({ token, ...person }) => [token, person])) },
@@ -17,7 +24,16 @@ const server = createServer({
 const listening = await listen(server, { port: Number(port) })
 process.send?.({ url: listening.url, port: listening.port })
 type Message =
-  | { readonly start: string; readonly count?: number; readonly user?: string; readonly session?: string }
+  | {
+      readonly start: string
+      readonly count?: number
+      /** A run for each, instead of `count` runs. */
+      readonly inputs?: readonly Json[]
+      readonly user?: string
+      readonly session?: string
+    }
+  /** What was really paid so far. */
+  | { readonly paid: 'all' }
   /** A door at which agents of crew.ts wait. */
   | { readonly open: string }
   | { readonly cancel: 'all' }
@@ -29,6 +45,7 @@ type Message =
   | { readonly ended: string }
 
 async function answer(message: Message): Promise<object> {
+  if ('paid' in message) return { paid }
   if ('open' in message) {
     await openDoor(message.open)
     return { opened: message.open }
@@ -56,8 +73,9 @@ async function answer(message: Message): Promise<object> {
     return { cancelled: open.length }
   }
   const { start, count = 1, user = 'mia@example.com', session } = message
+  const inputs = message.inputs ?? Array.from({ length: count }, () => 'Please see to it.')
   const caller = { user, ...(session === undefined ? {} : { session }) }
-  const runs = await Promise.all(Array.from({ length: count }, () => runtime.start(start, 'Please see to it.', caller)))
+  const runs = await Promise.all(inputs.map((input) => runtime.start(start, input, caller)))
   return { runs: runs.map(({ id }) => id) }
 }
 process.on('message', (message: Message) => {

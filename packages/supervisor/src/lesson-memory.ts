@@ -106,7 +106,7 @@ export async function saveLesson(ctx: Context, { name, memory }: LessonScope, le
       ctx,
       { hook: 'memory.save' },
       async (io) => {
-        await memory.save(lesson, io)
+        if (ctx.place.caller.trial !== true) await memory.save(lesson, io)
       },
       () => undefined,
     )

@@ -5,7 +5,7 @@
  * Owns: the connection. Does not own: which runs are woken when (wake-ups.ts), what the server's refusals mean
  * (errors.ts).
  */
-import { Client, Connection } from '@temporalio/client'
+import type * as ClientSdk from '@temporalio/client'
 import { systemClock } from '@reeve/core'
 import { wakeSignal, workflowIdOf, workflowType, type RunPlace } from './names.ts'
 import type { Server } from './options.ts'
@@ -15,10 +15,10 @@ const callMs = 5_000
 
 export class TemporalClient {
   readonly #server: Server
-  readonly #client: Client
+  readonly #client: ClientSdk.Client
 
-  /** Connects with the first call. */
-  constructor(server: Server) {
+  /** Connects with the first call. The SDK is an optional peer, which the caller has loaded. */
+  constructor({ Client, Connection }: typeof ClientSdk, server: Server) {
     this.#server = server
     const { address, namespace, tls, apiKey } = server
     // No retry here: the host wakes again the runs that no process has taken up.

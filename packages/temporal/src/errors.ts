@@ -4,7 +4,7 @@
  * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed
  * with, the code and the server's own words are repeated.
  */
-import { connectionErrorText, messageOf, ReeveError, tlsProblem } from '@reeve/core'
+import { connectionErrorText, messageOf, optionalPeer, ReeveError, tlsProblem } from '@reeve/core'
 import type { Server } from './options.ts'
 import type { Failed } from './wake-ups.ts'
 
@@ -106,19 +106,9 @@ function tlsError(thrown: unknown, server: Server): ReeveError | undefined {
   })
 }
 
-/** Loads one of Temporal's packages. Throws `config.invalid` where it is not installed. */
-export async function sdk<T>(load: () => Promise<T>): Promise<T> {
-  try {
-    return await load()
-  } catch (thrown) {
-    const missing =
-      (thrown as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND'
-        ? /@temporalio\/[a-z-]+/.exec(messageOf(thrown))?.[0]
-        : undefined
-    if (missing === undefined) throw thrown
-    throw new ReeveError('config.invalid', `the package ${missing} is not installed`, {
-      hint: 'All four of one version; a process that runs no agents needs the client only: npm install @temporalio/client @temporalio/worker @temporalio/workflow @temporalio/activity',
-      cause: thrown,
-    })
-  }
-}
+/** Loads one of Temporal's packages. Rejects with `config.invalid` where it is not installed. */
+export const sdk = <T>(name: `@temporalio/${string}`): Promise<T> =>
+  optionalPeer<T>(
+    name,
+    'All four of one version; a process that runs no agents needs the client only: npm install @temporalio/client @temporalio/worker @temporalio/workflow @temporalio/activity',
+  )

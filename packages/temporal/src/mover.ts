@@ -6,14 +6,17 @@
  * Holds: the mover contract. Nothing that happens here loses a run: what the server loses, or never hears, the
  * processes of the store take up themselves.
  */
+import type * as ActivitySdk from '@temporalio/activity'
+import type * as ClientSdk from '@temporalio/client'
+import type * as WorkerSdk from '@temporalio/worker'
 import { delay, detached, ReeveError, stopwatch, type Now, type RunId } from '@reeve/core'
 import type { Mover, WorkerProcess } from '@reeve/engine/mover'
-import type { TemporalClient } from './client.ts'
+import { TemporalClient } from './client.ts'
 import { meaningOf, sdk, serverError } from './errors.ts'
-import type { Moving } from './moves.ts'
+import { movesOf, type Moving } from './moves.ts'
 import type { Server } from './options.ts'
 import { TemporalWakeUps } from './wake-ups.ts'
-import type { OpenWorker } from './worker.ts'
+import { openWorker, type OpenWorker } from './worker.ts'
 
 /** After this time a worker that has ended, or could not be opened, is opened again. Milliseconds. */
 const reopenMs = 2_000
@@ -76,14 +79,13 @@ export class TemporalMover implements Mover {
           `${this.#name} has runs of another store: give each store a task queue of its own`,
         ),
     }
-    const { movesOf } = await sdk(() => import('./moves.ts'))
-    const { openWorker } = await sdk(() => import('./worker.ts'))
-    const moves = movesOf(moving)
+    const moves = movesOf(await sdk<typeof ActivitySdk>('@temporalio/activity'), moving)
+    const worker = await sdk<typeof WorkerSdk>('@temporalio/worker')
     this.#stopMoves = moves.stop.bind(moves)
     const opened = async (): Promise<OpenWorker> => {
       // the worker's own errors do not say what is wrong
       await (await this.#connected()).check()
-      return openWorker(this.#server, moves.activities)
+      return openWorker(worker, this.#server, moves.activities)
     }
     try {
       this.#worker = await opened()
@@ -146,8 +148,7 @@ export class TemporalMover implements Mover {
   }
 
   async #connect(): Promise<TemporalClient> {
-    const { TemporalClient: Client } = await sdk(() => import('./client.ts'))
-    return new Client(this.#server)
+    return new TemporalClient(await sdk<typeof ClientSdk>('@temporalio/client'), this.#server)
   }
 
   /** What is refused is said once; that the server is away, once until it is back. `undefined`: it has answered. */

@@ -5,13 +5,13 @@
  * again, later each time. Does not own: how runs are moved (the host). What comes in was sent by any client that may
  * write to the Temporal namespace: it names a run and is checked; nothing else of it is used.
  */
-import { ApplicationFailure, Context } from '@temporalio/activity'
+import type * as ActivitySdk from '@temporalio/activity'
 import { isObject, runId, type RunId } from '@reeve/core'
 import type { WorkerProcess } from '@reeve/engine/mover'
 import type { RunActivities } from './names.ts'
 
 /** How often Temporal hears that a move goes on. Milliseconds. */
-export const heartbeatMs = 1_000
+const heartbeatMs = 1_000
 /**
  * After so long Temporal asks again for a run that could not be moved here, after twice as long each time, and after
  * `last` at most. Milliseconds.
@@ -28,22 +28,31 @@ export interface Moving {
   readonly onStranger: () => void
 }
 
-/** The activities of a worker. `stop` ends their heartbeats. */
-export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): {
+/** The activities of a worker. `stop` ends their heartbeats. The SDK is an optional peer, which the caller has loaded. */
+export function movesOf(
+  sdk: typeof ActivitySdk,
+  { workerProcess, store, cancel, onStranger }: Moving,
+): {
   readonly activities: RunActivities
   stop(): void
 } {
-  const underWay = new Set<Context>()
+  const { ApplicationFailure, Context } = sdk
+  const underWay = new Set<ActivitySdk.Context>()
   const heart = setInterval(() => {
     for (const context of underWay) context.heartbeat()
   }, heartbeatMs)
   heart.unref()
 
   const mine = (given: unknown): RunId => {
-    const place = placeIn(given)
+    const place = placeIn(given, ApplicationFailure)
     if (place.store === store) return place.run
     onStranger()
     throw later(`this worker has another store than ${place.store}`)
+  }
+  /** Is nothing that went wrong: the SDK does not log it. */
+  const later = (message: string): ActivitySdk.ApplicationFailure => {
+    const delay = Math.min(askAgainMs.first * 2 ** (Context.current().info.attempt - 1), askAgainMs.last)
+    return ApplicationFailure.create({ message, type: 'elsewhere', nextRetryDelay: delay, category: 'BENIGN' })
   }
   return {
     activities: {
@@ -69,14 +78,11 @@ export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): {
   }
 }
 
-/** Is nothing that went wrong: the SDK does not log it. */
-const later = (message: string): ApplicationFailure => {
-  const delay = Math.min(askAgainMs.first * 2 ** (Context.current().info.attempt - 1), askAgainMs.last)
-  return ApplicationFailure.create({ message, type: 'elsewhere', nextRetryDelay: delay, category: 'BENIGN' })
-}
-
 /** Throws what is not tried again: it would be the same the next time. */
-function placeIn(given: unknown): { readonly store: string; readonly run: RunId } {
+function placeIn(
+  given: unknown,
+  ApplicationFailure: typeof ActivitySdk.ApplicationFailure,
+): { readonly store: string; readonly run: RunId } {
   const { store, run } = isObject(given) ? own(given) : {}
   try {
     if (typeof store === 'string' && typeof run === 'string') return { store, run: runId(run) }

@@ -5,15 +5,7 @@
  * (moves.ts), when there is a worker (mover.ts).
  */
 import { fileURLToPath } from 'node:url'
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  IllegalStateError,
-  NativeConnection,
-  Runtime,
-  Worker,
-  type WorkflowBundle,
-} from '@temporalio/worker'
+import type * as WorkerSdk from '@temporalio/worker'
 import { delay } from '@reeve/core'
 import type { RunActivities } from './names.ts'
 import type { Server } from './options.ts'
@@ -39,18 +31,21 @@ export interface OpenWorker {
   close(): Promise<void>
 }
 
-/** Connects, and takes tasks from then on. Rejects with what the SDK says. */
+/**
+ * Connects, and takes tasks from then on. Rejects with what the SDK says: an optional peer, which the caller has loaded.
+ */
 export async function openWorker(
+  sdk: typeof WorkerSdk,
   { address, namespace, taskQueue, tls, apiKey }: Server,
   activities: RunActivities,
 ): Promise<OpenWorker> {
-  beQuiet()
+  beQuiet(sdk)
   const [workflowBundle, connection] = await Promise.all([
-    bundled(),
-    NativeConnection.connect({ address, ...(tls && { tls }), ...(apiKey !== undefined && { apiKey }) }),
+    bundled(sdk),
+    sdk.NativeConnection.connect({ address, ...(tls && { tls }), ...(apiKey !== undefined && { apiKey }) }),
   ])
   try {
-    const worker = await Worker.create({
+    const worker = await sdk.Worker.create({
       connection,
       namespace,
       taskQueue,
@@ -79,7 +74,7 @@ export async function openWorker(
   }
 }
 
-async function ending(running: Promise<void>, connection: NativeConnection): Promise<Error | undefined> {
+async function ending(running: Promise<void>, connection: WorkerSdk.NativeConnection): Promise<Error | undefined> {
   try {
     await running
     return undefined
@@ -90,13 +85,13 @@ async function ending(running: Promise<void>, connection: NativeConnection): Pro
   }
 }
 
-let bundle: Promise<WorkflowBundle> | undefined
+let bundle: Promise<WorkerSdk.WorkflowBundle> | undefined
 
 /**
  * Once for a process, for it takes a second. The code of the SDK that is installed is in it, so it is not made
  * beforehand.
  */
-function bundled(): Promise<WorkflowBundle> {
+function bundled({ bundleWorkflowCode, DefaultLogger }: typeof WorkerSdk): Promise<WorkerSdk.WorkflowBundle> {
   const workflowsPath = fileURLToPath(
     new URL(import.meta.url.endsWith('.ts') ? './workflow.ts' : './workflow.js', import.meta.url),
   )
@@ -107,7 +102,7 @@ function bundled(): Promise<WorkflowBundle> {
  * The SDK has one runtime for a process. One that the user has set up stays; ours writes no more than errors, and
  * leaves signals of the process to the user.
  */
-function beQuiet(): void {
+function beQuiet({ DefaultLogger, IllegalStateError, Runtime }: typeof WorkerSdk): void {
   try {
     Runtime.install({
       logger: new DefaultLogger('ERROR'),

@@ -1,9 +1,20 @@
 /** Who may approve, and what: asked at the decision, whatever the way. */
+import { createHmac } from 'node:crypto'
 import type { Json, JsonObject } from '@reeve/core'
 import type { Principal } from '@reeve/server'
 import { area, holds, short } from '../attack.ts'
 import { everyone, tokenOf, type Person } from '../people.ts'
-import { answered, memberOf, until, type Answer, type Asked, type World } from '../world.ts'
+import {
+  answered,
+  memberOf,
+  slackIdOf,
+  slackSecret,
+  slackTeam,
+  until,
+  type Answer,
+  type Asked,
+  type World,
+} from '../world.ts'
 
 /** Approves over each way, as this person. */
 const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, session: string) => Promise<Answer>>> = {
@@ -48,11 +59,46 @@ const ways: Readonly<Record<string, (world: World, who: Person, asked: Asked, se
       }),
     ),
   mcp: (world, who, { id }) => world.mcp(who, 'decide', { approval: id, decision: 'approve' }),
+  slack: (world, who, asked) => pressedInSlack(world, slackIdOf(who), asked),
   link: async (world, who, { id }) => {
     const link = await world.post(who, `/approvals/${id}/link`, { approver: 'cfo' })
     const url = memberOf(link.json, 'url')
     return typeof url === 'string' ? byLink(url, 'decision=approve') : link
   },
+}
+
+/** A press of Approve in Slack. `at`: when, in milliseconds since 1970. */
+function pressedInSlack(
+  world: World,
+  user: string,
+  { id, run, approval }: Asked,
+  {
+    at = Date.now(),
+    secret = slackSecret,
+    team = slackTeam,
+    hash = approval?.inputHash ?? '',
+  }: { readonly at?: number; readonly secret?: string; readonly team?: string; readonly hash?: string } = {},
+): Promise<Answer> {
+  const payload = {
+    type: 'block_actions',
+    user: { id: user, team_id: team, name: 'cfo', username: 'cfo' },
+    team: { id: team },
+    container: { type: 'message', channel_id: 'C0WORLD', message_ts: '1.1' },
+    trigger_id: 'x',
+    actions: [{ action_id: 'reeve:approve', value: JSON.stringify({ approvalId: id, inputHash: hash, run }) }],
+    approver: 'cfo',
+  }
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString()
+  const seconds = String(Math.floor(at / 1_000))
+  const signature = createHmac('sha256', secret).update(`v0:${seconds}:${body}`).digest('hex')
+  return answered(`${world.server.url}/slack`, {
+    body,
+    headers: {
+      'Content-Type': 'application/x-www-form-urlencoded',
+      'X-Slack-Request-Timestamp': seconds,
+      'X-Slack-Signature': `v0=${signature}`,
+    },
+  })
 }
 
 const agentOf = async (world: World, run: string): Promise<string> => (await world.runtime.handle(run).summary()).agent
@@ -93,7 +139,7 @@ export const approvals = area('Who may approve, and what', [
     id: 'approve-by-approver',
     holds: 'Each of these ways decides for an approver of the tenant: what is tried above is no idle word.',
     async run(world) {
-      for (const way of ['http', 'chat', 'responses', 'ag-ui', 'a2a', 'mcp']) {
+      for (const way of ['http', 'chat', 'responses', 'ag-ui', 'a2a', 'mcp', 'slack']) {
         world.effects.length = 0
         const session = world.fresh('s')
         const asked = await world.asked('anton', 'payer', '{"usd":1}', { session })
@@ -120,6 +166,46 @@ export const approvals = area('Who may approve, and what', [
       holds(!names.includes('cfo'), 'the audit says that the CFO approved it')
     },
   })),
+  {
+    id: 'slack-forged',
+    holds: 'A press in Slack that Slack has not signed now, with this secret, decides nothing.',
+    async run(world) {
+      const asked = await world.asked('alice', 'payer')
+      for (const more of [
+        { secret: 'another-secret-of-16' },
+        { secret: '' },
+        { at: Date.now() - 301_000 },
+        { at: Date.now() + 301_000 },
+        { at: 0 },
+      ]) {
+        const { status } = await pressedInSlack(world, slackIdOf('anton'), asked, more)
+        holds(status === 401, `${short(more)}: ${status}`)
+      }
+      await world.rest(asked.run)
+      notPaid(world, 'a forged press')
+    },
+  },
+  {
+    id: 'slack-stranger',
+    holds: 'Who is no one here, or is of another workspace, decides nothing in Slack, whatever they are called there.',
+    async run(world) {
+      const asked = await world.asked('alice', 'payer')
+      for (const user of ['U0EVE', '__proto__', 'constructor', 'anton', '']) await pressedInSlack(world, user, asked)
+      await pressedInSlack(world, slackIdOf('anton'), asked, { team: 'T0ELSEWHERE' })
+      await world.rest(asked.run)
+      notPaid(world, 'a stranger in Slack')
+    },
+  },
+  {
+    id: 'slack-other-arguments',
+    holds: 'A press under a message that shows other arguments decides nothing.',
+    async run(world) {
+      const asked = await world.asked('alice', 'payer')
+      for (const hash of ['f'.repeat(64), '', 'x']) await pressedInSlack(world, slackIdOf('anton'), asked, { hash })
+      await world.rest(asked.run)
+      notPaid(world, 'other arguments')
+    },
+  },
   {
     id: 'approvers-link-used-by-issuer',
     holds: 'Who issues a link in the name of the CFO does not decide by it as the CFO, nor under a look-alike name.',

@@ -96,7 +96,7 @@ const longNames: Readonly<Record<string, (world: World, name: string) => Promise
     const { id } = await world.asked('alice', 'poster')
     return world.post('amy', `/approvals/${id}/decision`, { decision: 'approve', grant: name })
   },
-  'retry-agent': (world, name) => world.post('alice', '/runs/retry', { [name]: 1 }),
+  'batch-agent': (world, name) => world.post('alice', '/batches', { verb: 'retry', filter: { [name]: 1 } }),
 }
 
 async function ended(world: World): Promise<string> {

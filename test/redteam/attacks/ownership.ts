@@ -379,7 +379,7 @@ export const ownership = area('What owns is what is checked', [
     id: 'session-of-code',
     holds: 'A session that code began for a user is not joined by another user.',
     async run(world) {
-      await world.runtime.run('echo' as never, secret as never, { session: 's1', user: 'alice', tenant: 'acme' })
+      await world.runtime.run('echo' as never, secret, { session: 's1', user: 'alice', tenant: 'acme' })
       world.shown.length = 0
       for (const protocol of withSession) await world.say(protocol, 'bob', 'echo', { session: 's1' })
       holds(!world.shownTo('echo').includes(secret), 'a model was shown it')
@@ -721,8 +721,15 @@ export const ownership = area('What owns is what is checked', [
       const run = await world.start('gina', 'failing')
       await world.rest(run)
       const before = (await world.runtime.runs()).length
-      for (const query of ['', '?agent=failing', '?user=gina', `?before=${Date.now() + 1_000}`])
-        await world.post('anton', `/runs/retry${query}`, {})
+      const filters = [{ status: ['failed'] }, { agent: 'failing' }, { user: 'gina' }, { before: Date.now() + 1_000 }]
+      for (const filter of filters) {
+        const { text } = await world.post('anton', '/batches', { verb: 'retry', filter })
+        const { id } = JSON.parse(text) as { readonly id: string }
+        const view = await world.runtime.batches.of(id).outcome()
+        holds(view.total === 0, `a batch of anton reached ${view.total} runs`)
+        const { status } = await world.ask('alice', 'GET', `/api/batches/${id}`)
+        holds(status === 404, `another tenant was told of the batch: ${status}`)
+      }
       holds((await world.runtime.runs()).length === before, 'a run of another tenant was retried')
     },
   },

@@ -53,7 +53,7 @@ async function remote(
   const worker = a2aAgent({ name: 'remote', description: 'From elsewhere.', client, pollMs })
   const runtime = await createRuntime({ store: join(world.folder, `${world.fresh('remote')}.db`), agents: [worker] })
   world.after(() => runtime.close({ graceMs: 0 }))
-  const { id } = await runtime.start('remote' as never, 'hi' as never)
+  const { id } = await runtime.start('remote' as never, 'hi')
   return { runtime, run: id, counts }
 }
 
@@ -137,7 +137,7 @@ async function calledTool(
   } as never)
   const runtime = await createRuntime({ store: join(world.folder, 'mcp.db'), agents: [caller] })
   world.after(() => runtime.close({ graceMs: 0 }))
-  const run = await runtime.start('caller' as never, 'go' as never)
+  const run = await runtime.start('caller' as never, 'go')
   const waiting = await run.until('waiting', { signal: AbortSignal.timeout(30_000) })
   // where the tool is asked about first, that is not what is tried
   for (const { id } of 'questions' in waiting ? waiting.questions : [])
@@ -157,7 +157,7 @@ async function coder(world: World, how: string): Promise<{ runtime: Runtime; run
   })
   const runtime = await createRuntime({ store: join(world.folder, 'acp.db'), agents: [worker] })
   world.after(() => patient(runtime.close(), 5_000))
-  const { id } = await runtime.start('coder' as never, 'do it' as never)
+  const { id } = await runtime.start('coder' as never, 'do it')
   return { runtime, run: id }
 }
 

@@ -608,7 +608,11 @@ async function runEffect(
     },
     content: () => toolCallContent(ctx, tool, runs),
     ...(work.effect === 'read' ? undefined : { equalBy: runs }),
-    ...present({ retry: work.retry, timeoutMs: work.timeoutMs }),
+    ...present({
+      retry: work.retry,
+      timeoutMs: work.timeoutMs,
+      isApproved: (capability?.approvers.length ?? 0) > 0 ? true : undefined,
+    }),
   })
   const { outcome } = await ctx.next(id)
   const lapsed = lapseIn(outcome)

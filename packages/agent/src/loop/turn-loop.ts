@@ -17,6 +17,7 @@ import {
   type ActivationId,
   type Failure,
   type LimitName,
+  present,
   type Outcome,
   withNote,
 } from '@reeve/core'
@@ -159,7 +160,7 @@ export async function turnLoop(
       decided = finishingCall(state, turn.ctx, answer, results)
       turn.end = decided?.end
     } else if (!isGranted && at.beforeAnswer !== undefined && (await at.beforeAnswer())) continue
-    else turn.end = outputAnswer(setup, state, answer.text)
+    else turn.end = outputAnswer(setup, state, turn.ctx, answer.text)
     // a call that ends the work is an answer of the model only if it is meant as one
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
@@ -439,16 +440,21 @@ function decisiveCall(results: readonly CallResult[]): number {
 }
 
 /** The answer as output; undefined if the model must correct it. */
-function outputAnswer(setup: ModelSetup, state: ConversationState, text: string): Outcome | undefined {
+function outputAnswer(setup: ModelSetup, state: ConversationState, turn: Context, text: string): Outcome | undefined {
   const output = outputOf(text, setup.outputSchema, setup.outputSchema === undefined ? [] : state.quotable())
   if (output.ok) {
     state.answer = state.messages.at(-1)
     return completed(output.value)
   }
+  const { problem } = output
+  const rejected = { type: 'output.rejected', problem, ...present({ purpose: setup.purpose }) } as const
   if (state.repairs >= outputRepairs) {
-    return failed(outputMisfit(setup.agent, `after ${state.repairs} corrections: ${output.problem}`))
+    turn.emit(rejected)
+    return failed(outputMisfit(setup.agent, `after ${state.repairs} corrections: ${problem}`))
   }
   state.repairs++
-  state.note(correction(output.problem))
+  const told = correction(problem)
+  turn.emit({ ...rejected, told })
+  state.note(told)
   return undefined
 }

@@ -11,12 +11,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { visible } from '@reeve/core'
+import { isTeamFolder } from '@reeve/runtime/folder'
 import { CodeWatch } from '../code-watch.ts'
 import { aborted, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { reeve } from '../invocation.ts'
 import type { ServerNews } from '../loaded-files.ts'
-import { configName } from '../store.ts'
+import { agentsFolder, configHere } from '../store.ts'
 import { mustHaveStudio, type ServeOptions } from './serve.ts'
 
 const preload = new URL(`../loaded-files${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href
@@ -24,12 +25,12 @@ const preload = new URL(`../loaded-files${import.meta.url.endsWith('.ts') ? '.ts
 /** Runs until Ctrl-C or SIGTERM. */
 export async function dev(context: CommandContext, options: Pick<ServeOptions, 'port' | 'tokenFile'>): Promise<Exit> {
   const { terminal, cwd, interrupted } = context
-  const { store, config = configName } = context.options
+  const { store, config = configHere(cwd) } = context.options
   const file = resolve(cwd, config)
   if (!existsSync(file))
     throw usage(
       `config not found: ${visible(file)}`,
-      `Name one with --config <file>, or write a project: ${reeve} init`,
+      `Name one with --config <file>, put agents into ${agentsFolder}/, or write a project: ${reeve} init`,
     )
   mustHaveStudio()
   // one token for all of its processes: a browser stays signed in
@@ -37,6 +38,8 @@ export async function dev(context: CommandContext, options: Pick<ServeOptions, '
   const tokenFile = options.tokenFile ?? join(secrets!, 'token')
   let { port } = options
   using watch = new CodeWatch(dirname(file))
+  // a file may become an agent that no one has read before
+  watch.addTree(isTeamFolder(file) ? file : join(dirname(file), agentsFolder))
   try {
     for (;;) {
       const changed = watch.next()

@@ -4,15 +4,17 @@
  * Owns: who drives it, and with which agents. A run in a store is driven by this process, with the agents of the demo
  * or of the config; with an engine, its workers drive it and this process watches. Does not own: the run loop.
  */
-import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
-import { ReeveError, visible, shellWord } from '@reeve/core'
+import { realpathSync } from 'node:fs'
+import { present, ReeveError, visible, shellWord } from '@reeve/core'
 import { demoAgents, isDemoAgent, settingsOf } from '@reeve/demo'
 import { currentUser, whereOf, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import {
+  agentsFolder,
+  configHere,
   configName,
   findRuns,
+  hasConfig,
   loadConfig,
   openRuntime,
   orConfigHere,
@@ -26,11 +28,24 @@ import { mayBeDriven, needsDriver } from '../run-driver.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, RunSummary, Runtime, RunView } from '@reeve/runtime'
 import { reeve } from '../invocation.ts'
+import { commandMany, isChosen, type BatchFilterOptions } from './batch.ts'
 
 /** The options of `reeve resume`. */
 export interface ResumeCommandOptions {
   readonly yes?: boolean
   readonly json?: boolean
+}
+
+/** Resumes one run and watches it, or all paused ones that match. */
+export function resumeMany(
+  context: CommandContext,
+  run: string | undefined,
+  options: ResumeCommandOptions & BatchFilterOptions & { readonly reason?: string },
+): Promise<Exit> {
+  const { reason } = options
+  return isChosen(run, options, 'resume')
+    ? commandMany(context, 'resume', options, present({ reason }))
+    : resume(context, run!, options)
 }
 
 /** Resumes a run and watches it. */
@@ -199,12 +214,12 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
       )
     return { agents: demoAgents(settings) }
   }
-  if (options.config === undefined && !existsSync(join(cwd, configName)))
+  if (options.config === undefined && !hasConfig(cwd))
     throw usage(
-      `no ${configName} in this folder, so the agents of the run "${view.run}" are not known here`,
+      `no ${configName} and no ${agentsFolder}/ in this folder, so the agents of the run "${view.run}" are not known here`,
       'Run your program again: it drives the run. Or name a config that exports `agents`: --config <file>',
     )
-  const config = await loadConfig(options.config ?? configName, cwd)
+  const config = await loadConfig(options.config ?? configHere(cwd), cwd)
   if (!config.agents.some((each) => each.name === view.agent)) {
     throw usage(
       `the run "${view.run}" needs the agent "${view.agent}", which the config does not export`,

@@ -12,7 +12,8 @@ import { isDrivenIn, isExpired, needsDriver } from '../run-driver.ts'
 import { stallsOf, stallText } from '../stall-lines.ts'
 import { failedWorkersLine, failedWorkersText, timeText } from '../request-text.ts'
 import { withRuns } from '../store.ts'
-import type { Style } from '../terminal.ts'
+import type { Style, Terminal } from '../terminal.ts'
+import { groupingOf, showGroups } from './run-groups.ts'
 
 const colours: Partial<Record<RunStatus, Style>> = {
   completed: 'green',
@@ -29,9 +30,13 @@ const colours: Partial<Record<RunStatus, Style>> = {
 /** Which runs, as it is typed. */
 export interface RunFilterOptions {
   readonly agent?: string
+  readonly agentVersion?: string
   readonly user?: string
   readonly session?: string
   readonly tenant?: string
+  readonly text?: string
+  readonly code?: string
+  readonly cause?: string
   readonly meta?: readonly string[]
   readonly since?: string
   readonly before?: string
@@ -46,14 +51,25 @@ export interface RunsOptions extends RunFilterOptions {
   readonly after?: string
   readonly why?: boolean
   readonly usd?: boolean
+  readonly group?: string
 }
 
-/** Lists runs. */
+/** Lists runs, or counts them in groups. */
 export function runs(context: CommandContext, given: RunsOptions): Promise<Exit> {
   const { terminal, options, cwd } = context
-  const { limit, json = false, why = false, usd = false } = given
+  const { limit, json = false, why = false, usd = false, group } = given
   const filter = pageOf(given)
+  const grouping = group === undefined ? undefined : groupingOf(group)
   return withRuns(options, cwd, async (runtime, place) => {
+    if (grouping !== undefined) {
+      const { limit: _limit, after: _after, ...figures } = filter
+      await showGroups(terminal, runtime, figures, grouping, json)
+      return exits.done
+    }
+    const asksIndex = given.text !== undefined || given.code !== undefined || given.cause !== undefined
+    const behind = asksIndex ? await runtime.unindexed() : 0
+    if (behind > 0)
+      terminal.note(`${behind.toLocaleString('en')} runs are not in the index yet, and may be missing here.`)
     const found = await runtime.runs(filter)
     if (json) {
       for (const run of found) terminal.line(JSON.stringify(run))
@@ -73,8 +89,11 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
       const took = endedAt === undefined ? '' : `  took ${durationText(endedAt - createdAt)}`
       const failed = failedWorkersText(summary)
       const cost = usd ? `${costs[i]!.padStart(widestCost)}  ` : ''
+      const more = `${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`
+      const taken =
+        widest + 2 + Math.max(9, status.length) + 2 + more.length + (failed === undefined ? 0 : failed.length + 2)
       terminal.line(
-        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${cost}${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}${failed === undefined ? '' : `  ${terminal.style('red', failed)}`}`,
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${more}${failed === undefined ? '' : `  ${terminal.style('red', failed)}`}${inputText(terminal, summary, taken)}`,
       )
       const failing = why ? failedWorkersLine(summary) : undefined
       if (failing !== undefined) terminal.line(`${indent}${failing}`)
@@ -92,6 +111,17 @@ export function runs(context: CommandContext, given: RunsOptions): Promise<Exit>
       terminal.note(`The next page: --after ${shellWord(cursorOf(last))}${whereOf(options)}`)
     return exits.done
   })
+}
+
+/** Fewer columns say nothing of an input. */
+const leastInput = 12
+
+/** The beginning of the input, where a terminal has room for it beside the rest of the line. */
+function inputText(terminal: Terminal, { input }: RunSummary, taken: number): string {
+  const room = terminal.columns - taken - 2
+  if (!terminal.isLive || input === undefined || room < leastInput) return ''
+  const text = visibleLine(input.text)
+  return `  ${terminal.style('dim', text.length > room ? `${text.slice(0, room - 1).toWellFormed()}…` : text)}`
 }
 
 /** What it waits for: whom it has asked, since when, until when. */
@@ -124,9 +154,13 @@ function pageOf(given: RunsOptions): RunFilter {
 
 /** The filter that was typed. Throws `cli.usage`. */
 export function filterOf(given: RunFilterOptions): RunFilter {
-  const { agent, user, session, tenant, meta, since, before, minUsd } = given
+  const { agent, agentVersion, user, session, tenant, text, code, cause, meta, since, before, minUsd } = given
   return {
     ...(agent === undefined ? {} : { agent }),
+    ...(agentVersion === undefined ? {} : { version: agentVersion }),
+    ...(text === undefined ? {} : { text }),
+    ...(code === undefined ? {} : { code }),
+    ...(cause === undefined ? {} : { cause }),
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),
     ...(tenant === undefined ? {} : { tenant }),

@@ -81,7 +81,9 @@ async function served(context: CommandContext, options: ServeOptions, assets: st
   const secret = token ?? server.token
   const address = secret === undefined ? listening.url : `${listening.url}/#token=${secret}`
   const isShown = secret !== undefined && (token === undefined || terminal.isLive)
-  terminal.line(`${terminal.style('bold', assets === undefined ? 'reeve serve' : 'reeve studio')}  ${nameOf(place)}`)
+  // `reeve dev` starts it as its child
+  const title = assets === undefined ? 'reeve serve' : process.send === undefined ? 'reeve studio' : 'reeve dev'
+  terminal.line(`${terminal.style('bold', title)}  ${nameOf(place)}`)
   if (config !== undefined)
     for (const { name, version } of config.agents) terminal.line(`  drives ${name}  ${terminal.style('dim', version)}`)
   else terminal.line('  drives no runs, as no config with agents is named (--config): they can be watched and decided')

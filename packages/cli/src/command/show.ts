@@ -127,7 +127,7 @@ const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string
 
 /** What is in doubt or has diverged: the call with its arguments, and the command that settles it. */
 function doubtEntry(
-  { kind, activation, address, doneIn, madeBy }: RunView['doubts'][number],
+  { kind, activation, address, doneIn, madeBy, trial }: RunView['doubts'][number],
   questions: readonly Question[],
   events: readonly Recorded[],
   where: string,
@@ -138,7 +138,8 @@ function doubtEntry(
   const question = questions.find(
     (each) => each.kind === kind && each.activation === activation && each.address === address,
   )
-  const line = `${kind}: ${what}${by === undefined ? '' : ` (${by} did or began it)`}`
+  const isHeld = trial === true && by === undefined
+  const line = `${isHeld ? 'held back by the trial' : kind}: ${what}${by === undefined ? '' : ` (${by} did or began it)`}`
   if (question === undefined) return { text: [`${line}: settled, not yet read by the run`] }
   return { text: [`${line} (${question.id})`], command: settleCommand(kind, question.id, where) }
 }

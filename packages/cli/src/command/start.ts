@@ -8,7 +8,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { reeve } from '../invocation.ts'
 import { orderlyEnd } from '../orderly-end.ts'
-import { configName, loadConfig, namedStore, openRuntime, orConfigHere, shortOptions } from '../store.ts'
+import { configHere, loadConfig, namedStore, openRuntime, orConfigHere, shortOptions } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import { readValue } from './answer.ts'
 import { metadataOf } from './runs.ts'
@@ -36,7 +36,7 @@ export async function start(
 ): Promise<Exit> {
   const { terminal, cwd, interrupted } = called
   const options = orConfigHere(called.options, cwd)
-  const config = await loadConfig(options.config ?? configName, cwd)
+  const config = await loadConfig(options.config ?? configHere(cwd), cwd)
   const agent = config.agents.find((each) => each.name === name)
   if (agent === undefined)
     throw usage(

@@ -8,7 +8,7 @@ import { aborted, shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { orderlyEnd } from '../orderly-end.ts'
 import type { listenForProbes } from '../probe-listener.ts'
-import { configName, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
+import { configHere, loadConfig, namedStore, openRuntime, type RunLocation } from '../store.ts'
 
 /** The options of `reeve work`. */
 export interface WorkOptions {
@@ -23,7 +23,7 @@ export async function work(
   { probePort, probeHost = '127.0.0.1' }: WorkOptions,
 ): Promise<Exit> {
   const { terminal, cwd, options, interrupted } = context
-  const config = await loadConfig(options.config ?? configName, cwd)
+  const config = await loadConfig(options.config ?? configHere(cwd), cwd)
   const place = options.store === undefined ? config.place : namedStore(options.store, cwd, config.place.options)
   await using runtime = await openRuntime(place, {})
   await using probes =

@@ -18,6 +18,7 @@ import type {
   Past,
   ReleasedOwners,
   Store,
+  StoreIndex,
   StoreLease,
   StoreParts,
   StoreQueries,
@@ -48,6 +49,7 @@ export class AdversarialStore implements Store {
   readonly queries: StoreQueries
   readonly lease: StoreLease
   readonly parts?: StoreParts
+  readonly index?: StoreIndex
   /** What was asked that the contract does not allow. */
   readonly faults: string[] = []
   /** How often each kind of bad weather was had. */
@@ -81,6 +83,7 @@ export class AdversarialStore implements Store {
     this.reader = this.#late(below.reader)
     this.queries = this.#late(below.queries)
     this.lease = this.#doubtfulLease(below.lease)
+    if (below.index !== undefined) this.index = this.#late(below.index)
     if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
 
@@ -101,7 +104,7 @@ export class AdversarialStore implements Store {
     return answer
   }
 
-  #late<Reads extends StoreReader | StoreQueries>(reads: Reads): Reads {
+  #late<Reads extends StoreReader | StoreQueries | StoreIndex>(reads: Reads): Reads {
     const ask = (name: string, args: readonly unknown[]): unknown =>
       this.#ask('read', name, async () => {
         const query = Reflect.get(reads, name) as (...args: readonly unknown[]) => Now<unknown>

@@ -76,6 +76,8 @@ export interface StoreSubject {
   readonly isPrivate?: boolean
   /** It passes live parts on to other processes: cases with them are played. */
   readonly passesParts?: boolean
+  /** It keeps an index of runs (`Store.index`): cases with it are played. */
+  readonly keepsIndex?: boolean
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -88,6 +90,8 @@ export interface StorePlay {
   readonly shared?: true
   /** Needs a store that passes live parts on. */
   readonly parts?: true
+  /** Needs a store that keeps an index of runs. */
+  readonly index?: true
   readonly play: (stage: StoreStage) => Promise<void>
 }
 

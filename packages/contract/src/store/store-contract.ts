@@ -15,6 +15,7 @@ import { pastCases } from './history.ts'
 import { postCases } from './posts.ts'
 import { queryCases } from './queries.ts'
 import { readCases } from './reads.ts'
+import { runIndexCases } from './run-index.ts'
 import { setAsideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
 import { syncCases } from './syncs.ts'
@@ -39,19 +40,21 @@ const plays: readonly StorePlay[] = [
   ...leaseCases,
   ...systemCases,
   ...partCases,
+  ...runIndexCases,
 ]
 
 /** All cases of the contract for one store. */
 export function storeContract(subject: StoreSubject): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, shared, parts, play }) => ({
+  return plays.map(({ name, invariant, shared, parts, index, play }) => ({
     name,
     invariant,
     skip:
       subject.skip?.[name] ??
       (shared === true && subject.isPrivate === true ? 'no other process can open it' : undefined) ??
-      (parts === true && subject.passesParts !== true ? 'it passes no live parts on' : undefined),
+      (parts === true && subject.passesParts !== true ? 'it passes no live parts on' : undefined) ??
+      (index === true && subject.keepsIndex !== true ? 'it keeps no index of runs' : undefined),
     async run() {
       const stage = new StoreStage(subject)
       try {

@@ -67,8 +67,7 @@ function run(
   return new Promise((resolve) => {
     let path: string | undefined
     let timer: NodeJS.Timeout | undefined
-    const file = import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js'
-    const thread = new Worker(new URL(file, import.meta.url), {
+    const thread = new Worker(new URL('./thread.ts', import.meta.url), {
       workerData: task,
       env: { ...process.env },
       resourceLimits: { maxOldGenerationSizeMb: heapMb },

@@ -32,16 +32,18 @@ function bounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, bounded(each)]))
 }
 
-const { area, folder, options } = workerData as ThreadTask
 const say = (message: ThreadMessage): void => parentPort?.postMessage(message)
-try {
+
+async function survey({ area, folder, options }: ThreadTask): Promise<ThreadMessage> {
   const findings = bounded(
     await surveys[area](folder, { ...options, onFile: (path) => say({ type: 'file', path }) }),
   ) as SurveyFindings
   const size = JSON.stringify(findings).length
   if (size > longestFindings)
     throw new Error(`it found ${size} characters, more than the ${longestFindings} that a report can take`)
-  say({ type: 'found', findings })
-} catch (thrown) {
-  say({ type: 'failed', message: bounded(thrown instanceof Error ? thrown.message : String(thrown)) as string })
+  return { type: 'found', findings }
 }
+
+survey(workerData as ThreadTask).then(say, (thrown: unknown) =>
+  say({ type: 'failed', message: bounded(thrown instanceof Error ? thrown.message : String(thrown)) as string }),
+)

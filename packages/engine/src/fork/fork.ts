@@ -16,6 +16,7 @@ import {
   canonical,
   childActivation,
   derivedId,
+  isObject,
   present,
   ReeveError,
   rootActivation,
@@ -23,6 +24,7 @@ import {
   withoutHandoff,
   type ActivationId,
   type Json,
+  type JsonObject,
   type Outcome,
   type RunId,
   type SessionId,
@@ -30,6 +32,7 @@ import {
 } from '@reeve/core'
 import {
   editShape,
+  isEdge,
   isNotice,
   type ActivationStarted,
   type ApprovalRequested,
@@ -41,6 +44,7 @@ import {
   type JournalEvent,
   type Recorded,
   type RunForked,
+  type TrialEdit,
 } from '@reeve/journal'
 import type { AccountState } from '../replay/account.ts'
 import type { AccountLimits } from '../context.ts'
@@ -256,6 +260,7 @@ class Fork {
         `Name an earlier position: reeve events ${run}`,
       )
     if (edit === undefined || edit.type === 'message') return prefix
+    if (edit.type === 'trial') return this.#tried(prefix, edit)
     const { event } = last
     if (edit.type === 'input') {
       if (prefix.length > 1)
@@ -276,6 +281,23 @@ class Fork {
       return unanswered
     }
     return [...prefix.slice(0, -1), { ...last, event: { ...event, outcome: givenBy(edit.outcome, by) } }]
+  }
+
+  /** The prefix, in which every activation works by the versions of the trial. */
+  #tried(prefix: readonly Recorded[], { to, versions, brief }: TrialEdit): readonly Recorded[] {
+    const ended = (activation: ActivationId): boolean =>
+      prefix.some((each) => each.activation === activation && each.event.type === 'activation.settled')
+    if (!prefix.some(({ activation }) => activation === to) || ended(to))
+      throw invalid(
+        `no activation ${to} is open at position ${this.#request.at}`,
+        'A trial begins before a model call of an activation that is at work.',
+      )
+    return prefix.map((recorded) => {
+      const { activation, event } = recorded
+      if (event.type !== 'activation.started') return recorded
+      const asked = activation === to ? brief : undefined
+      return { ...recorded, event: { ...event, input: triedInput(event.input, versions, asked) } }
+    })
   }
 
   /** What is copied, in order. */
@@ -352,11 +374,12 @@ class Fork {
   #callerOf(caller: Caller | undefined): Caller | undefined {
     const { to, by, edit } = this.#request
     const isInput = edit?.type === 'input' && by !== undefined
-    if (caller === undefined) return isInput ? { by } : undefined
+    const trial = present({ trial: edit?.type === 'trial' ? (true as const) : undefined })
+    if (caller === undefined) return isInput ? { by } : edit?.type === 'trial' ? trial : undefined
     const { by: before, ...rest } = caller
     const session = caller.session === undefined ? undefined : (to as string as SessionId)
     const starter = isInput ? by : before
-    return { ...rest, ...present({ session, by: starter === caller.user ? undefined : starter }) }
+    return { ...rest, ...present({ session, by: starter === caller.user ? undefined : starter }), ...trial }
   }
 
   #started(
@@ -365,7 +388,9 @@ class Fork {
     old: ActivationId,
     length: number,
   ): JournalEvent {
-    const caller = present({ caller: this.#callerOf(event.caller) })
+    // only a root has a caller
+    const isRoot = old === this.#from
+    const caller = present({ caller: isRoot || event.caller !== undefined ? this.#callerOf(event.caller) : undefined })
     const { copied: _copied, ...rest } = told as typeof event
     if (this.#request.edit?.type === 'input') return { ...rest, ...caller, copied: [] }
     const copied: Copied[] = []
@@ -472,7 +497,9 @@ class Fork {
       const event = this.#origin.feed.find((each) => each.activation === old)?.event
       const limits = this.#origin.limits.get(old)
       if (event?.type !== 'activation.started') return { activation, agent, first: undefined, limits }
-      const { copied: _copied, ...first } = this.#moved(event as unknown as Json) as unknown as ActivationStarted
+      const { copied: _copied, ...born } = this.#moved(event as unknown as Json) as unknown as ActivationStarted
+      const { edit } = this.#request
+      const first = edit?.type === 'trial' ? { ...born, input: triedInput(born.input, edit.versions) } : born
       return { activation, agent, first, limits }
     })
   }
@@ -629,6 +656,17 @@ class Fork {
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.#moved(each))
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#moved(each)]))
+  }
+}
+
+/** The input of an activation with other versions of agents, and with another brief. On a bare engine it is as it was. */
+function triedInput(input: Json, versions: JsonObject | undefined, brief?: Json): Json {
+  if (!isEdge(input)) return input
+  const before = isObject(input['versions']) ? input['versions'] : {}
+  return {
+    ...input,
+    ...(versions === undefined ? undefined : { versions: { ...before, ...versions } }),
+    ...present({ brief }),
   }
 }
 

@@ -10,6 +10,7 @@ import {
   andThen,
   caught,
   detached,
+  flag,
   interval,
   present,
   isChildRun,
@@ -19,6 +20,7 @@ import {
   rootActivation,
   rootRun,
   runOf,
+  Slices,
   stopwatch,
   systemClock,
   timerMs,
@@ -34,6 +36,10 @@ import { decode, encode, eventShape, type JournalEvent, type Recorded } from '@r
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
 import { asRecorded } from '../replay/scope.ts'
+import { withAllBounds } from '../figures/counters.ts'
+import { HeldIndex } from '../figures/held-index.ts'
+import { asksIndex } from '../run-search.ts'
+import { CausesFold, TotalsFold } from '../figures/totals.ts'
 import { streamFromOutside } from '../streams.ts'
 import {
   addressOfPost,
@@ -42,10 +48,14 @@ import {
   mustHoldNoSecret,
   openRun,
   unknownRun,
+  type Causes,
   type CloseOptions,
+  type RunCounter,
   type Engine,
   type EngineStatus,
   type FeedPage,
+  type FiguresFilter,
+  type FiguresRow,
   type ForkRun,
   type PartListener,
   type PartListenerOptions,
@@ -60,16 +70,28 @@ import {
   type RunSummary,
   type StartRun,
   type StreamValues,
+  type Totals,
+  type TotalsOptions,
 } from '../port.ts'
 import type { Deadlines } from '../replay/effects.ts'
 import type { Mover } from '../mover.ts'
-import { isLost, isMistake, synced, type LogEntry, type Store, type StoreLease, type StoreReader } from '../store.ts'
+import {
+  isLost,
+  isMistake,
+  synced,
+  type LogEntry,
+  type Store,
+  type StoreIndex,
+  type StoreLease,
+  type StoreReader,
+} from '../store.ts'
 import { warning } from '../warning.ts'
 import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { digestsOf } from './digests.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
+import { askerWaitsMs, Indexer } from './indexer.ts'
 import { SchedulingDelay } from './scheduling-delay.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
@@ -121,6 +143,11 @@ export interface HostOptions {
    * default a store in memory waits for no answers of models and of tools that only read: it could not keep them.
    */
   readonly graceMs?: number
+  /**
+   * Whether this process takes runs into the index by itself, behind the log: their texts, why they failed, who used
+   * what. False: only when it is asked for them, for a moment. Default true.
+   */
+  readonly index?: boolean
   /** Limits the calls of models that refuse them. Default: one for all engines of this process that share a clock. */
   readonly governor?: Governor
   /** Receives warnings. Default: process.emitWarning. */
@@ -142,6 +169,7 @@ export const hostChecks: Checks<HostOptions> = {
   retentionMs: unchecked,
   redact: redactionCheck,
   graceMs: interval,
+  index: flag,
   governor: unchecked,
   onWarning: unchecked,
   crash: unchecked,
@@ -165,6 +193,10 @@ function textRedactors(rules: Redaction | undefined): Pick<DriverOptions, 'redac
   }
 }
 
+/** So many runs are read at once for figures. */
+const rowsAtOnce = 2_000
+/** Runs that the index lacks are counted up to here. */
+const mostBehind = 100_000
 /** So many runs that wait are looked for by a process that begins. */
 const waitingAtOnce = 1_000
 /** Less than the time between two looks for what news could miss. Milliseconds. */
@@ -194,6 +226,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly store: S
   readonly #reader: StoreReader
   readonly #lease: StoreLease
+  /** Of a store that keeps none itself. */
+  readonly #held: HeldIndex | undefined
+  readonly #index: StoreIndex
+  readonly #indexer: Indexer
+  /** How many commits there were when the index in memory was last complete. */
+  #heldAsOf = -1
   readonly #subscriptions: Subscriptions
   readonly #outage: Outage
   #lastProbe = 0
@@ -234,6 +272,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store = store
     this.#reader = store.reader
     this.#lease = store.lease
+    this.#held = store.index === undefined ? new HeldIndex(store.queries) : undefined
+    this.#index = this.#held ?? store.index!
+    this.#indexer = new Indexer(store.reader, this.#index)
     this.driver = new Driver(
       {
         clock: this.#clock,
@@ -437,14 +478,73 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.#subscriptions.outcome(run)
   }
 
-  summary(run: RunId): Promise<RunSummary | undefined> {
-    return this.#read(() => this.store.queries.summary(run))
+  async summary(run: RunId): Promise<RunSummary | undefined> {
+    const summary = await this.#read(() => this.store.queries.summary(run))
+    return summary && (this.#held?.withTexts(summary) ?? summary)
   }
-  runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
-    return this.#read(() => this.store.queries.summaries(filter))
+  async runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+    // nothing fills an index in memory but who asks
+    if (this.#held !== undefined || asksIndex(filter)) await this.#catchUp()
+    return this.#read(() => (this.#held ?? this.store.queries).summaries(filter))
   }
-  countRuns(filter: RunFilter, most: number): Promise<number> {
-    return this.#read(() => this.store.queries.count(filter, most))
+  async countRuns(filter: RunFilter, most: number): Promise<number> {
+    if (!asksIndex(filter)) return this.#read(() => this.store.queries.count(filter, most))
+    if (this.#held === undefined) {
+      await this.#catchUp()
+      return this.#read(() => this.store.queries.count(filter, most))
+    }
+    return (await this.runs({ ...filter, limit: most })).length
+  }
+
+  async totals(filter: FiguresFilter, options: TotalsOptions = {}): Promise<Totals> {
+    const fold = new TotalsFold(options)
+    const behind = await this.#eachRow(filter, options.agents, (row) => fold.take(row))
+    return fold.totals(behind)
+  }
+  async causes(filter: FiguresFilter, { agents }: Pick<TotalsOptions, 'agents'> = {}): Promise<Causes> {
+    const fold = new CausesFold()
+    const behind = await this.#eachRow(filter, agents, (row) => fold.take(row))
+    return fold.causes(behind)
+  }
+  async unindexed(tenant?: string): Promise<number> {
+    await this.#catchUp()
+    return this.#read(() => this.#index.countBehind(mostBehind, tenant))
+  }
+  async counters(): Promise<readonly RunCounter[]> {
+    await this.#catchUp()
+    return withAllBounds(await this.#read(() => this.#index.counters()))
+  }
+
+  /** Takes what the index lacks into it, for a moment. */
+  async #catchUp(): Promise<void> {
+    this.#open()
+    const commits = this.driver.commits
+    if (this.#held !== undefined && this.#heldAsOf === commits) return
+    const isMore = await this.#inStore(() => this.#indexer.catchUp(askerWaitsMs))
+    if (!isMore) this.#heldAsOf = commits
+  }
+
+  /** Every run of a filter, in pages, with other work in between. Returns how many the index lacks. */
+  async #eachRow(
+    filter: FiguresFilter,
+    agents: readonly string[] | undefined,
+    take: (row: FiguresRow) => void,
+  ): Promise<number> {
+    const { tenant } = filter
+    const behind = await this.unindexed(tenant)
+    const wanted = agents && new Set(agents)
+    const slices = new Slices()
+    // an index in memory looks at all runs for each page
+    const limit = this.#held === undefined ? rowsAtOnce : Infinity
+    for (let after: RunFilter['after']; ;) {
+      const page = await this.#read(() =>
+        this.#index.rows({ ...filter, ...(limit === Infinity ? {} : { limit }), ...present({ after }) }),
+      )
+      for (const row of page) if (wanted?.has(row.agent) ?? true) take(row)
+      if (page.length < limit) return behind
+      after = page.at(-1)!
+      await slices.giveWay()
+    }
   }
   async status(most: number): Promise<EngineStatus> {
     const { name, kind } = this.store
@@ -546,6 +646,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#quietly(() => this.#probe())
     }
     this.#quietly(() => this.driver.checkNews())
+    if (this.#options.index !== false && !this.#isClosing && this.#held === undefined)
+      this.#quietly(() => this.#indexer.look(now, this.driver.runs.size > 0))
     if (this.driver.registry === undefined) return
     if (now - this.#lastMaintenance >= 100) {
       this.#lastMaintenance = now
@@ -673,6 +775,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return andThen<unknown, void>(leaving, () =>
       andThen(this.#endOf(run), (end) =>
         andThen(this.store.remove(run), () => {
+          this.#held?.remove(run)
           // Callers that wait in this process may not have seen yet that it has ended elsewhere.
           if (end !== undefined) this.#subscriptions.ended(run, end)
         }),
@@ -744,6 +847,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     if (graceMs === undefined && this.store.isPrivate) this.driver.effects.giveUpAnswers()
     await finished
     clearInterval(this.#timer)
+    await this.#indexer.close()
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.placement.close()
     this.driver.stop()

@@ -5,7 +5,7 @@
 import { present, type ActivationId, type Json, type MessageId } from '@reeve/core'
 import { questionShape, type AskOpened } from '@reeve/journal'
 import type { Operation, Owner } from '../replay/operation.ts'
-import { doneIn } from '../replay/origin.ts'
+import { doneIn, isHeldByTrial } from '../replay/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question-record.ts'
 import type { EngineState } from './engine-state.ts'
 import type { LoadedActivation } from './loaded-run.ts'
@@ -30,11 +30,13 @@ export function putAsk(engine: EngineState, op: Operation, event: AskOpened): vo
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
 export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
-  const question = doubtQuestion(op)
+  // of a trial the first question is whether it may leave; a later one is the usual one
+  const isTrial = round === 1 && !op.isOut && isHeldByTrial(engine.commands, op)
+  const question = doubtQuestion(op, isTrial)
   if (isNew) {
     engine.commands.append(
       owner,
-      { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) },
+      { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op), ...(isTrial ? { trial: true } : {}) },
       engine.clock.now(),
     )
     putQuestion(engine, owner, question)

@@ -20,10 +20,19 @@ import {
   type Outcome,
   type RunId,
 } from '@reeve/core'
-import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '@reeve/journal'
+import {
+  isNotice,
+  type Caller,
+  type Copied,
+  type DoneElsewhere,
+  type JournalEvent,
+  type RunForked,
+  type StepSettled,
+} from '@reeve/journal'
 import type { OriginDeed } from '../context.ts'
 import { firstAttemptAt, inFirstRound, type AttemptsOf } from './earlier-attempts.ts'
-import { nothingUsed, type Birth, type Operation } from './operation.ts'
+import { nothingUsed, type Birth, type Operation, type Owner } from './operation.ts'
+import { isOwnValueStep } from './value-steps.ts'
 
 /** The kinds of ids that questions and messages have. Persistent. */
 const recordedIds: ReadonlySet<string> = new Set(['apr', 'int', 'msg'])
@@ -100,6 +109,7 @@ export const seedsOf = ({ id, copied }: Pick<Birth, 'id' | 'copied'>): Seeds | u
 
 interface DoubtHost {
   inFlight(op: Operation): boolean
+  callerOf(owner: Owner): Pick<Caller, 'trial'>
   doneElsewhere?(op: Operation): DoneElsewhere | undefined
 }
 
@@ -110,8 +120,20 @@ interface DoubtHost {
 export function isInDoubt(host: DoubtHost, op: Operation): boolean {
   const done = op.done ?? host.doneElsewhere?.(op)
   if (done !== undefined) op.done = done
-  if (op.doubt !== undefined || (op.done !== undefined && op.rounds === 0)) return true
+  const isAsked = op.done !== undefined || isHeldByTrial(host, op)
+  if (op.doubt !== undefined || (isAsked && op.rounds === 0)) return true
   return op.effect === 'once' && !op.fresh && !op.held && op.refused === undefined && !host.inFlight(op)
+}
+
+/**
+ * Whether a person is asked before this effect leaves, because its run is a trial. Of what an outside can see only three
+ * things leave unasked: what the run keeps for itself, notices, which say by themselves that they are not sent, and what
+ * a person has approved in this run, with these arguments.
+ */
+export function isHeldByTrial(host: Pick<DoubtHost, 'callerOf'>, op: Operation): boolean {
+  if (host.callerOf(op.owner).trial !== true || op.refused !== undefined) return false
+  const isOutside = op.effect === 'once' || op.effect === 'idempotent'
+  return isOutside && op.options?.isApproved !== true && !isOwnValueStep(op.address) && !isNotice(op.owner.birth.agent)
 }
 
 /** Where it was done, as its doubt tells it. */

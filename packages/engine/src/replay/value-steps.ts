@@ -12,6 +12,10 @@ export const valueStep = (stream?: string): string => (stream === undefined ? 'v
 export const isValueStep = (address: string): boolean =>
   /^(?:value|stream)\./.test(address.slice(address.lastIndexOf('/') + 1))
 
+/** Whether that step is on the values of the run, or of its session, and not on a stream that outlives it. */
+export const isOwnValueStep = (address: string): boolean =>
+  address.slice(address.lastIndexOf('/') + 1).startsWith(`${valueStep()}.`)
+
 /** The names of the steps that read what was done before, with its moments. */
 export const lookSteps = { done: 'work.done', earlier: 'work.earlier' } as const
 

@@ -20,6 +20,7 @@ export async function onServer<Row>(address: string, text: string, values: unkno
 export const postgres = (name: string): StoreSubject => ({
   name,
   passesParts: true,
+  keepsIndex: true,
   async create({ clock }) {
     const { server, schema, dispose } = await freshPostgres()
     return {

@@ -11,6 +11,7 @@ const leaseMs = 3_000
 export function sqlite(name: string, options: Pick<SqliteOptions, 'durability'> = {}): StoreSubject {
   return {
     name,
+    keepsIndex: true,
     create({ clock }) {
       const folder = mkdtempSync(join(tmpdir(), 'reeve-store-'))
       const file = join(folder, 'reeve.db')

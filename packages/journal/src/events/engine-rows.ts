@@ -233,9 +233,11 @@ export const engineRows: EventRows<Exclude<JournalEvent, FactEvent>> = {
   'effect.in-doubt': {
     kind: 'note',
     shape: { ...kept('id madeBy'), ...texts('doneIn') },
-    line: ({ id, madeBy, doneIn }, { agent, effect }) => {
+    line: ({ id, madeBy, doneIn, trial }, { agent, effect }) => {
       const who =
         madeBy !== undefined ? `an earlier attempt (${madeBy})` : doneIn === undefined ? undefined : `the run ${doneIn}`
+      if (who === undefined && trial === true)
+        return `${agent}: ${effect} is held back, because the run is a trial (${id})`
       return who === undefined
         ? `${agent}: unknown whether ${effect} happened (${id})`
         : `${agent}: ${who} did or began ${effect}; do it again? (${id})`

@@ -48,6 +48,11 @@ export interface Caller {
    * gave none.
    */
   readonly traceparent?: string
+  /**
+   * The run is a trial: an operator tries another prompt, model or version. No effect of it leaves before a person has
+   * said so, nobody is notified, and it counts for no trust.
+   */
+  readonly trial?: true
 }
 
 /** First event of every activation. `caller` only on the root. */
@@ -384,7 +389,10 @@ export interface AttemptFailed {
   /** Its process ended, or it was called back, while it was under way: it does not count as one of the attempts. */
   readonly lost?: true
 }
-/** A `once` effect was in flight when its process ended. It may have happened; an operator must say. */
+/**
+ * A `once` effect was in flight when its process ended. It may have happened; an operator must say. Or it is an effect of
+ * a trial.
+ */
 export interface EffectInDoubt {
   readonly type: 'effect.in-doubt'
   readonly address: string
@@ -394,6 +402,8 @@ export interface EffectInDoubt {
   readonly doneIn?: RunId
   /** The activation that made it, or may have made it: an earlier attempt at the same work. */
   readonly madeBy?: ActivationId
+  /** Nobody has made it here: the run is a trial, which makes no effect before a person has said so. */
+  readonly trial?: true
 }
 /** An operator said that an effect in doubt did not happen: it runs (again). */
 export interface EffectCleared {

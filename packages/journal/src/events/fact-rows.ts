@@ -55,6 +55,12 @@ export const factRows: EventRows<Exclude<FactEvent, TeamFactEvent>> = {
     line: (event, { agent }) => `${agent} was refused ${event.tool}: ${event.failure.message}`,
     span: ['failure'],
   },
+  'output.rejected': {
+    shape: { ...kept('purpose'), ...texts('problem told') },
+    line: ({ problem, told }, { agent }) =>
+      `${agent}: its answer does not fit${told === undefined ? '' : ', it is asked again'}: ${brief(problem)}`,
+    span: [],
+  },
   'approval.resolved': {
     shape: { ...kept('id resolution inputHash capability repeat'), ...texts('approver comment') },
     line: ({ id, resolution, approver }) =>
@@ -80,7 +86,7 @@ export const factRows: EventRows<Exclude<FactEvent, TeamFactEvent>> = {
     span: ['confidence', 'costUsd'],
   },
   'notice.sent': {
-    shape: kept('channel id'),
+    shape: { ...kept('channel id'), message: 'payload' },
     line: ({ channel, id }, { agent }) => `${agent} notified ${channel} of ${id}`,
     span: ['channel', 'id'],
   },

@@ -94,6 +94,16 @@ export interface ToolRefused extends FactCommand {
   /** What the model was told, if not the message of the failure in brackets. */
   readonly content?: string
 }
+/** An answer of a model does not have the form that the output of its agent must have. */
+export interface OutputRejected extends FactCommand {
+  readonly type: 'output.rejected'
+  /** What is wrong with it. */
+  readonly problem: string
+  /** What its model was told, which is then asked again. Absent: it may not be asked again, and its agent fails. */
+  readonly told?: string
+  /** As of `model.requested`: the answer is no message of the agent. */
+  readonly purpose?: 'choice'
+}
 /** A call needed an approval, and a human had granted it before: it was done without asking. */
 export interface ApprovalGranted extends FactCommand {
   readonly type: 'approval.granted'
@@ -207,6 +217,7 @@ export type FactEvent =
   | OutputForwarded
   | WorkerRecruited
   | ToolRefused
+  | OutputRejected
   | ApprovalResolved
   | ApprovalGranted
   | OversightFactEvent

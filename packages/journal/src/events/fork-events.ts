@@ -1,7 +1,7 @@
 /**
  * Forks in the journal: what a run says that was forked from another (K12: persistent format, optional everywhere).
  */
-import type { ActivationId, Json, Outcome, RunId } from '@reeve/core'
+import type { ActivationId, Json, JsonObject, Outcome, RunId } from '@reeve/core'
 
 /** A copied part of a log: it ends before `seq`, and what it drew (ids, random numbers) derives from `seed`. */
 export interface Copied {
@@ -22,6 +22,21 @@ export type ForkEdit =
   | { readonly type: 'input'; readonly input: Json }
   /** An activation in it is sent this message. */
   | { readonly type: 'message'; readonly to: ActivationId; readonly body: Json }
+  /** The fork is a trial of one model call. */
+  | TrialEdit
+
+/** A model call is made again with a change. The fork is a trial: no effect leaves before a person has said so. */
+export interface TrialEdit {
+  readonly type: 'trial'
+  /** The position of the model call (`model.requested`) in the origin: it and what follows are not copied. */
+  readonly call: number
+  /** The activation that asks the model. */
+  readonly to: ActivationId
+  /** The versions of agents that are different from here on, by name: as in the edge of a run. */
+  readonly versions?: JsonObject
+  /** What the activation was asked, instead. */
+  readonly brief?: Json
+}
 /** The run was forked from another: everything before this was copied. Recorded on the root. */
 export interface RunForked {
   readonly type: 'run.forked'

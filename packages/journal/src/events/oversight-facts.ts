@@ -5,7 +5,7 @@
  * Owns: these events. Does not own: who emits them (../../oversight, ../../agent), approvals themselves (facts.ts,
  * events.ts). Spec team 1.14 to 1.18.
  */
-import type { Failure, Json, OversightMode } from '@reeve/core'
+import type { Failure, Json, OversightMode, JsonObject } from '@reeve/core'
 import type { FactCommand } from './fact-command.ts'
 
 /** One reason why a human must decide (spec team R-14). */
@@ -46,6 +46,8 @@ export interface NoticeSent extends FactCommand {
   readonly channel: string
   /** Of the approval or the interrupt. */
   readonly id: string
+  /** By what the channel knows its message, such as its place in Slack. Absent: it said nothing. */
+  readonly message?: JsonObject
 }
 /** A channel failed to send a notice. The question stays open. */
 export interface NoticeFailed extends FactCommand {

@@ -133,6 +133,9 @@ export const isEdge = (value: Json): value is JsonObject =>
   typeof value['depth'] === 'number' &&
   typeof value['maxDepth'] === 'number'
 
+/** Versions of agents, by name. */
+export const revisionsShape = { '*': { '*': 'kept', instructions: 'text' } } satisfies Shape
+
 export const inputShape: Shape = (value) => (isEdge(value) ? edge : 'payload')
 const edge = {
   ...kept(
@@ -148,7 +151,7 @@ const edge = {
   messages: [message],
   entries: [entry],
   flow: { '*': 'kept', task: 'text', to: [{ name: 'kept' }] },
-  versions: { '*': { '*': 'kept', instructions: 'text' } },
+  versions: revisionsShape,
   assignment: {
     '*': 'kept',
     description: 'text',
@@ -201,6 +204,7 @@ export const callerShape = {
   session: 'kept',
   tenant: 'kept',
   traceparent: 'kept',
+  trial: 'kept',
   metadata: 'payload',
 } satisfies Shape
 

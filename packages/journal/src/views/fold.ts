@@ -328,6 +328,7 @@ function foldNote(
         unclaimed,
         ...('doneIn' in event ? { doneIn: event.doneIn } : {}),
         ...('madeBy' in event ? { madeBy: event.madeBy } : {}),
+        ...('trial' in event ? { trial: event.trial } : {}),
       })
       return
     }

@@ -248,7 +248,8 @@ function heldBy({ changeable, turn }: SpeakerWork, event: JournalEvent): (words:
   const address = 'address' in event ? event.address : undefined
   if (address === undefined || isInAnswerHook(address, turn)) return () => true
   const isCalling = isInCall(address, turn)
-  const isNext = event.type === 'model.requested' && event.purpose === undefined
+  const asksAgain = event.type === 'output.rejected' && event.told !== undefined
+  const isNext = (asksAgain || event.type === 'model.requested') && event.purpose === undefined
   return (words) =>
     words.type === 'tool'
       ? isCalling && changeable.includes('results')

@@ -155,6 +155,8 @@ export interface DoubtView {
   readonly doneIn?: RunId
   /** The activation that made it, or may have made it: an earlier attempt at the same work. */
   readonly madeBy?: ActivationId
+  /** Nobody has made it here: the run is a trial, which makes no effect before a person has said so. */
+  readonly trial?: true
 }
 
 /**

@@ -422,6 +422,7 @@ function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: App
     title: `${path.join(' > ')} asks for approval of ${tool}`,
     text: reason,
     input,
+    inputHash: digestJson(input),
     risk,
     askedAt: ctx.now().getTime(),
     ...present({

@@ -1,5 +1,5 @@
 /**
- * Approver policy: who may decide an approval, and which decisions it allows.
+ * Approver policy: who may decide an approval, which decisions it allows, and whether it is decided by itself.
  *
  * Owns: the rule, both for the process that posts a decision and for the run that receives it. Pure. Does not own:
  * authentication of an approver (the caller; `mayDecide` of the runtime).
@@ -10,6 +10,19 @@ import type { DecisionOption } from './decision.ts'
 
 /** The fields of a request that say who may decide it. */
 export type AskedOf = Pick<ApprovalRequested, 'approvers' | 'excludes' | 'options' | 'fourEyes'>
+
+/** Why an approval is decided by itself, and never together with others in one call. */
+export type AloneReason = 'critical-risk' | 'four-eyes'
+
+/** Why this approval is decided by itself; undefined if it may be decided together with others. Pure. */
+export function aloneReason({
+  risk,
+  fourEyes,
+  excludes = [],
+}: Pick<ApprovalRequested, 'risk' | 'fourEyes' | 'excludes'>): AloneReason | undefined {
+  if (risk === 'critical') return 'critical-risk'
+  return fourEyes === true || excludes.length > 0 ? 'four-eyes' : undefined
+}
 
 /** Why a decision does not count. `invalid`: not allowed by the request; `forbidden`: not by this approver. */
 export interface NotPermitted {

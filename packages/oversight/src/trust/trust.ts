@@ -156,8 +156,8 @@ async function count(
   succeeded: boolean,
 ): Promise<void> {
   const scope = ctx.scope('trust')
-  const { run, forked } = ctx.place
-  if (forked === true) return
+  const { run, forked, caller } = ctx.place
+  if (forked === true || caller.trial === true) return
   const now = scope.now().getTime()
   for (const trust of names) {
     const kept = await scope

@@ -18,11 +18,13 @@ import {
   messageOf,
   nearest,
   optionProblems,
+  present,
   ReeveError,
   refuseProblems,
   required,
   runOf,
   string,
+  systemClock,
   text,
   timerMs,
   type Checks,
@@ -34,7 +36,7 @@ import {
 } from '@reeve/core'
 import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '@reeve/engine'
 import { viewOf, type ApprovalRequested, type InterruptView, type RunFold } from '@reeve/journal'
-import { grantProblem, notPermitted, type Granting } from '@reeve/oversight'
+import { aloneReason, grantProblem, notPermitted, type AloneReason, type Granting } from '@reeve/oversight'
 import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { foldsOf, viewFold } from '../feed/run-folds.ts'
 import { runPages } from '../feed/whole-feed.ts'
@@ -45,42 +47,60 @@ import { runPages } from '../feed/whole-feed.ts'
  * run asks again and names the problem. `retry` rejects this attempt and asks the agent to try again; `comment` is its
  * feedback.
  */
-export type Decision =
-  | {
-      readonly approvalId: string
-      readonly decision: 'approve'
-      readonly comment?: string
-      readonly approver?: string
-      /**
-       * The scope of this approval. Default `once`. A wider grant needs an approval that is `grantable`, which a
-       * sensitive tool or a high risk never is.
-       */
-      readonly grant?: Granting
-    }
-  | {
-      readonly approvalId: string
-      readonly decision: 'reject'
-      readonly comment?: string
-      readonly approver?: string
-    }
-  | {
-      readonly approvalId: string
-      readonly decision: 'retry'
-      readonly comment?: string
-      readonly approver?: string
-      /**
-       * The ids of completed `once` effects, of those that the approval lists as `done`, that are to be made once more.
-       * Default: none. The work is done again, and what it has made is not.
-       */
-      readonly repeat?: readonly string[]
-    }
-  | {
-      readonly approvalId: string
-      readonly decision: 'edit'
-      readonly input: Json
-      readonly comment?: string
-      readonly approver?: string
-    }
+export type Decision = DecisionBase &
+  (
+    | {
+        readonly decision: 'approve'
+        /**
+         * The scope of this approval. Default `once`. A wider grant needs an approval that is `grantable`, which a
+         * sensitive tool or a high risk never is.
+         */
+        readonly grant?: Granting
+      }
+    | { readonly decision: 'reject' }
+    | {
+        readonly decision: 'retry'
+        /**
+         * The ids of completed `once` effects, of those that the approval lists as `done`, that are to be made once
+         * more. Default: none. The work is done again, and what it has made is not.
+         */
+        readonly repeat?: readonly string[]
+      }
+    | { readonly decision: 'edit'; readonly input: Json }
+  )
+
+interface DecisionBase {
+  readonly approvalId: string
+  readonly comment?: string
+  readonly approver?: string
+  /**
+   * The hash of the arguments that the approver was shown (`approval.inputHash`). Another one is refused
+   * (`approval.invalid`): what was seen is not what would run.
+   */
+  readonly inputHash?: string
+  /**
+   * It is one of several that are decided in one call: it needs `inputHash`, is `approve` or `reject`, and is refused
+   * (`approval.alone`) for critical risk and where two approvers are required. `decideAll` sets it.
+   */
+  readonly together?: true
+}
+
+/** One decision of several. `inputHash` is that of the arguments that the approver was shown. */
+export interface DecisionTogether {
+  readonly approvalId: string
+  readonly inputHash: string
+  readonly decision: 'approve' | 'reject'
+  readonly comment?: string
+  readonly approver?: string
+}
+
+/**
+ * What became of one decision of several. `lost`: another decision was first. `refused`: nothing was decided, and the
+ * error says why.
+ */
+export type DecisionResult =
+  | { readonly approvalId: string; readonly status: 'decided' }
+  | { readonly approvalId: string; readonly status: 'lost' | 'refused'; readonly error: ReeveError }
 
 /** The value that answers an interrupt. */
 export interface Answer {
@@ -144,7 +164,17 @@ export type MayDecide = (
   io: { readonly signal: AbortSignal },
 ) => boolean | string | Promise<boolean | string>
 
-const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant', 'repeat']
+const decisionFields: readonly string[] = [
+  'approvalId',
+  'decision',
+  'input',
+  'comment',
+  'approver',
+  'grant',
+  'repeat',
+  'inputHash',
+  'together',
+]
 const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
 /** Common names of these fields elsewhere, for suggestions. */
 const alsoCalled: Readonly<Record<string, string>> = {
@@ -173,7 +203,7 @@ function unknownDecision(given: unknown): string {
 /** The problem of a decision's shape; undefined if it is valid. */
 function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'invalid decision: expected an object { approvalId, decision, … }'
-  const { approvalId, decision, input, comment, approver, grant, repeat } = given
+  const { approvalId, decision, input, comment, approver, grant, repeat, inputHash, together } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.includes(name))
   const strange = unknown.map(unknownField)
   if (typeof approvalId !== 'string' || approvalId === '')
@@ -192,6 +222,12 @@ function decisionProblem(given: unknown): string | undefined {
     return 'repeat must be a list of ids of effects'
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a string'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a string'
+  if (inputHash !== undefined && typeof inputHash !== 'string') return 'inputHash must be a string'
+  if (together !== undefined && together !== true) return 'together must be true, or left out'
+  if (together === true && (inputHash === undefined || inputHash === ''))
+    return 'inputHash is missing: a decision of several names the arguments that the approver was shown'
+  if (together === true && decision !== 'approve' && decision !== 'reject')
+    return `decision ${JSON.stringify(decision)} is made one by one; several are decided by "approve" or "reject"`
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
   return problem
 }
@@ -208,12 +244,16 @@ export async function decide(
 ): Promise<void> {
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
-  const { approvalId, ...said } = decision
+  const { approvalId, inputHash: shown, together, ...said } = decision
   const question = await openQuestion(access, approvalId, 'approval')
-  if (question === undefined) throw await closedApproval(access, approvalId)
+  if (question === undefined)
+    throw await closedApproval(access, approvalId, undefined, together === true ? fewSearched : mostSearched)
+  if (question.answered === true) throw await closedApproval({ ...access, run: question.run }, approvalId, 'lost')
   const asked = question.body as ApprovalRequested
   if (question.until !== undefined && question.until < storeTime(access))
     throw expired(approvalId, question.until, whenDriven(asked, question.run))
+  mustBeAsShown(asked, shown)
+  if (together === true) mustNotStandAlone(asked)
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
   if ('repeat' in decision) mustBeDone(asked, decision.repeat)
   await mustBePermitted(access, question, decision)
@@ -227,6 +267,80 @@ export async function decide(
   })
   if (result === 'accepted') return
   throw await closedApproval({ ...access, run: question.run }, approvalId, result)
+}
+
+/** How many are decided in one call. */
+export const mostDecided = 500
+/** How many of them at a time. */
+const decidedAtOnce = 8
+
+/** One decision of several as `decide` takes it. Anything else that a caller has put into it is left out. */
+const togetherDecision = ({ approvalId, inputHash, decision, comment, approver }: DecisionTogether): Decision => ({
+  approvalId,
+  inputHash,
+  decision,
+  ...present({ comment, approver }),
+  together: true,
+})
+
+/**
+ * Decides several approvals, each by itself through `decideOne`. Says of each what became of it, in their order: what is
+ * wrong with one stops none of the others. Throws `input.invalid` for no list, and for too many.
+ */
+export async function decideAll(
+  rows: readonly DecisionTogether[],
+  decideOne: (decision: Decision) => Promise<void>,
+): Promise<readonly DecisionResult[]> {
+  const call = 'decideAll()'
+  const given: unknown = rows
+  if (!Array.isArray(given) || given.length > mostDecided || given.some((row) => !isObject(row)))
+    throw new ReeveError(
+      'input.invalid',
+      `${call}: expected a list of at most ${mostDecided} decisions { approvalId, inputHash, decision }`,
+      { hint: 'Nothing was decided.' },
+    )
+  const results: DecisionResult[] = []
+  for (let at = 0; at < rows.length; at += decidedAtOnce)
+    results.push(
+      ...(await Promise.all(rows.slice(at, at + decidedAtOnce).map((row) => decisionResult(row, decideOne)))),
+    )
+  return results
+}
+
+async function decisionResult(
+  row: DecisionTogether,
+  decideOne: (decision: Decision) => Promise<void>,
+): Promise<DecisionResult> {
+  const { approvalId } = row
+  try {
+    await decideOne(togetherDecision(row))
+    return { approvalId, status: 'decided' }
+  } catch (thrown) {
+    if (!ReeveError.is(thrown)) throw thrown
+    const status = thrown.code === 'approval.already-decided' ? 'lost' : 'refused'
+    return { approvalId, status, error: thrown }
+  }
+}
+
+/** What is decided is what the approver was shown. */
+function mustBeAsShown({ id, inputHash }: ApprovalRequested, shown: string | undefined): void {
+  if (shown === undefined || shown === inputHash) return
+  throw new ReeveError('approval.invalid', `approval "${id}": other arguments would run than were shown`, {
+    hint: 'Nothing was decided. Look at the approval again.',
+  })
+}
+
+const alone: Readonly<Record<AloneReason, string>> = {
+  'critical-risk': 'its risk is critical',
+  'four-eyes': 'two approvers are required',
+}
+
+function mustNotStandAlone(asked: ApprovalRequested): void {
+  const reason = aloneReason(asked)
+  if (reason === undefined) return
+  throw new ReeveError('approval.alone', `approval "${asked.id}" is decided by itself: ${alone[reason]}`, {
+    hint: 'Nothing was decided. Look at its arguments, and decide it alone: runtime.decide(), or reeve approve <id>.',
+  })
 }
 
 /** Checks the rules of the approval, then asks the application's `mayDecide`. */
@@ -366,8 +480,15 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
   engine.now?.() ?? clock.now()
 
 /** Why an approval that is not open cannot be decided, from the journals of the runs. */
-export async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
-  for (const run of await runsToSearch(access)) {
+export async function closedApproval(
+  access: DecisionAccess,
+  id: string,
+  result?: PostResult,
+  searched = fewSearched,
+): Promise<ReeveError> {
+  const until = systemClock.now() + searchMs
+  for (const run of await runsToSearch(access, searched)) {
+    if (access.run === undefined && systemClock.now() > until) break
     const fold = await foldIfThere(access.engine, run)
     if (fold?.approvals.has(id) !== true) continue
     const { approvals } = viewOf(fold)
@@ -396,7 +517,7 @@ export async function closedApproval(access: DecisionAccess, id: string, result?
   return new ReeveError(
     'approval.unknown',
     access.run === undefined
-      ? `no open approval "${id}", and none of the newest ${searchedRuns} runs had it`
+      ? `no open approval "${id}": it was decided or withdrawn long ago, or there never was one`
       : `unknown approval "${id}" in the run "${access.run}"`,
     {
       hint: 'List the open ones: reeve questions, or runtime.approvals(). One that was decided long ago is in the audit of its run.',
@@ -425,12 +546,13 @@ function followedBy(
   return `; "${next.id}" follows${approvers.length === 0 ? '' : `, for ${approvers.map((who) => `"${who}"`).join(', ')}`}`
 }
 
-/** Without a run, only so many of the newest runs are searched: this improves a message and is not needed for correctness. */
-const searchedRuns = 50
-async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
-  return access.run === undefined
-    ? (await access.engine.runs({ limit: searchedRuns })).map((each) => each.run)
-    : [access.run]
+/**
+ * Without a run, only so many of the newest runs are searched, and for so long: this improves a message and is not
+ * needed for correctness. Milliseconds.
+ */
+const [fewSearched, mostSearched, searchMs] = [50, 1_000, 1_000]
+async function runsToSearch(access: DecisionAccess, limit = fewSearched): Promise<readonly RunId[]> {
+  return access.run === undefined ? (await access.engine.runs({ limit })).map((each) => each.run) : [access.run]
 }
 
 /** Answers an interrupt. */

@@ -6,6 +6,7 @@
 import { copy, present, type ActivationId, type Json, type RunId } from '@reeve/core'
 import type { Question } from '@reeve/engine'
 import { approvalAsked, type ApprovalAsked, type ApprovalRequested } from '@reeve/journal'
+import { aloneReason, type AloneReason } from '@reeve/oversight'
 
 /** An open request to approve one exact action, with the fields of `approval.requested`. */
 export interface Approval extends ApprovalAsked {
@@ -15,6 +16,8 @@ export interface Approval extends ApprovalAsked {
   readonly grantable: boolean
   readonly askedAt: number
   readonly until?: number
+  /** Why it must be decided by itself. Absent: it may be decided together with others, by `decideAll`. */
+  readonly alone?: AloneReason
 }
 
 /** The open approvals among these questions. */
@@ -28,6 +31,7 @@ export function approvalsAmong(questions: readonly Question[]): readonly Approva
     const body = question.body as ApprovalRequested
     const asked = copy(approvalAsked(body) as unknown as Json) as unknown as ApprovalAsked
     const { run, activation, askedAt, until } = question
-    return [{ ...asked, run, activation, askedAt, grantable: body.grantable ?? false, ...present({ until }) }]
+    const grantable = body.grantable ?? false
+    return [{ ...asked, run, activation, askedAt, grantable, ...present({ until, alone: aloneReason(body) }) }]
   })
 }

@@ -1,13 +1,12 @@
 /**
  * Retrying runs that ended badly: each as a fork that begins before what failed.
  *
- * Owns: which runs can be retried, the id of the new run, many at once. Does not own: where it begins
- * (engine/fork/retry-point.ts), what a fork is (fork.ts).
+ * Owns: which runs can be retried, the id of the new run. Does not own: where it begins (engine/fork/retry-point.ts),
+ * what a fork is (fork.ts), many at once (../batch).
  * Holds: the same run retried twice is one new run, from whichever process.
  */
 import {
   flag,
-  expects,
   newId,
   optionProblems,
   ReeveError,
@@ -19,18 +18,8 @@ import {
   type Checks,
   type RunId,
 } from '@reeve/core'
-import {
-  retryPoint,
-  unknownRun,
-  type DiscardedWork,
-  type Engine,
-  type RetryFrom,
-  type RunFilter,
-  type RunStatus,
-  type RunSummary,
-} from '@reeve/engine'
+import { retryPoint, unknownRun, type DiscardedWork, type Engine, type RetryFrom, type RunStatus } from '@reeve/engine'
 import { wholeFeed } from '../feed/whole-feed.ts'
-import { listRuns } from '../session-queue.ts'
 import { forkAt } from './fork.ts'
 
 /** How a run is retried. */
@@ -44,33 +33,10 @@ export interface RetryOptions {
   readonly by?: string
 }
 
-/** How many runs are retried at once, newest first, and what is recorded with each. */
-export interface RetryAllOptions extends Pick<RetryOptions, 'reason' | 'by'> {
-  /** Default 100. */
-  readonly limit?: number
-  readonly signal?: AbortSignal
-  /** Called before each run: what it throws refuses this one. */
-  readonly check?: (run: RunSummary) => void | Promise<void>
-  /** Called after each run. */
-  readonly onResult?: (result: RetryResult) => void
-}
-
 /** Where a retry goes on, and what of its origin it does not keep. */
 export interface RetryScope {
   readonly from: RetryFrom
   readonly discarded: DiscardedWork
-}
-
-/** What became of one run. `before`: it has been retried already, and this is that run. */
-export type RetryResult =
-  | ({ readonly run: RunId; readonly status: 'retried' | 'before'; readonly retry: RunId } & RetryScope)
-  | { readonly run: RunId; readonly status: 'refused'; readonly error: ReeveError }
-
-/** What became of all of them. */
-export interface RetriedRuns {
-  readonly results: readonly RetryResult[]
-  /** Some were refused, or there are more than the limit. */
-  readonly partial: boolean
 }
 
 const checks: Checks<RetryOptions> = {
@@ -79,15 +45,6 @@ const checks: Checks<RetryOptions> = {
   reason: string,
   by: string,
 }
-const allChecks: Checks<RetryAllOptions> = {
-  reason: string,
-  by: string,
-  limit: expects((given) => Number.isSafeInteger(given) && (given as number) > 0, 'a whole number from 1'),
-  signal: unchecked,
-  check: unchecked,
-  onResult: unchecked,
-}
-
 const retryable: readonly RunStatus[] = ['failed', 'limited', 'timed-out', 'cancelled']
 
 const invalid = (message: string, hint: string): ReeveError =>
@@ -135,42 +92,3 @@ export async function retryRun(
 
 /** The id of the one retry of a run. */
 const retryOf = (run: RunId): RunId => runKey(run, 'retry').id
-
-/** Retries the runs that match, one after the other. One that is refused stops none of the others. */
-export async function retryAll(engine: Engine, filter: RunFilter, options: RetryAllOptions): Promise<RetriedRuns> {
-  refuseProblems('input.invalid', optionProblems(allChecks, options, 'retryAll'), 'Nothing was retried.')
-  const { limit = 100, signal, check, onResult, ...recorded } = options
-  const { status = ['failed'] } = filter
-  const others = status.filter((each) => !retryable.includes(each))
-  if (others.length > 0)
-    throw new ReeveError('input.invalid', `status ${others.join(', ')}: such runs cannot be retried`, {
-      hint: `Choose among ${retryable.join(', ')}. Nothing was retried.`,
-    })
-  const found = await listRuns(engine, { ...filter, status, limit: limit + 1 })
-  const results: RetryResult[] = []
-  for (const summary of found.slice(0, limit)) {
-    if (signal?.aborted === true) break
-    const result = await retryOne(engine, summary, recorded, check)
-    results.push(result)
-    onResult?.(result)
-  }
-  return { results, partial: results.length < found.length || results.some((each) => each.status === 'refused') }
-}
-
-async function retryOne(
-  engine: Engine,
-  summary: RunSummary,
-  recorded: Pick<RetryOptions, 'reason' | 'by'>,
-  check: RetryAllOptions['check'],
-): Promise<RetryResult> {
-  const { run } = summary
-  try {
-    await check?.(summary)
-    const { run: retry, created, ...scope } = await retryRun(engine, run, recorded)
-    return { run, status: created ? 'retried' : 'before', retry, ...scope }
-  } catch (thrown) {
-    // What is wrong with one run is told with it; what is wrong with the store holds for all.
-    if (!ReeveError.is(thrown) || thrown.code.startsWith('store.') || thrown.code === 'engine.closed') throw thrown
-    return { run, status: 'refused', error: thrown }
-  }
-}

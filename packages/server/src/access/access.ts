@@ -138,6 +138,8 @@ export interface AccessRule extends Pick<Door, 'role'> {
   /** What it opens. Default `public`. */
   readonly resource?: Resource
   readonly isStream?: boolean
+  /** Of what is open: how large a body may be, in bytes. Default: that of a token. */
+  readonly openBodyBytes?: number
   /** A page that any link may open. */
   readonly isPage?: boolean
 }
@@ -323,7 +325,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       mustBeAddressedHere(request, rules, isPage)
       return preflight(request, rules, headers)
     },
-    async enter(request, { role, resource = 'public', isStream = false }, peer) {
+    async enter(request, { role, resource = 'public', isStream = false, openBodyBytes = largestOpenBody }, peer) {
       const address = addressOf(request, peer)
       const caller = role === 'open' ? undefined : await callerOf(request, address)
       if (role !== 'open' && caller === undefined) throw unknownCaller(request)
@@ -336,7 +338,7 @@ export function createAccess(options: AccessOptions, clock: Clock = systemClock,
       if (!requests.take(key)) throw tooMany('too many requests')
       if (role !== 'open') mustAllow(principal, role)
       if (resources[resource] === 'refused') mustReachAll(principal)
-      const body = bodies.of(request, sharersOf(key, caller), caller === undefined ? largestOpenBody : undefined)
+      const body = bodies.of(request, sharersOf(key, caller), caller === undefined ? openBodyBytes : undefined)
       const place = (): (() => void) => {
         const left = open.enter(key)
         if (left === undefined) throw tooMany(`${streams} streams are open already`)

@@ -62,7 +62,9 @@ const tokensCheck: Check = (given, where) => [
   ...tokenTable(given, where),
   ...(hasNames(given) ? Object.entries(given) : []).flatMap(([token, principal], i) => [
     ...(token.length < shortestToken
-      ? [`${where}: token ${i + 1} has ${token.length} characters, expected at least ${shortestToken}`]
+      ? [
+          `${where}: token ${i + 1} has ${token.length} characters, expected at least ${shortestToken}; draw one: openssl rand -hex 32`,
+        ]
       : []),
     ...(/^[\x21-\x7e]*$/.test(token) ? [] : [`${where}: token ${i + 1} is not printable ASCII without spaces`]),
     ...principalProblems(principal, `${where}: the principal of token ${i + 1}`),

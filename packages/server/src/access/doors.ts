@@ -26,6 +26,9 @@ export const routeDoors = {
   'DELETE /browser-sessions': viewer('caller'),
 
   'GET /runs': viewer('runs'),
+  'GET /totals': viewer('runs'),
+  'GET /causes': viewer('runs'),
+  'GET /metrics': operator('installation'),
   'POST /runs': operator('agent'),
   'GET /runs/{run}': viewer('run'),
   'DELETE /runs/{run}': admin('run'),
@@ -39,6 +42,9 @@ export const routeDoors = {
   'GET /runs/{run}/diff/{other}': viewer('run'),
   'GET /runs/{run}/delegations': viewer('run'),
   'GET /runs/{run}/audit': viewer('run'),
+
+  'GET /batches': viewer('runs'),
+  'GET /batches/{id}': viewer('run'),
 
   'GET /questions': viewer('runs'),
   'GET /questions/{id}': viewer('question'),
@@ -55,6 +61,7 @@ export const routeDoors = {
 
   'GET /versions': viewer('installation'),
   'GET /versions/uses': viewer('installation'),
+  'GET /models': viewer('installation'),
 
   'GET /changes': viewer('runs'),
   'GET /runs/{run}/live': viewer('run'),
@@ -95,6 +102,8 @@ export const protocolDoors = {
   'a2a read': viewer('run'),
   'a2a answer': viewer('question'),
   'a2a cancel': verbDoors['POST /runs/{run}/cancel'],
+
+  'slack decide': verbDoors['POST /approvals/{id}/decision'],
 
   'mcp start_run': operator('agent'),
   'mcp run_status': viewer('run'),

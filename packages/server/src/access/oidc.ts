@@ -20,7 +20,7 @@ import {
   messageOf,
   mustBeOptions,
   optionProblems,
-  ReeveError,
+  optionalPeer,
   refuseProblems,
   required,
   text,
@@ -143,16 +143,7 @@ export function oidc(options: OidcOptions): VerifyRequest {
 /** What is used of the package. */
 type Jose = Pick<typeof JoseModule, 'createLocalJWKSet' | 'createRemoteJWKSet' | 'customFetch' | 'jwtVerify' | 'errors'>
 
-async function loadJose(): Promise<Jose> {
-  try {
-    return await import('jose')
-  } catch (thrown) {
-    throw new ReeveError('config.invalid', 'oidc() needs the package jose, which is not installed', {
-      hint: 'Install it: npm install jose@6',
-      cause: thrown,
-    })
-  }
-}
+const loadJose = (): Promise<Jose> => optionalPeer('jose', 'npm install jose@6')
 
 async function keysOf({ issuer, jwks }: OidcOptions, jose: Jose): Promise<JWTVerifyGetKey> {
   if (jwks !== undefined && typeof jwks !== 'string') return jose.createLocalJWKSet(jwks as JSONWebKeySet)

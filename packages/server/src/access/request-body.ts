@@ -38,6 +38,8 @@ export interface RequestBody {
   json(): Promise<Json | undefined>
   /** The fields of a form of at most so many bytes. Rejects as `json`. */
   form(bytes: number): Promise<ReadonlyMap<string, string>>
+  /** Exactly what was sent, for those who check a signature. Rejects with `input.too-large`, `input.invalid`, `request.*`. */
+  text(): Promise<string>
 }
 
 /** The bodies that a server reads. */
@@ -63,6 +65,7 @@ export class RequestBodies {
         if (mediaType(request) !== 'application/x-www-form-urlencoded') throw invalid('the body is not a form')
         return reading(limit, (said) => new Map(new URLSearchParams(said)))
       },
+      text: () => reading(bytes, (said) => said),
     }
   }
 

@@ -8,27 +8,33 @@
  * what is not there, by the same words and as slowly.
  */
 import {
-  canonical,
   own as ownMember,
   isChildRun,
+  isObject,
   present,
   ReeveError,
   refuseProblems,
   rootRun,
   systemClock,
-  type Json,
 } from '@reeve/core'
 import {
   approvalsAmong,
   choicesCheck,
+  decideAll,
+  isInScope,
   isUsableBy,
+  isWithinScope,
   mayContinue,
+  mustGoOnPublished,
   notRegistered,
   unknownRun,
+  unpublished,
+  type BatchHandle,
+  type BatchScope,
+  type BatchView,
   type OpenFilter,
   type Question,
   type RegisteredAgent,
-  type RetryResult,
   type Run,
   type RunFilter,
   type RunSummary,
@@ -36,6 +42,7 @@ import {
   type SessionAccess,
   type SessionName,
   type StartOptions,
+  type TrialChanges,
 } from '@reeve/runtime'
 import type { Principal } from '../wire.ts'
 import { administers, allows } from './principal.ts'
@@ -43,9 +50,8 @@ import { administers, allows } from './principal.ts'
 /** How many of the newest runs are searched for a question that is not open any more. */
 const mostSearched = 50
 
-/** How many runs are listed, and retried, where no limit says otherwise. */
+/** How many runs are listed where no limit says otherwise. */
 const mostListed = 1_000
-const mostRetried = 100
 
 /** What a principal is bound to. */
 export type Scope = Pick<Principal, 'tenant' | 'agents'>
@@ -60,12 +66,6 @@ const mayUse = (
 ): boolean =>
   (agents === undefined || agents.includes(name)) &&
   (roles.length === 0 ? tenants === undefined : isUsableBy(tenants, tenant))
-
-/** Whether a run that was started from outside is there for a principal. */
-export const isOwnRun = (
-  { tenant, agents }: Scope,
-  { agent, caller }: { readonly agent: string; readonly caller: { readonly tenant?: string } },
-): boolean => (tenant === undefined || caller.tenant === tenant) && (agents === undefined || agents.includes(agent))
 
 /**
  * A refusal takes at least this long, whatever was read for it: its time does not tell a run of another from one that
@@ -82,7 +82,7 @@ export async function runOf(runtime: Runtime, principal: Principal, id: string):
   }
   const inTime = refusalAfter(refusalMs)
   const summary = await summaryOf(runtime, id)
-  if (summary !== undefined && isOwnRun(principal, summary)) return run
+  if (summary !== undefined && isInScope(principal, summary)) return run
   await inTime()
   throw unknownRun(run.id)
 }
@@ -115,7 +115,7 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
   const own = (id: string): Promise<Run> => runOf(runtime, principal, id)
   const isOwn = async (id: string): Promise<boolean> => {
     const summary = await summaryOf(runtime, id)
-    return summary !== undefined && isOwnRun(principal, summary)
+    return summary !== undefined && isInScope(principal, summary)
   }
 
   /** What a question is answered through. Who comes too late is told so by its run, as without tenants. */
@@ -136,11 +136,14 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     })
   }
   const inTenant = tenant === undefined ? {} : { tenant }
+  const ofAgents = agents === undefined ? {} : { agents }
 
   const usable = (): readonly RegisteredAgent[] => {
     const found = runtime.agents().filter((agent) => mayUse(principal, agent))
-    // whom else an agent belongs to is nothing to a tenant
-    return tenant === undefined ? found : found.map(({ tenants: _tenants, ...agent }) => agent)
+    // whom else an agent belongs to is nothing to a tenant; prompts are the installation's
+    return tenant === undefined
+      ? found
+      : found.map(({ tenants: _tenants, instructions: _instructions, ...agent }) => agent)
   }
   const mustUse = (agent: unknown): void => {
     if (typeof agent !== 'string' || agents === undefined) return
@@ -172,52 +175,57 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     }
   }
 
-  const unpublished = (agent: string, version: string): ReeveError =>
-    new ReeveError(
-      'request.forbidden',
-      `${JSON.stringify(name)} may not run the version ${JSON.stringify(version)} of ${JSON.stringify(agent)}: it is not published`,
-      {
-        hint: 'Who may publish versions chooses others: the role "admin", of no tenant. Choose { status: "published" }. Nothing was started.',
-      },
-    )
   const mustBeChoices = (versions: unknown): void =>
     refuseProblems('input.invalid', choicesCheck()(versions, 'start: versions'), 'Nothing was started.')
   /** A principal who publishes no versions runs what is published. */
   const mustBePublished = async ({ versions = {}, defaultStatus }: StartOptions): Promise<void> => {
     if (mayPublish) return
     mustBeChoices(versions)
-    if (defaultStatus === 'draft') throw unpublished('*', defaultStatus)
+    if (defaultStatus === 'draft') throw unpublished(name, '*', defaultStatus)
     for (const [agent, choice] of Object.entries(versions)) {
       const asked = typeof choice === 'string' ? choice : 'status' in choice ? undefined : choice.version
       if (asked === undefined) {
         const { status } = choice as { readonly status: string }
-        if (status !== 'published') throw unpublished(agent, status)
+        if (status !== 'published') throw unpublished(name, agent, status)
         continue
       }
       const kept = await runtime.versions.revisions({ agent })
       const isOut = kept.some(({ status, revision }) => status === 'published' && revision.version === asked)
-      if (!isOut) throw unpublished(agent, asked)
+      if (!isOut) throw unpublished(name, agent, asked)
     }
   }
   /** As much of a run that is forked or retried, which goes on with the versions that it began with. */
-  const mustGoOnPublished = async (run: Run): Promise<void> => {
-    if (mayPublish) return
-    const [birth] = await run.journal({ limit: 1 })
-    if (birth?.event.type !== 'activation.started') return
-    const { versions } = birth.event.input as { readonly versions?: Readonly<Record<string, Json>> }
-    const { chosen } = runtime.versions
-    for (const [agent, recorded] of Object.entries(versions ?? {})) {
-      const { base, ...data } = recorded as { readonly base?: string; readonly version: string }
-      // a version of the code, or what the installation chooses for all
-      if (base === data.version || chosen.defaultStatus === 'draft' || Object.hasOwn(chosen.versions ?? {}, agent))
-        continue
-      const kept = await runtime.versions.revisions({ agent })
-      const isOut = kept.some(({ status, revision: { base: _of, ...revision } }) => {
-        return status === 'published' && canonical(revision as unknown as Json) === canonical(data)
-      })
-      if (!isOut) throw unpublished(agent, data.version)
-    }
+  const goesOnPublished = async (run: Run): Promise<void> => {
+    if (!mayPublish) await mustGoOnPublished(runtime.versions, run, name)
   }
+  /** Whom a batch reaches that the principal begins: as far as they reach themselves. */
+  const batchScope: BatchScope = {
+    ...present({ tenant, agents }),
+    ...(mayPublish ? undefined : { publishedOnly: true as const }),
+  }
+  /** A batch that reaches no further than the principal. Rejects with `run.unknown`. */
+  const ownBatch = async (id: string): Promise<BatchHandle> => {
+    const batch = runtime.batches.of(id)
+    if (isWhole) return batch
+    const inTime = refusalAfter(refusalMs)
+    const view = await batch.view().catch((thrown: unknown) => {
+      if (ReeveError.is(thrown, 'run.unknown')) return undefined
+      throw thrown
+    })
+    if (view !== undefined && isWithinScope(view.scope ?? {}, principal)) return batch
+    await inTime()
+    throw unknownRun(id)
+  }
+  const visibleBatch = (id: string): BatchHandle => ({
+    id: runtime.batches.of(id).id,
+    view: async () => (await ownBatch(id)).view(),
+    outcome: async () => (await ownBatch(id)).outcome(),
+    async *results(options) {
+      yield* (await ownBatch(id)).results(options)
+      return undefined
+    },
+    cancel: async (reason, by) => (await ownBatch(id)).cancel(reason, by),
+  })
 
   /** Of a run that is another's, its id is taken: no more is said. */
   const quietly = async <T>(id: string | undefined, begun: Promise<T>): Promise<T> => {
@@ -230,6 +238,25 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       })
     }
   }
+  /** The prompts, models and drafts of the installation are not a tenant's to try. What is published is. */
+  const mustTry = async (changes: TrialChanges): Promise<void> => {
+    if (isWhole) return
+    for (const [agent, { version, ...change }] of Object.entries(changes)) {
+      if (Object.values(change).some((each) => each !== undefined))
+        throw new ReeveError(
+          'request.forbidden',
+          `${JSON.stringify(name)} may not try another prompt or model of ${JSON.stringify(agent)}`,
+          { hint: 'A principal of no tenant, for all agents, may. Try a published version. Nothing was started.' },
+        )
+      if (version !== undefined) await mustBePublished({ versions: { [agent]: version } })
+    }
+  }
+  const triedIn = (options: StartOptions | undefined): TrialChanges => {
+    const given: unknown = options?.trial
+    return isObject(given)
+      ? (Object.fromEntries(Object.entries(given).filter(([, each]) => isObject(each))) as TrialChanges)
+      : {}
+  }
   const startOptions = (options: StartOptions | undefined): StartOptions => ({ ...options, ...inTenant })
   /** In another's name a session of that user would be shown to a run that the principal sees, whatever its agents. */
   const mustBeInOwnName = ({ user = name }: StartOptions): void => {
@@ -241,7 +268,9 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
   const mayStart = async (agent: unknown, options: StartOptions | undefined): Promise<void> => {
     mustUse(agent)
     mustBeInOwnName(options ?? {})
-    await mustBePublished(options ?? {})
+    // in a trial of the installation's own people drafts may be chosen, too
+    if (options?.trial === undefined || !isWhole) await mustBePublished(options ?? {})
+    await mustTry(triedIn(options))
   }
 
   const inOwnTenant = <Of extends { readonly tenant?: string }>(of: Of): Of => ({ ...of, ...inTenant })
@@ -273,16 +302,25 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       mustUse(agent)
       if (!mayPublish) mustBeChoices(options.versions ?? {})
       mustBeInOwnName(options)
+      if (options.trial !== undefined && !isWhole) throw notShared('a stream of a trial')
       const named = Object.entries(options.versions ?? {}).find(
         ([, choice]) => typeof choice === 'string' || ownMember(choice, 'status') !== 'published',
       )
-      if (!mayPublish && named !== undefined) throw unpublished(named[0], JSON.stringify(named[1]))
-      if (!mayPublish && options.defaultStatus === 'draft') throw unpublished('*', options.defaultStatus)
+      if (!mayPublish && named !== undefined) throw unpublished(name, named[0], JSON.stringify(named[1]))
+      if (!mayPublish && options.defaultStatus === 'draft') throw unpublished(name, '*', options.defaultStatus)
       return runtime.stream(agent, input, startOptions(options))
     },
     handle: (id) => runtime.handle(id),
     agents: usable,
     runs,
+    totals: (filter, options) => runtime.totals({ ...filter, ...inTenant }, { ...options, ...ofAgents }),
+    causes: (filter, options) => runtime.causes({ ...filter, ...inTenant }, { ...options, ...ofAgents }),
+    counters() {
+      if (isWhole) return runtime.counters()
+      throw notShared('what was counted of all runs')
+    },
+    // how far the index is says nothing of any run
+    unindexed: (options) => runtime.unindexed({ ...options, ...inTenant }),
     approvals: async (filter) => approvalsAmong(await questions({ ...filter, kind: 'approval' })),
     questions,
     feed(options) {
@@ -292,6 +330,10 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     async decide(decision) {
       await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
     },
+    decideAll: (decisions) =>
+      decideAll(decisions, async (decision) => {
+        await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
+      }),
     async answer(answer) {
       await (await holderOf(answer.interruptId, 'interrupt.unknown')).answer(answer)
     },
@@ -324,32 +366,35 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
       return runtime.audit(run, options)
     },
     async fork(options) {
-      await mustGoOnPublished(await own(options.run))
+      const origin = await own(options.run)
+      const { edit } = options
+      if (edit?.type === 'trial' && isWhole) return quietly(options.runId, runtime.fork(options))
+      await goesOnPublished(origin)
+      if (edit?.type === 'trial') {
+        const { type: _type, call: _call, input: _input, ...change } = edit
+        await mustTry({ [origin.id]: change })
+      }
       return quietly(options.runId, runtime.fork(options))
     },
     async retry(run, options) {
-      await mustGoOnPublished(await own(run))
+      await goesOnPublished(await own(run))
       return quietly(options?.runId, runtime.retry(run, options))
     },
-    async retryAll(filter = {}, options = {}) {
-      const check = async (summary: RunSummary): Promise<void> => {
-        await mustGoOnPublished(runtime.handle(summary.run))
-        await options.check?.(summary)
-      }
-      const within = { ...filter, ...inTenant }
-      if (agents === undefined) return runtime.retryAll(within, { ...options, check })
-      const results: RetryResult[] = []
-      let { limit = mostRetried } = options
-      let partial = false
-      for (const agent of agents) {
-        if (filter.agent !== undefined && filter.agent !== agent) continue
-        if (limit === 0) return { results, partial: true }
-        const more = await runtime.retryAll({ ...within, agent }, { ...options, check, limit })
-        results.push(...more.results)
-        limit -= more.results.length
-        partial ||= more.partial
-      }
-      return { results, partial }
+    batch: (verb, filter, options = {}) =>
+      quietly(options.id, runtime.batch(verb, filter, { ...options, by: name, scope: batchScope })),
+    batches: {
+      of: visibleBatch,
+      async list(options = {}) {
+        if (agents === undefined) return runtime.batches.list({ ...options, ...inTenant })
+        const { limit = 20 } = options
+        const found: BatchView[] = []
+        for (let { after } = options; ;) {
+          const page = await runtime.batches.list({ ...options, ...inTenant, limit, ...present({ after }) })
+          found.push(...page.filter(({ scope = {} }) => isWithinScope(scope, principal)))
+          after = page.at(-1)
+          if (found.length >= limit || page.length < limit) return found.slice(0, limit)
+        }
+      },
     },
     async remove(run) {
       await own(run)
@@ -361,6 +406,9 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
     },
     get versions() {
       return runtime.versions
+    },
+    async trialModels() {
+      return isWhole ? runtime.trialModels() : []
     },
     grants: {
       async of(whose) {

@@ -8,8 +8,8 @@
  */
 import { pause, ReeveError, rootActivation, rootRun, type RunId } from '@reeve/core'
 import type { JournalEvent } from '@reeve/journal'
-import type { FeedEvent, Runtime } from '@reeve/runtime'
-import { isOwnRun, seesAll, type Scope } from '../access/tenant-runtime.ts'
+import { isInScope, type FeedEvent, type Runtime } from '@reeve/runtime'
+import { seesAll, type Scope } from '../access/tenant-runtime.ts'
 import type { Changes } from '../wire.ts'
 
 /** The least time between two messages, in milliseconds. */
@@ -62,7 +62,7 @@ interface ChangesReader {
 }
 
 /** Whose a run is. */
-type RunBirth = Parameters<typeof isOwnRun>[1]
+type RunBirth = Parameters<typeof isInScope>[1]
 
 interface News {
   questions: boolean
@@ -166,7 +166,7 @@ export class AllChanges {
     const isWanted = [...this.#readers].some(({ scope }) => !seesAll(scope))
     const birth = isWanted ? await this.#birthOf(rootRun(run), event) : undefined
     for (const reader of this.#readers) {
-      if (!seesAll(reader.scope) && (birth === undefined || !isOwnRun(reader.scope, birth))) continue
+      if (!seesAll(reader.scope) && (birth === undefined || !isInScope(reader.scope, birth))) continue
       const { news, wake } = reader
       news.questions ||= hasQuestions
       if (news.runs.size < namedAtMost) news.runs.add(run)

@@ -44,6 +44,9 @@ export class AgentConversation {
     }
     for (const said of transcribeChange(this.#fold, placed, change))
       for (const entry of entriesOf(said)) this.#add({ position, at, ...entry })
+    // behind the answer that it is about; the last one is said by the failure
+    if (event.type === 'output.rejected' && event.purpose === undefined && event.told !== undefined)
+      this.#add({ position, at, type: 'correction', text: event.told })
   }
 
   #add({ text, value, ...entry }: ConversationEntry): void {

@@ -200,9 +200,7 @@ export class RunState {
       const limits = this.#limits.get(id)
       const live: LiveActivation = {
         ...view,
-        ...(view.outcome === undefined
-          ? {}
-          : { outcome: cut(view.outcome as unknown as Json, textOfActivation) as unknown as Outcome }),
+        ...cutOutcome(view.outcome, textOfActivation),
         ...(limits === undefined ? {} : { limits, reserved: reserved.get(id) ?? { tokens: 0, usd: 0 } }),
       }
       this.#put('activations', id, live, changed)
@@ -264,7 +262,7 @@ export class RunState {
 
   #headOf(state: FoldState, store: StoreStatus | undefined): RunHead {
     const { caller, input, outcome, cancel, status, ...head } = headOf(this.fold, state)
-    const { user, session, tenant, metadata } = caller
+    const { user, session, tenant, metadata, trial } = caller
     const isOver = hasEnded(status)
     const known = isOver ? undefined : store
     // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
@@ -272,20 +270,19 @@ export class RunState {
     return {
       ...head,
       status: known !== undefined && (isStuck || known.queued !== undefined) ? known.status : status,
-      input: cut(askedOf(input), textOfRun),
+      ...cutInput(askedOf(input)),
       ...present({
         user,
         session,
         tenant,
+        trial,
         cancel,
         reason: known?.reason,
         failure: known?.failure,
         queued: known?.queued,
       }),
       ...(metadata === undefined ? {} : { metadata: cut(metadata, textOfRun) as JsonObject }),
-      ...(outcome === undefined
-        ? {}
-        : { outcome: cut(outcome as unknown as Json, 4 * textOfRun) as unknown as Outcome }),
+      ...cutOutcome(outcome, 4 * textOfRun),
       events: this.#events,
       position: this.#position,
     }
@@ -298,7 +295,7 @@ export class RunState {
     })
   }
 
-  #doubt({ kind, activation, address, since, unclaimed }: DoubtView, id: string): LiveDoubt {
+  #doubt({ kind, activation, address, since, unclaimed, trial }: DoubtView, id: string): LiveDoubt {
     const event = this.#index.activations.get(activation)?.open.get(address)?.event
     const name =
       event?.type === 'tool.called' ? event.tool : event?.type === 'model.requested' ? event.model : undefined
@@ -312,7 +309,7 @@ export class RunState {
       address,
       since,
       unclaimed,
-      ...present({ name }),
+      ...present({ name, trial }),
       ...(input === undefined ? {} : { input: cut(input, 4 * textOfRun) }),
     }
   }
@@ -376,6 +373,17 @@ function limitsIn(input: Json): LiveActivation['limits'] {
   if (!isEdge(input)) return undefined
   const { tokens, usd } = readEdge(input).bounds.limits ?? {}
   return tokens === undefined && usd === undefined ? undefined : present({ tokens, usd })
+}
+
+function cutInput(input: Json): Pick<RunHead, 'input' | 'inputCut'> {
+  const shown = cut(input, textOfRun)
+  return shown === input ? { input } : { input: shown, inputCut: true }
+}
+
+function cutOutcome(outcome: Outcome | undefined, most: number): Pick<RunHead, 'outcome' | 'outcomeCut'> {
+  if (outcome === undefined) return {}
+  const shown = cut(outcome as unknown as Json, most) as unknown as Outcome
+  return shown === outcome ? { outcome } : { outcome: shown, outcomeCut: true }
 }
 
 /** A question with its long values cut; of an open approval the arguments are whole: they are what is decided. */

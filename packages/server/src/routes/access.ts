@@ -1,13 +1,8 @@
 /** Routes of access: who asks, and the cookie of a browser. */
-import { readFileSync } from 'node:fs'
-import { present, ReeveError, systemClock, visible } from '@reeve/core'
+import { present, ReeveError, systemClock, version, visible } from '@reeve/core'
 import { route, type Route } from '../route.ts'
 import { choice, flag, list, name, nothing, object, optional, text, whole } from '../wire-schema.ts'
 import type { BrowserSessionView, EndedSessions, Me, Role, SessionBody } from '../wire.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
 
 const me = object<Me>('Me', {
   name: name(),

@@ -3,7 +3,9 @@ import type { Route } from '../route.ts'
 import { retryVerbs } from '../verbs/further-runs.ts'
 import { teamVerbs } from '../verbs/team.ts'
 import { accessRoutes } from './access.ts'
+import { batchRoutes } from './batches.ts'
 import { controlRoutes } from './control.ts'
+import { figureRoutes } from './figures.ts'
 import { forkRoutes } from './forks.ts'
 import { grantRoutes } from './grants.ts'
 import { installationRoutes } from './installation.ts'
@@ -25,10 +27,12 @@ export const routes: readonly Route[] = [
   ...systemRoutes,
   ...accessRoutes,
   ...runRoutes,
+  ...figureRoutes,
   ...controlRoutes,
   ...verbRoutes(teamVerbs),
   ...forkRoutes,
   ...verbRoutes(retryVerbs),
+  ...batchRoutes,
   ...questionRoutes,
   ...sessionRoutes,
   ...grantRoutes,

@@ -34,6 +34,7 @@ export const installationRoutes: readonly Route[] = [
         version: name(),
         description: optional(text()),
         inputSchema: optional(jsonObject()),
+        instructions: optional(text()),
         tools: list(
           object<ToolDocument>('ToolDocument', {
             name: name(),

@@ -1,5 +1,8 @@
 /** Routes of what the studio shows of a run, and of what changes over all runs. */
-import { ReeveError, rootActivation, type ActivationId } from '@reeve/core'
+import { own, present, ReeveError, rootActivation, type ActivationId, type Json } from '@reeve/core'
+import { readEdge } from '@reeve/edge'
+import { isEdge } from '@reeve/journal'
+import type { RegisteredAgent } from '@reeve/runtime'
 import { eventStream, type StreamMessage } from '../event-stream.ts'
 import { askedOf } from '../live/run-state.ts'
 import type { WatchedRun } from '../live/watched-run.ts'
@@ -97,7 +100,7 @@ export const liveRoutes: readonly Route[] = [
       position: whole(),
     }),
     async handle(context, { path, query }) {
-      return conversationPage(await look(context, path.run), query)
+      return conversationPage(await look(context, path.run), query, context.runtime.agents())
     },
   }),
 ]
@@ -140,6 +143,7 @@ async function journalPage(
 async function conversationPage(
   watched: WatchedRun,
   { activation = rootActivation(watched.id), after = 0, limit = 100 }: ConversationQuery,
+  agents: readonly RegisteredAgent[],
 ): Promise<ConversationPage> {
   const id = activation as ActivationId
   const beginning = await watched.beginningOf(id)
@@ -150,12 +154,27 @@ async function conversationPage(
   const { entries: all } = await watched.conversation(id)
   const later = all.filter(({ position }) => position > after)
   const last = later[limit - 1]?.position ?? Infinity
+  const agent = watched.agentOf(id)
   const entries = later.filter(({ position }) => position <= last)
   return {
     activation: id,
-    agent: watched.agentOf(id),
+    agent,
+    ...present({
+      instructions: revisedInstructions(beginning.input, agent) ?? agents.find(named(agent))?.instructions,
+    }),
     input: askedOf(beginning.input),
     entries,
     position: entries.at(-1)?.position ?? after,
   }
+}
+
+const named =
+  (name: string) =>
+  (agent: RegisteredAgent): boolean =>
+    agent.name === name
+
+/** The instructions of the version that the run has chosen for an agent. */
+function revisedInstructions(input: Json, agent: string): string | undefined {
+  const revision = isEdge(input) ? own(readEdge(input).run.versions, agent) : undefined
+  return revision?.instructions
 }

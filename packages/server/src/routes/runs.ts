@@ -17,8 +17,38 @@ import {
 import { eventStream, messageText, type StreamMessage } from '../event-stream.ts'
 import { answered, ownRun, route, type RequestContext, type Route } from '../route.ts'
 import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
-import { choice, json, jsonObject, list, name, nothing, object, optional, view, whole } from '../wire-schema.ts'
-import type { Ended, FeedMessage, Page, PartMessage, RunDocument, RunRow, StartBody, StartedRun } from '../wire.ts'
+import {
+  choice,
+  flag,
+  json,
+  jsonObject,
+  list,
+  name,
+  nothing,
+  object,
+  optional,
+  text,
+  view,
+  whole,
+} from '../wire-schema.ts'
+import type {
+  Ended,
+  FeedMessage,
+  Page,
+  PartMessage,
+  RunDocument,
+  RunPage,
+  RunRow,
+  StartBody,
+  StartedRun,
+  SummaryText,
+} from '../wire.ts'
+
+const summaryText = object<SummaryText>(
+  'SummaryText',
+  { text: text(), cut: optional(flag<true>()) },
+  { description: 'The beginning of what it was asked or answered. Absent: not in the index yet.' },
+)
 
 export const runRow = view<RunRow>('RunRow', {
   run: name(),
@@ -28,6 +58,8 @@ export const runRow = view<RunRow>('RunRow', {
   caller: jsonObject<RunSummary['caller']>(),
   createdAt: whole(),
   endedAt: optional(whole()),
+  input: optional(summaryText),
+  output: optional(summaryText),
 })
 
 const startBody = object<StartBody>('StartBody', {
@@ -40,6 +72,19 @@ const startBody = object<StartBody>('StartBody', {
   values: optional(jsonObject()),
   limits: optional(jsonObject()),
   versions: optional(jsonObject()),
+  messages: optional(
+    list(
+      object<NonNullable<StartBody['messages']>[number]>('SaidBefore', {
+        role: choice(['user', 'assistant']),
+        content: text(),
+      }),
+    ),
+  ),
+  trial: optional(
+    jsonObject<NonNullable<StartBody['trial']>>({
+      description: 'The run is a trial, with these changes of agents: version, instructions, model, settings.',
+    }),
+  ),
 })
 
 const startedRun = object<StartedRun>('StartedRun', { run: name<RunId>() })
@@ -97,9 +142,20 @@ export const runRoutes: readonly Route[] = [
       ...runsFilter,
       after: optional(name({ description: '`next` of the page before.' })),
     }),
-    answer: object<Page<RunRow>>('RunPage', { items: list(runRow), next: optional(name()) }),
-    handle: ({ runtime }, { query: { limit = 100, after, metadata, ...filter } }) =>
-      runsPage(runtime, { ...filter, ...present({ metadata: equalTo(metadata) }) }, limit, after),
+    answer: object<RunPage>('RunPage', {
+      items: list(runRow),
+      next: optional(name()),
+      behind: optional(
+        whole({ description: 'With text, code or cause: so many runs are not in the index yet. Absent: none.' }),
+      ),
+    }),
+    async handle({ runtime }, { query: { limit = 100, after, metadata, ...filter } }) {
+      const page = (): Promise<Page<RunRow>> =>
+        runsPage(runtime, { ...filter, ...present({ metadata: equalTo(metadata) }) }, limit, after)
+      if (filter.text === undefined && filter.code === undefined && filter.cause === undefined) return page()
+      const behind = await runtime.unindexed()
+      return { ...(await page()), ...(behind === 0 ? {} : { behind }) }
+    },
   }),
   route({
     method: 'POST',

@@ -4,17 +4,12 @@
  * Holds: a principal of one tenant is told of the runs of that tenant, and nothing of what tenants share: neither the
  * store, the processes and their work, nor how busy this one is.
  */
-import { readFileSync } from 'node:fs'
-import { present } from '@reeve/core'
+import { present, version } from '@reeve/core'
 import { runStatuses, type BoundedCount } from '@reeve/runtime'
 import { seesAll } from '../access/tenant-runtime.ts'
 import { route, type Route } from '../route.ts'
 import { amount, choice, flag, list, name, object, optional, text, whole } from '../wire-schema.ts'
 import type { SystemDocument, SystemServer, SystemInstallation } from '../wire.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string
-}
 
 type Worker = SystemInstallation['workers'][number]
 type Backlog = SystemInstallation['backlog']

@@ -3,7 +3,7 @@ import { present, type RunId } from '@reeve/core'
 import { cursorOf, runStatuses, type KeptRevision } from '@reeve/runtime'
 import { route, type Route } from '../route.ts'
 import { placeOf } from './runs.ts'
-import type { VersionUse, VersionUses } from '../wire.ts'
+import type { TrialModels, VersionUse, VersionUses } from '../wire.ts'
 import { versionVerbs } from '../verbs/agents.ts'
 import { choice, flag, jsonObject, list, name, object, optional, view, whole } from '../wire-schema.ts'
 import { verbRoutes } from './verb-routes.ts'
@@ -64,6 +64,13 @@ export const versionRoutes: readonly Route[] = [
       const isMore = last !== undefined && (await runtime.runs({ after: last, limit: 1 })).length > 0
       return { chosen: runtime.versions.chosen, runs, ...present({ next: isMore ? cursorOf(last) : undefined }) }
     },
+  }),
+  route({
+    method: 'GET',
+    path: '/models',
+    summary: 'The models that a trial may use, by id.',
+    answer: object<TrialModels>('TrialModels', { models: list(name()) }),
+    handle: async ({ runtime }) => ({ models: await runtime.trialModels() }),
   }),
   ...verbRoutes(versionVerbs),
 ]

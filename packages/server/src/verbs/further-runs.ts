@@ -1,11 +1,9 @@
-/** Verbs that begin another run from one: forks, and retries, one by its id or many by a filter. */
-import { present, type RunId } from '@reeve/core'
-import type { DiscardedWork, ForkOptions, RetryFrom, RetryOptions, RetryResult } from '@reeve/runtime'
+/** Verbs that begin another run from one: forks and retries. */
+import type { RunId } from '@reeve/core'
+import type { DiscardedWork, ForkOptions, RetryFrom, RetryOptions } from '@reeve/runtime'
 import { operator } from '../access/door.ts'
-import { shownError } from '../error-status.ts'
-import { equalTo, runsFilter, type RunsFilter } from '../runs-filter.ts'
-import { amount, anyOf, choice, flag, jsonObject, list, name, object, optional, text, whole } from '../wire-schema.ts'
-import type { RetriedRow, RetryAnswer, StartedRetry, StartedRun } from '../wire.ts'
+import { amount, anyOf, choice, flag, jsonObject, name, object, optional, text, whole } from '../wire-schema.ts'
+import type { StartedRetry, StartedRun } from '../wire.ts'
 import { Begun, verb } from './verb.ts'
 
 type Fork = Omit<ForkOptions, 'run' | 'by'>
@@ -27,13 +25,6 @@ const discarded = object<DiscardedWork>(
   { description: 'What the origin recorded and the retry does not keep.' },
 )
 
-/** What became of one run, as it may be shown. */
-const retriedRow = (result: RetryResult): RetriedRow => {
-  if (result.status !== 'refused') return result
-  const { status: _status, ...error } = shownError(result.error)
-  return { run: result.run, status: 'refused', error }
-}
-
 export const forkVerbs = [
   verb('POST /runs/{run}/fork', operator('run'), {
     summary: 'Start a new run from a position of this one. 201 if it begins now, 200 if before.',
@@ -53,36 +44,6 @@ export const forkVerbs = [
 ] as const
 
 export const retryVerbs = [
-  verb('POST /runs/retry', operator('runs'), {
-    summary: 'Retry the runs that match, newest first, 100 if no limit says otherwise. Default: those that failed.',
-    query: object<RunsFilter>('RetryQuery', runsFilter),
-    input: object<Pick<RetryOptions, 'reason'>>('RetryAllBody', { reason }),
-    answer: object<RetryAnswer>('RetryAnswer', {
-      results: list(
-        object<RetriedRow>('RetriedRow', {
-          run: name<RunId>(),
-          status: choice(['retried', 'before', 'refused']),
-          retry: optional(name<RunId>()),
-          from: optional(from),
-          discarded: optional(discarded),
-          error: optional(
-            object<NonNullable<RetriedRow['error']>>('RetryError', {
-              code: name(),
-              message: text(),
-              hint: optional(text()),
-              retryable: flag(),
-            }),
-          ),
-        }),
-      ),
-      partial: flag({ description: 'Some were refused, or more runs match than the limit allows.' }),
-    }),
-    async run(input, { runtime, query: { limit = 100, metadata, ...filter }, by, signal }) {
-      const which = { ...filter, ...present({ metadata: equalTo(metadata) }) }
-      const { results, partial } = await runtime.retryAll(which, { ...input, limit, signal, by })
-      return { results: results.map(retriedRow), partial }
-    },
-  }),
   verb('POST /runs/{run}/retry', operator('run'), {
     summary:
       'Go on with a run that ended badly, as a new run that begins before what failed. Once, unless it says again.',

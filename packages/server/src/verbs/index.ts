@@ -6,6 +6,7 @@
  */
 import type { WireSchema } from '../wire-schema.ts'
 import { trustVerbs, versionVerbs } from './agents.ts'
+import { batchActionVerbs } from './batches.ts'
 import { controlVerbs } from './control.ts'
 import { forkVerbs, retryVerbs } from './further-runs.ts'
 import { questionVerbs } from './questions.ts'
@@ -18,6 +19,7 @@ const verbs = [
   ...teamVerbs,
   ...forkVerbs,
   ...retryVerbs,
+  ...batchActionVerbs,
   ...questionVerbs,
   ...sessionVerbs,
   ...trustVerbs,

@@ -1,10 +1,27 @@
 /** Verbs of questions: their answers. The approver is the principal. */
-import { ReeveError } from '@reeve/core'
-import { approvalsAmong, type Decision } from '@reeve/runtime'
+import { mostDecided, type Decision, type DecisionResult } from '@reeve/runtime'
 import { approver, operator } from '../access/door.ts'
+import { shownError } from '../error-status.ts'
 import { anyOf, choice, flag, json, list, name, nothing, object, optional, text } from '../wire-schema.ts'
-import type { AnswerBody, DecisionBody, SettleBody } from '../wire.ts'
+import type {
+  AnswerBody,
+  DecidedRow,
+  DecisionBody,
+  DecisionRow,
+  DecisionsAnswer,
+  DecisionsBody,
+  SettleBody,
+} from '../wire.ts'
+import { errorSchema } from './error-schema.ts'
 import { verb } from './verb.ts'
+
+/** What became of one decision, as it may be shown. */
+function decidedRow(result: DecisionResult): DecidedRow {
+  const { approvalId: id, status } = result
+  if (status === 'decided') return { id, status }
+  const { status: _status, ...error } = shownError(result.error)
+  return { id, status, error }
+}
 
 export const questionVerbs = [
   verb('POST /approvals/{id}/decision', approver('question'), {
@@ -20,13 +37,36 @@ export const questionVerbs = [
       inputHash: optional(name({ description: 'The hash of the arguments that the approver was shown.' })),
     }),
     answer: nothing,
-    async run({ inputHash, ...said }, { runtime, path, by }) {
-      const [open] = approvalsAmong(await runtime.questions({ id: path.id }))
-      if (inputHash !== undefined && open?.inputHash !== undefined && inputHash !== open.inputHash)
-        throw new ReeveError('approval.invalid', `approval "${path.id}": other arguments would run than were shown`, {
-          hint: 'Nothing was decided. Look at the approval again.',
-        })
-      await runtime.decide({ ...said, approvalId: path.id, approver: by } as unknown as Decision)
+    run: (said, { runtime, path, by }) =>
+      runtime.decide({ ...said, approvalId: path.id, approver: by } as unknown as Decision),
+  }),
+  verb('POST /approvals/decisions', approver('runs'), {
+    summary: 'Decide several approvals, each by itself. Never one of critical risk, or that two approvers decide.',
+    input: object<DecisionsBody>('DecisionsBody', {
+      decisions: list(
+        object<DecisionRow>('DecisionRow', {
+          id: name(),
+          inputHash: name({ description: 'The hash of the arguments that the approver was shown.' }),
+          decision: choice(['approve', 'reject']),
+          comment: optional(text({ maxLength: 10_000 })),
+        }),
+        { maxItems: mostDecided },
+      ),
+    }),
+    answer: object<DecisionsAnswer>('DecisionsAnswer', {
+      results: list(
+        object<DecidedRow>('DecidedRow', {
+          id: name(),
+          status: choice(['decided', 'lost', 'refused']),
+          error: optional(errorSchema('DecisionError')),
+        }),
+      ),
+    }),
+    async run({ decisions }, { runtime, by }) {
+      const results = await runtime.decideAll(
+        decisions.map(({ id, ...said }) => ({ ...said, approvalId: id, approver: by })),
+      )
+      return { results: results.map(decidedRow) }
     },
   }),
   verb('POST /interrupts/{id}/answer', approver('question'), {

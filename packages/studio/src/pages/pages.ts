@@ -11,6 +11,7 @@ export interface PageEntry {
 
 export const pages: readonly PageEntry[] = [
   { path: '/', title: 'Inbox', icon: 'inbox' },
+  { path: '/agents', title: 'Agents', icon: 'agents' },
   { path: '/runs', title: 'Runs', icon: 'runs' },
   { path: '/sessions', title: 'Sessions', icon: 'sessions' },
   { path: '/trust', title: 'Trust', icon: 'trust', isShared: true },

@@ -1,9 +1,11 @@
 /**
- * A table of any length: its head stays, only rows in sight are drawn, arrow keys move, Enter opens.
+ * A table of any length: its head stays, only rows in sight are drawn, arrow keys move, Enter opens. It is as high as its
+ * rows. At phone width each row is a card: the first column its title, the others with their names.
  *
  * An ARIA grid with one place in the tab order; the active row is its active descendant.
  */
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { useNarrow } from './narrow.ts'
 import { showRow, useRowWindow } from './virtual-rows.ts'
 
 export interface Column<Row> {
@@ -13,12 +15,33 @@ export interface Column<Row> {
   readonly width: string
   readonly cell: (row: Row) => ReactNode
   readonly align?: 'right'
+  /** Of a card: `line` takes a line of its own, `unnamed` one without its name, `last` one at the end; `hidden` is left out. */
+  readonly card?: 'line' | 'unnamed' | 'last' | 'hidden'
 }
 
-const rowHeight = 36
-const headHeight = 32
+const tableRowHeight = 36
+const tableHeadHeight = 32
+/** Of a card: a line, and the space around all lines. */
+const cardLine = 24
+const cardSpace = 20
 /** Between columns, and at both ends. */
 const gap = 16
+
+/** The columns as a card has them. */
+const cardColumns = <Row,>(columns: readonly Column<Row>[]): readonly Column<Row>[] => [
+  ...columns.filter(({ card }) => card !== 'hidden' && card !== 'last'),
+  ...columns.filter(({ card }) => card === 'last'),
+]
+
+/** The lines of a card: its title, the columns with a line of their own, and the others in pairs. */
+function cardLines<Row>([, ...rest]: readonly Column<Row>[]): number {
+  let [lines, half] = [1, false]
+  for (const { card } of rest) {
+    if (card !== undefined || !half) lines += 1
+    half = card === undefined && !half
+  }
+  return lines
+}
 
 export function DataTable<Row>(props: {
   readonly label: string
@@ -35,11 +58,17 @@ export function DataTable<Row>(props: {
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState<number>()
+  const asCards = useNarrow() && columns.length > 2
+  const headHeight = asCards ? 0 : tableHeadHeight
+  const shown = asCards ? cardColumns(columns) : columns
+  const rowHeight = asCards ? cardSpace + cardLine * cardLines(shown) : tableRowHeight
   const { from, to } = useRowWindow(scroller, rows.length, rowHeight)
-  const tracks = {
-    gridTemplateColumns: columns.map(({ width }) => width).join(' '),
-    minWidth: columns.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gap, gap),
-  }
+  const tracks = asCards
+    ? undefined
+    : {
+        gridTemplateColumns: columns.map(({ width }) => width).join(' '),
+        minWidth: columns.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0) + gap, gap),
+      }
   useEffect(() => {
     if (to >= rows.length) onEnd?.()
   }, [to, rows.length, onEnd])
@@ -67,7 +96,7 @@ export function DataTable<Row>(props: {
   }
   const activeRow = active === undefined ? undefined : rows[active]
   return (
-    <div className="table">
+    <div className={`table${asCards ? ' cards' : ''}`}>
       <div
         className="scroll"
         role="grid"
@@ -80,7 +109,7 @@ export function DataTable<Row>(props: {
         onFocus={() => setActive((was) => was ?? (rows.length > 0 ? 0 : undefined))}
       >
         <div className="head" role="row" aria-rowindex={1} style={tracks}>
-          {columns.map(({ id: column, head, align }) => (
+          {shown.map(({ id: column, head, align }) => (
             <div key={column} role="columnheader" className={align === 'right' ? 'num' : undefined}>
               {head}
             </div>
@@ -105,8 +134,17 @@ export function DataTable<Row>(props: {
                   onOpen?.(row)
                 }}
               >
-                {columns.map(({ id: column, cell, align }) => (
-                  <div key={column} role="gridcell" className={align === 'right' ? 'num' : undefined}>
+                {shown.map(({ id: column, head, cell, align, card }, at) => (
+                  <div
+                    key={column}
+                    role="gridcell"
+                    className={[align === 'right' && 'num', card !== undefined && 'line'].filter(Boolean).join(' ')}
+                  >
+                    {asCards && at > 0 && card !== 'unnamed' && card !== 'last' && (
+                      <span className="name" aria-hidden="true">
+                        {head}
+                      </span>
+                    )}
                     {cell(row)}
                   </div>
                 ))}

@@ -41,6 +41,21 @@ function Value({ value, name, depth }: { readonly value: Json; readonly name?: s
         {end}
       </>
     )
+  // what is read at a glance needs no lines of its own
+  if (isShort(value, entries))
+    return (
+      <>
+        {label}
+        {begin}{' '}
+        {entries.map(([key, member], i) => (
+          <span key={key}>
+            {i > 0 && ', '}
+            <Value value={member} depth={0} {...(Array.isArray(value) ? {} : { name: key })} />
+          </span>
+        ))}{' '}
+        {end}
+      </>
+    )
   return (
     <>
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -76,6 +91,14 @@ function Value({ value, name, depth }: { readonly value: Json; readonly name?: s
     </>
   )
 }
+
+const shortMembers = 6
+const shortCharacters = 72
+
+const isShort = (value: Json, entries: readonly (readonly [string, Json])[]): boolean =>
+  entries.length <= shortMembers &&
+  entries.every(([, member]) => typeof member !== 'object' || member === null) &&
+  JSON.stringify(value).length <= shortCharacters
 
 function Key({ name }: { readonly name: string }) {
   return (

@@ -1,11 +1,15 @@
-/** A list of any length of which only what is in sight is drawn. All rows have one height. */
-import { useEffect, useRef, type ReactNode } from 'react'
-import { useRowWindow } from './virtual-rows.ts'
+/** A list of any length of which only what is in sight is drawn. The height of every row is known. */
+import { useEffect, useMemo, useRef, type ReactNode } from 'react'
+import { rowOffsets, useOffsetWindow } from './virtual-rows.ts'
+
+/** Who is so near the end, in pixels, is at it. */
+const nearEnd = 24
 
 export function VirtualList(props: {
   readonly label: string
   readonly count: number
-  readonly rowHeight: number
+  /** Pixels: of all rows, or of each. */
+  readonly rowHeight: number | readonly number[]
   readonly render: (index: number) => ReactNode
   readonly rowKey?: (index: number) => string | number
   /** The end came in sight: read more. */
@@ -18,7 +22,11 @@ export function VirtualList(props: {
   const { label, count, rowHeight, render, rowKey, onEnd, follow, onWindow } = props
   const scroller = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
-  const { from, to } = useRowWindow(scroller, count, rowHeight)
+  const offsets = useMemo(
+    () => rowOffsets(typeof rowHeight === 'number' ? Array.from({ length: count }, () => rowHeight) : rowHeight),
+    [rowHeight, count],
+  )
+  const { from, to } = useOffsetWindow(scroller, offsets)
   useEffect(() => {
     if (to >= count) onEnd?.()
   }, [to, count, onEnd])
@@ -35,17 +43,17 @@ export function VirtualList(props: {
       tabIndex={0}
       ref={scroller}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        atEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - nearEnd
       }}
     >
-      <div className="rows" role="presentation" style={{ height: count * rowHeight }}>
+      <div className="rows" role="presentation" style={{ height: offsets.at(-1) }}>
         {Array.from({ length: Math.max(0, to - from) }, (_, i) => (
           <div
             role="listitem"
             aria-setsize={count}
             aria-posinset={from + i + 1}
             key={rowKey?.(from + i) ?? from + i}
-            style={{ top: (from + i) * rowHeight, height: rowHeight }}
+            style={{ top: offsets[from + i], height: offsets[from + i + 1]! - offsets[from + i]! }}
           >
             {render(from + i)}
           </div>

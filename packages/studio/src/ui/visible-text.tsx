@@ -107,15 +107,18 @@ function jsonPieces(text: string): readonly VisiblePiece[] {
   )
 }
 
+/** A character in whose place its escape is shown. */
+export function Escape({ code, text }: { readonly code: number; readonly text: string }) {
+  return (
+    <mark className="escape" title={codePointText(code)}>
+      {text}
+    </mark>
+  )
+}
+
 function Pieces({ line, json }: { readonly line: string; readonly json: boolean }): ReactNode {
   return (json ? jsonPieces(line) : visiblePieces(line)).map(({ text, code }, i) =>
-    code === undefined ? (
-      text
-    ) : (
-      <mark className="escape" key={i} title={codePointText(code)}>
-        {text}
-      </mark>
-    ),
+    code === undefined ? text : <Escape key={i} code={code} text={text} />,
   )
 }
 

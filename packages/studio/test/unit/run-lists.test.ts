@@ -263,7 +263,7 @@ describe('spend', () => {
 
   test('what is not known is counted, not taken as nothing', () => {
     expect(unknownText(spendOf([row, { ...row, unpriced: 2 }]))).toBe(
-      '2 calls of unknown usage, 2 calls without a price',
+      '2 calls with unknown usage, 2 calls without a price',
     )
     expect(unknownText(spendOf([]))).toBeUndefined()
   })

@@ -364,7 +364,7 @@ class Thread {
       this.#ctx,
       this.#about('save'),
       async (io) => {
-        await save.call(this.#memory, exchange, io)
+        if (this.#ctx.place.caller.trial !== true) await save.call(this.#memory, exchange, io)
       },
       () => undefined,
     )

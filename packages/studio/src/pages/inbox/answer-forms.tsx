@@ -10,6 +10,7 @@ import { JsonEditor, SchemaForm } from '../../ui/schema-form.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { HeldEffectForm } from './held-effect.tsx'
 
 interface FormProps {
   readonly question: QuestionView
@@ -94,7 +95,9 @@ export function DoubtForm({ question, onDone }: FormProps) {
   })
   return (
     <div className="stack">
-      {kind === 'in-doubt' ? (
+      {doubt?.trial === true ? (
+        <HeldEffectForm busy={busy} onSettle={run} />
+      ) : kind === 'in-doubt' ? (
         <>
           <JsonEditor label="Its result, if it has happened" value={value} onChange={setValue} rows={3} />
           <div className="row wrap">

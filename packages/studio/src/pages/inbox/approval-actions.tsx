@@ -1,5 +1,5 @@
 /**
- * Deciding an approval: approve, edit, reject, send back; all equal ones at once.
+ * Deciding one approval: approve, edit, reject, ask for changes.
  *
  * Holds: what is decided is what was shown: every decision carries the hash of the arguments on the screen. High and
  * critical risk needs a second press, on a button that names the tool.
@@ -20,6 +20,7 @@ import { JsonEditor, SchemaForm } from '../../ui/schema-form.tsx'
 import { Notice, sentences } from '../../ui/states.tsx'
 import { useToast } from '../../ui/toast.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { mayDecide, type Decision } from './decisions.ts'
 import { ExactBytes } from './exact-bytes.tsx'
 
 type Asking = 'confirm' | 'edit' | 'reject' | 'retry'
@@ -28,7 +29,7 @@ const doneLabels = {
   approve: 'Approved',
   edit: 'Approved with your edit',
   reject: 'Rejected',
-  retry: 'Sent back',
+  retry: 'Changes asked for',
 } as const
 const grants = {
   once: 'This call only',
@@ -38,29 +39,24 @@ const grants = {
 
 export function ApprovalActions(props: {
   readonly question: QuestionView
-  readonly equal: readonly QuestionView[]
+  /** Single keys decide. Not where several questions are shown at once. Default true. */
+  readonly keys?: boolean
   readonly onDone: () => void
 }) {
-  const { question, equal, onDone } = props
+  const { question, keys = true, onDone } = props
   const approval = question.approval!
   const toast = useToast()
   const [asking, setAsking] = useState<Asking>()
   const [grant, setGrant] = useState<keyof typeof grants>('once')
-  const [all, setAll] = useState(false)
-  const many = all && equal.length > 1 ? equal : [question]
   const { run, busy, error, reset } = useMutation(
-    async (body: DecisionBody) => {
-      // one after another: the first that cannot be decided stops the rest
-      for (const each of many)
-        await server.questions.decide({ ...body, approvalId: each.id, inputHash: each.approval!.inputHash })
-    },
+    (body: DecisionBody) =>
+      server.questions.decide({ ...body, approvalId: question.id, inputHash: approval.inputHash }),
     {
       done(_answer, { decision }) {
         setAsking(undefined)
         toast.done(
           <>
             {doneLabels[decision]}: <VisibleText>{approval.tool}</VisibleText>
-            {many.length > 1 && `, ${many.length} requests`}
           </>,
         )
         onDone()
@@ -70,11 +66,7 @@ export function ApprovalActions(props: {
     },
   )
   const me = useMe()
-  const may = (decision: DecisionBody['decision']): boolean =>
-    question.mayAnswer === true &&
-    (approval.options ?? [decision]).includes(decision) &&
-    // who has approved it may still refuse it
-    !((decision === 'approve' || decision === 'edit') && me !== undefined && approval.excludes?.includes(me.name))
+  const may = (decision: Decision): boolean => mayDecide(question, decision, me?.name)
   const grave = approval.risk === 'high' || approval.risk === 'critical'
   const approve = (): void =>
     run({
@@ -87,14 +79,14 @@ export function ApprovalActions(props: {
     reset()
     setAsking(what)
   }
-  const pressApprove = (): void => (grave || many.length > 1 ? ask('confirm') : approve())
-  useHotkeys({
+  const pressApprove = (): void => (grave ? ask('confirm') : approve())
+  const decisionKeys = {
     a: () => may('approve') && pressApprove(),
     e: () => may('edit') && ask('edit'),
     r: () => may('reject') && ask('reject'),
     s: () => may('retry') && ask('retry'),
-  })
-  const count = many.length > 1 ? ` ${many.length}` : ''
+  }
+  useHotkeys(keys ? decisionKeys : {})
   const close = (): void => setAsking(undefined)
   return (
     <>
@@ -104,17 +96,40 @@ export function ApprovalActions(props: {
             <Failure error={error} />
           </div>
         )}
-        <Button tone="accent" icon="check" hotkey="a" busy={busy} disabled={!may('approve')} onClick={pressApprove}>
-          Approve{count}
+        <Button
+          tone="accent"
+          icon="check"
+          {...(keys ? { hotkey: 'a' } : {})}
+          busy={busy}
+          disabled={!may('approve')}
+          onClick={pressApprove}
+        >
+          Approve
         </Button>
-        <Button icon="edit" hotkey="e" disabled={!may('edit') || many.length > 1 || busy} onClick={() => ask('edit')}>
+        <Button
+          icon="edit"
+          {...(keys ? { hotkey: 'e' } : {})}
+          disabled={!may('edit') || busy}
+          onClick={() => ask('edit')}
+        >
           Edit
         </Button>
-        <Button icon="back" hotkey="s" disabled={!may('retry') || busy} onClick={() => ask('retry')}>
-          Send back{count}
+        <Button
+          icon="back"
+          {...(keys ? { hotkey: 's' } : {})}
+          disabled={!may('retry') || busy}
+          onClick={() => ask('retry')}
+        >
+          Ask for changes
         </Button>
-        <Button tone="danger" icon="cross" hotkey="r" disabled={!may('reject') || busy} onClick={() => ask('reject')}>
-          Reject{count}
+        <Button
+          tone="danger"
+          icon="cross"
+          {...(keys ? { hotkey: 'r' } : {})}
+          disabled={!may('reject') || busy}
+          onClick={() => ask('reject')}
+        >
+          Reject
         </Button>
         {approval.grantable && may('approve') && (
           <span className="covers">
@@ -131,11 +146,6 @@ export function ApprovalActions(props: {
             </Select>
           </span>
         )}
-        {equal.length > 1 && (
-          <Checkbox checked={all} onChange={({ target }) => setAll(target.checked)}>
-            All {equal.length} equal requests
-          </Checkbox>
-        )}
       </div>
       {asking === 'confirm' && (
         <Dialog
@@ -147,7 +157,6 @@ export function ApprovalActions(props: {
               <Button tone="danger-solid" busy={busy} data-autofocus onClick={approve}>
                 <span>
                   Run <VisibleText>{approval.tool}</VisibleText>
-                  {many.length > 1 && ` ${many.length} times`}
                 </span>
               </Button>
             </>
@@ -172,9 +181,9 @@ export function ApprovalActions(props: {
       {(asking === 'reject' || asking === 'retry') && (
         <ReasonDialog
           key={asking}
-          title={asking === 'reject' ? 'Reject' : 'Send back'}
+          title={asking === 'reject' ? 'Reject' : 'Ask for changes'}
           label={asking === 'reject' ? 'Reason, which the agent is told' : 'What the agent should do differently'}
-          button={`${asking === 'reject' ? 'Reject' : 'Send back'}${count}`}
+          button={asking === 'reject' ? 'Reject' : 'Ask for changes'}
           required={asking === 'retry'}
           danger={asking === 'reject'}
           busy={busy}
@@ -187,7 +196,7 @@ export function ApprovalActions(props: {
   )
 }
 
-function Failure({ error }: { readonly error: unknown }) {
+export function Failure({ error }: { readonly error: unknown }) {
   return error === undefined ? null : (
     <Notice tone="bad">
       <ErrorText error={error} />
@@ -210,7 +219,7 @@ function ErrorText({ error }: { readonly error: unknown }) {
   )
 }
 
-function ReasonDialog(props: {
+export function ReasonDialog(props: {
   readonly title: string
   readonly label: string
   readonly button: string

@@ -15,7 +15,7 @@ export function ExactBytes({ value, hash }: { readonly value: Json; readonly has
         <VisibleText json>{text}</VisibleText>
       </div>
       <div className="row hash">
-        <span className="truncate mono grow">
+        <span className="mono grow">
           {found === undefined ? '' : `SHA-256 ${found.slice(0, 16)}…`}
           {hash !== undefined &&
             found !== undefined &&

@@ -28,8 +28,6 @@ export interface QuestionDetailProps {
   readonly question: QuestionView
   /** It is not open any more. */
   readonly gone: boolean
-  /** All open questions that are the same to an approver, this one among them. */
-  readonly equal: readonly QuestionView[]
   readonly onBack: () => void
   /** It was answered here: the next one. */
   readonly onNext: () => void
@@ -52,7 +50,7 @@ const kindTitles = {
 } as const
 
 export function QuestionDetail(props: QuestionDetailProps) {
-  const { question, gone, equal, onBack, onNext } = props
+  const { question, gone, onBack, onNext } = props
   const { kind, run, path, agent, user, session, usage, approval, interrupt, doubt, askedAt, until, mayAnswer } =
     question
   const preview = previewOf(question)
@@ -79,7 +77,7 @@ export function QuestionDetail(props: QuestionDetailProps) {
               )}
               {(kind === 'in-doubt' || kind === 'diverged') && (
                 <Badge tone="held" icon="warn">
-                  {kind === 'in-doubt' ? 'In doubt' : 'Diverged'}
+                  {doubt?.trial === true ? 'Held back: a trial' : kind === 'in-doubt' ? 'In doubt' : 'Diverged'}
                 </Badge>
               )}
             </div>
@@ -90,165 +88,179 @@ export function QuestionDetail(props: QuestionDetailProps) {
             )}
           </header>
           {gone ? <AnsweredNotice question={question} onOpen={props.onOpen} /> : <Standing question={question} />}
-          {preview !== undefined && (
-            <Panel title="What it would change">
-              <ValueDiff before={preview.before} after={preview.after} label="Before and after" />
-            </Panel>
-          )}
-          {approval !== undefined && (
-            <Panel title="What would run" actions={<ToolVersion version={approval.toolVersion} />}>
-              <div className="stack">
-                <Arguments input={approval.input} />
-                <h3>Exactly the bytes that will run</h3>
-                <ExactBytes value={approval.input} hash={approval.inputHash} />
-              </div>
-            </Panel>
-          )}
-          {interrupt !== undefined && (
-            <Panel title="The question">
-              {typeof interrupt.question === 'string' ? (
-                <VisibleText lines>{interrupt.question}</VisibleText>
-              ) : (
-                <div className="stack">
-                  <p>
-                    <VisibleText lines>{questionText(interrupt.question)}</VisibleText>
-                  </p>
-                  <JsonView value={interrupt.question} />
-                </div>
+          <div className="detail-columns">
+            <div className="stack">
+              {preview !== undefined && (
+                <Panel title="What it would change">
+                  <ValueDiff before={preview.before} after={preview.after} label="Before and after" />
+                </Panel>
               )}
-            </Panel>
-          )}
-          {doubt !== undefined && (
-            <Panel title={kind === 'in-doubt' ? 'What may have happened' : 'Where the code has diverged'}>
+              {approval !== undefined && (
+                <Panel title="What would run" actions={<ToolVersion version={approval.toolVersion} />}>
+                  <div className="stack">
+                    <Arguments input={approval.input} />
+                    <h3>Exactly the bytes that will run</h3>
+                    <ExactBytes value={approval.input} hash={approval.inputHash} />
+                  </div>
+                </Panel>
+              )}
+              {interrupt !== undefined && (
+                <Panel title="The question">
+                  {typeof interrupt.question === 'string' ? (
+                    <VisibleText lines>{interrupt.question}</VisibleText>
+                  ) : (
+                    <div className="stack">
+                      <p>
+                        <VisibleText lines>{questionText(interrupt.question)}</VisibleText>
+                      </p>
+                      <JsonView value={interrupt.question} />
+                    </div>
+                  )}
+                </Panel>
+              )}
+              {doubt !== undefined && (
+                <Panel
+                  title={
+                    doubt.trial === true
+                      ? 'What a trial holds back'
+                      : kind === 'in-doubt'
+                        ? 'What may have happened'
+                        : 'Where the code has diverged'
+                  }
+                >
+                  <div className="stack">
+                    <p>
+                      {doubt.trial === true
+                        ? 'The run tries a change, and makes no effect before a person has said so. This has not been made.'
+                        : kind === 'in-doubt'
+                          ? 'The process ended while this was being done, and it must not be done twice. Look whether it has happened, and say so.'
+                          : 'The code asks for something that the journal does not have at this place. Say how the run goes on.'}
+                    </p>
+                    <Facts
+                      facts={[
+                        ['Tool', doubt.name !== undefined && <VisibleText>{doubt.name}</VisibleText>],
+                        [
+                          'Address',
+                          <span className="mono" key="address">
+                            <VisibleText>{doubt.address}</VisibleText>
+                          </span>,
+                        ],
+                      ]}
+                    />
+                    {doubt.input !== undefined && <Arguments input={doubt.input} />}
+                    {doubt.input !== undefined && <ExactBytes value={doubt.input} />}
+                  </div>
+                </Panel>
+              )}
+              {interrupt !== undefined && !gone && mayAnswer === true && (
+                <Panel title="Your answer">
+                  <InterruptForm question={question} onDone={onNext} />
+                </Panel>
+              )}
+              {doubt !== undefined && !gone && mayAnswer === true && (
+                <Panel title="Your answer">
+                  <DoubtForm question={question} onDone={onNext} />
+                </Panel>
+              )}
+              {approval !== undefined && (
+                <Panel title="Why a person is asked">
+                  <div className="stack">
+                    <p>
+                      <VisibleText lines>{approval.reason}</VisibleText>
+                    </p>
+                    {(approval.hits?.length ?? 0) > 0 && (
+                      <ul className="triggers">
+                        {approval.hits!.map(({ code, priority, detail }) => (
+                          <li key={`${code}-${detail}`}>
+                            <Badge
+                              tone={priority === 'highest' ? 'bad' : priority === 'high' ? 'wait' : 'idle'}
+                              icon="warn"
+                            >
+                              {code.replaceAll('_', ' ')}
+                            </Badge>
+                            <VisibleText lines>{detail}</VisibleText>
+                          </li>
+                        ))}
+                      </ul>
+                    )}
+                  </div>
+                </Panel>
+              )}
+            </div>
+            <Panel title="Context">
               <div className="stack">
-                <p>
-                  {kind === 'in-doubt'
-                    ? 'The process ended while this was being done, and it must not be done twice. Look whether it has happened, and say so.'
-                    : 'The code asks for something that the journal does not have at this place. Say how the run goes on.'}
-                </p>
                 <Facts
                   facts={[
-                    ['Tool', doubt.name !== undefined && <VisibleText>{doubt.name}</VisibleText>],
                     [
-                      'Address',
-                      <span className="mono" key="address">
-                        <VisibleText>{doubt.address}</VisibleText>
-                      </span>,
+                      'Run',
+                      <Link key="run" to={runPath(run)}>
+                        <VisibleText>{run}</VisibleText>
+                      </Link>,
                     ],
+                    ['Agent of the run', <VisibleText key="agent">{agent}</VisibleText>],
+                    ['User', user !== undefined && <VisibleText>{user}</VisibleText>],
+                    [
+                      'Session',
+                      session !== undefined && (
+                        <Link to={`/sessions/${encodeURIComponent(session)}`}>
+                          <VisibleText>{session}</VisibleText>
+                        </Link>
+                      ),
+                    ],
+                    [
+                      'Delegation',
+                      approval?.delegation !== undefined && <VisibleText>{approval.delegation}</VisibleText>,
+                    ],
+                    ['Task', approval?.task !== undefined && <VisibleText>{approval.task}</VisibleText>],
+                    ['Waiting since', <Time key="since" at={askedAt} />],
+                    [
+                      'Deadline',
+                      until === undefined ? (
+                        'none: it waits until it is answered'
+                      ) : (
+                        <>
+                          <Countdown until={until} />
+                          {approval !== undefined && `, then ${atDeadline[approval.onTimeout]}`}
+                        </>
+                      ),
+                    ],
+                    [
+                      'Cost so far',
+                      usage !== undefined && (
+                        <>
+                          <Tokens tokens={usage.tokens} /> tokens
+                          {usage.usd !== undefined && (
+                            <>
+                              , <Money usd={usage.usd} />
+                            </>
+                          )}
+                        </>
+                      ),
+                    ],
+                    ['May decide', approval?.approvers !== undefined && <Names names={approval.approvers} />],
+                    ['Has approved', approval?.excludes !== undefined && <Names names={approval.excludes} />],
+                    ['Tier', (approval?.tier ?? 1) > 1 && `${approval!.tier}`],
                   ]}
                 />
-                {doubt.input !== undefined && <Arguments input={doubt.input} />}
-                {doubt.input !== undefined && <ExactBytes value={doubt.input} />}
-              </div>
-            </Panel>
-          )}
-          {approval !== undefined && (
-            <Panel title="Why a person is asked">
-              <div className="stack">
-                <p>
-                  <VisibleText lines>{approval.reason}</VisibleText>
-                </p>
-                {(approval.hits?.length ?? 0) > 0 && (
-                  <ul className="triggers">
-                    {approval.hits!.map(({ code, priority, detail }) => (
-                      <li key={`${code}-${detail}`}>
-                        <Badge
-                          tone={priority === 'highest' ? 'bad' : priority === 'high' ? 'wait' : 'idle'}
-                          icon="warn"
-                        >
-                          {code.replaceAll('_', ' ')}
-                        </Badge>
-                        <VisibleText lines>{detail}</VisibleText>
-                      </li>
-                    ))}
-                  </ul>
+                {approval?.brief !== undefined && (
+                  <details>
+                    <summary>What the worker was asked to do</summary>
+                    <VisibleText lines>{approval.brief}</VisibleText>
+                  </details>
                 )}
+                {approval?.context !== undefined && preview === undefined && (
+                  <details open>
+                    <summary>Evidence</summary>
+                    <JsonView value={approval.context} />
+                  </details>
+                )}
+                {approval?.follows !== undefined && <Earlier run={run} follows={approval.follows} />}
               </div>
             </Panel>
-          )}
-          <Panel title="Context">
-            <div className="stack">
-              <Facts
-                facts={[
-                  [
-                    'Run',
-                    <Link key="run" to={runPath(run)}>
-                      <VisibleText>{run}</VisibleText>
-                    </Link>,
-                  ],
-                  ['Agent of the run', <VisibleText key="agent">{agent}</VisibleText>],
-                  ['For', user !== undefined && <VisibleText>{user}</VisibleText>],
-                  [
-                    'Session',
-                    session !== undefined && (
-                      <Link to={`/sessions/${encodeURIComponent(session)}`}>
-                        <VisibleText>{session}</VisibleText>
-                      </Link>
-                    ),
-                  ],
-                  [
-                    'Delegation',
-                    approval?.delegation !== undefined && <VisibleText>{approval.delegation}</VisibleText>,
-                  ],
-                  ['Task', approval?.task !== undefined && <VisibleText>{approval.task}</VisibleText>],
-                  ['Waiting since', <Time key="since" at={askedAt} />],
-                  [
-                    'Deadline',
-                    until === undefined ? (
-                      'none: it waits until it is answered'
-                    ) : (
-                      <>
-                        <Countdown until={until} />
-                        {approval !== undefined && `, then ${atDeadline[approval.onTimeout]}`}
-                      </>
-                    ),
-                  ],
-                  [
-                    'Cost so far',
-                    usage !== undefined && (
-                      <>
-                        <Tokens tokens={usage.tokens} /> tokens
-                        {usage.usd !== undefined && (
-                          <>
-                            , <Money usd={usage.usd} />
-                          </>
-                        )}
-                      </>
-                    ),
-                  ],
-                  ['May decide', approval?.approvers !== undefined && <Names names={approval.approvers} />],
-                  ['Has approved', approval?.excludes !== undefined && <Names names={approval.excludes} />],
-                  ['Tier', (approval?.tier ?? 1) > 1 && `${approval!.tier}`],
-                ]}
-              />
-              {approval?.brief !== undefined && (
-                <details>
-                  <summary>What the worker was asked to do</summary>
-                  <VisibleText lines>{approval.brief}</VisibleText>
-                </details>
-              )}
-              {approval?.context !== undefined && preview === undefined && (
-                <details open>
-                  <summary>Evidence</summary>
-                  <JsonView value={approval.context} />
-                </details>
-              )}
-              {approval?.follows !== undefined && <Earlier run={run} follows={approval.follows} />}
-            </div>
-          </Panel>
-          {interrupt !== undefined && !gone && mayAnswer === true && (
-            <Panel title="Your answer">
-              <InterruptForm question={question} onDone={onNext} />
-            </Panel>
-          )}
-          {doubt !== undefined && !gone && mayAnswer === true && (
-            <Panel title="Your answer">
-              <DoubtForm question={question} onDone={onNext} />
-            </Panel>
-          )}
+          </div>
         </div>
       </div>
-      {approval !== undefined && !gone && <ApprovalActions question={question} equal={equal} onDone={onNext} />}
+      {approval !== undefined && !gone && <ApprovalActions question={question} onDone={onNext} />}
       {gone && (
         <div className="actions">
           <Button tone="accent" onClick={onNext}>
@@ -311,7 +323,7 @@ function Standing({ question: { approval, mayAnswer } }: { readonly question: Qu
 }
 
 /** The arguments as they read best: names and values; long texts with their lines. */
-function Arguments({ input }: { readonly input: Json }) {
+export function Arguments({ input }: { readonly input: Json }) {
   if (!isObject(input)) return <JsonView value={input} />
   return (
     <dl className="arguments">
@@ -334,7 +346,7 @@ const resolutions: Readonly<Record<string, string>> = {
   approved: 'approved it',
   edited: 'approved it with other arguments',
   rejected: 'rejected it',
-  retry: 'sent it back',
+  retry: 'asked for changes',
   'timed-out-approved': 'The deadline passed: it was approved',
   'timed-out-rejected': 'The deadline passed: it was rejected',
   cancelled: 'It was withdrawn',

@@ -57,15 +57,28 @@ export function matches(question: QuestionView, { kind, risk, agent, mine, text 
   if (risk !== '' && question.approval?.risk !== risk) return false
   if (agent !== '' && !question.path.includes(agent)) return false
   if (mine !== '' && question.mayAnswer !== true) return false
-  if (text === '') return true
-  const all = [
+  return text === '' || searchText(question).includes(text.toLowerCase())
+}
+
+const searchTexts = new WeakMap<QuestionView, string>()
+
+/** What a question is found by: what it is about with its arguments, who asks, for whom. */
+function searchText(question: QuestionView): string {
+  const known = searchTexts.get(question)
+  if (known !== undefined) return known
+  const { path, run, user, session, approval } = question
+  const parts = [
     subjectOf(question),
-    ...question.path,
-    question.run,
-    question.user ?? '',
-    question.approval?.reason ?? '',
+    ...path,
+    run,
+    user,
+    session,
+    approval?.reason,
+    approval && JSON.stringify(approval.input),
   ]
-  return all.join(' ').toLowerCase().includes(text.toLowerCase())
+  const text = parts.join(' ').toLowerCase()
+  searchTexts.set(question, text)
+  return text
 }
 
 /** The text or file before and after, where the tool says what it would change. */

@@ -8,7 +8,7 @@ import { Time } from '../../ui/time.tsx'
 import { useRowWindow, showRow } from '../../ui/virtual-rows.ts'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { agentRows, doingOf, type AgentRow } from './agent-tree.ts'
-import { spendOf } from './spend.ts'
+import { knownUsd, spendOf } from './spend.ts'
 
 const rowHeight = 52
 
@@ -71,6 +71,7 @@ export function AgentList(props: {
       aria-label="Agents"
       tabIndex={0}
       ref={scroller}
+      style={{ height: rows.length * rowHeight }}
       aria-activedescendant={active && at >= from && at < to ? `${id}-${at}` : undefined}
       onKeyDown={press}
     >
@@ -136,9 +137,9 @@ function AgentItem(props: {
           <span className="run-agent-name truncate">
             <VisibleText>{view.agent}</VisibleText>
           </span>
-          {view.member !== undefined && view.member !== view.agent && (
+          {(view.task ?? view.member ?? view.agent) !== view.agent && (
             <span className="muted truncate">
-              <VisibleText>{view.member}</VisibleText>
+              <VisibleText>{view.task ?? view.member ?? ''}</VisibleText>
             </span>
           )}
           {view.recruited && <span className="run-mark">recruit</span>}
@@ -162,7 +163,17 @@ function AgentItem(props: {
             {view.failedAttempts} {view.failedAttempts === 1 ? 'retry' : 'retries'}
           </span>
         )}
-        <span>{spend.usd > 0 || spend.calls === 0 ? <Money usd={spend.usd} /> : <Tokens tokens={spend.tokens} />}</span>
+        {spend.calls > 0 && (
+          <span>
+            {knownUsd(spend) === undefined ? (
+              <>
+                <Tokens tokens={spend.tokens} /> tokens
+              </>
+            ) : (
+              <Money usd={spend.usd} />
+            )}
+          </span>
+        )}
       </span>
     </div>
   )

@@ -5,7 +5,7 @@
  * is drawn (overview.tsx). Pure. Works without recursion: a tree may be as deep as its run allows.
  */
 import type { LiveActivation } from '@reeve/server/wire'
-import { isDeadline, timerText } from './timers.ts'
+import { isDeadline, stepName, stepText, timerText } from './step-names.ts'
 
 /** A row of the tree, with what ARIA asks of a tree item. */
 export interface AgentRow {
@@ -111,7 +111,11 @@ export function doingOf(
   if (first === undefined) return undefined
   const more = alike.length === 1 ? '' : ` and ${alike.length - 1} more`
   if (heldSince !== undefined && first.since >= heldSince && effects.has(first.kind))
-    return { kind: 'wait', text: `${first.name}${more} begins when the run goes on`, since: first.since }
+    return {
+      kind: 'wait',
+      text: `${first.kind === 'step' ? stepName(first.name).label : first.name}${more} begins when the run goes on`,
+      since: first.since,
+    }
   return { ...sayings[first.kind](first, more), since: first.since }
 }
 
@@ -135,7 +139,7 @@ const sayings: Readonly<Record<Open['kind'], (open: Open, more: string) => Omit<
   interrupt: (_, more) => ({ kind: 'human', text: `waits for a person's answer${more}` }),
   model: (open, more) => ({ kind: 'work', text: `asks ${open.name}${retried(open)}${more}` }),
   tool: (open, more) => ({ kind: 'work', text: `runs ${open.name}${retried(open)}${more}` }),
-  step: (open, more) => ({ kind: 'work', text: `does ${open.name}${retried(open)}${more}` }),
+  step: (open, more) => ({ kind: 'work', text: `${stepText(open.name)}${retried(open)}${more}` }),
   worker: (open, more) => ({ kind: 'wait', text: `waits for ${open.name}${more}` }),
   timer: (open, more) => ({ kind: 'wait', text: `${timerText(open.name)}${more}` }),
 }

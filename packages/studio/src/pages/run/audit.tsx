@@ -18,19 +18,20 @@ type Entry = AuditAnswer['document']['entries'][number]
 const columns: readonly Column<Entry>[] = [
   { id: 'n', head: 'No.', width: '52px', align: 'right', cell: ({ n }) => n },
   { id: 'at', head: 'At', width: '100px', cell: ({ at }) => clockTime(at) },
+  { id: 'what', card: 'line', head: 'What', width: 'minmax(150px, 1fr)', cell: ({ what }) => what },
+  {
+    id: 'subject',
+    card: 'line',
+    head: 'Subject',
+    width: 'minmax(180px, 2fr)',
+    cell: ({ subject }) => <VisibleText>{subject}</VisibleText>,
+  },
   { id: 'by', head: 'By', width: '90px', cell: ({ by }) => by },
   {
     id: 'who',
     head: 'Who',
     width: 'minmax(110px, 1fr)',
     cell: ({ who }) => who !== undefined && <VisibleText>{who}</VisibleText>,
-  },
-  { id: 'what', head: 'What', width: 'minmax(150px, 1fr)', cell: ({ what }) => what },
-  {
-    id: 'subject',
-    head: 'Subject',
-    width: 'minmax(180px, 2fr)',
-    cell: ({ subject }) => <VisibleText>{subject}</VisibleText>,
   },
 ]
 
@@ -89,7 +90,7 @@ export function Audit() {
           Decisions, actions that reach outside, and commands of people stand here.
         </Empty>
       ) : (
-        <div className="run-fill run-framed">
+        <div className="fill-table">
           <DataTable label="Audit" columns={columns} rows={entries} rowKey={({ n }) => String(n)} onOpen={setOpen} />
         </div>
       )}

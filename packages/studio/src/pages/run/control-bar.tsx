@@ -1,5 +1,6 @@
 /** The controls of a run: buttons that make sense in its state, each with a dialog that says what will happen. */
 import { useState } from 'react'
+import { navigate, runPath } from '../../router.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, Field, Select, TextArea } from '../../ui/field.tsx'
@@ -55,8 +56,13 @@ function ControlDialog({ control, onClose }: { readonly control: Control; readon
     setBusy(true)
     setError(undefined)
     try {
-      await dialog?.send(api, { reason: reason.trim() === '' ? {} : { reason: reason.trim() }, at, keeps })
-      if (dialog?.next !== undefined) go(dialog.next)
+      const other = await dialog?.send(api, {
+        reason: reason.trim() === '' ? {} : { reason: reason.trim() },
+        at,
+        keeps,
+      })
+      if (other !== undefined) navigate(runPath(other))
+      else if (dialog?.next !== undefined) go(dialog.next)
       toast.done(dialog?.done)
       onClose()
     } catch (thrown) {

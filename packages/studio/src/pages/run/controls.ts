@@ -30,7 +30,8 @@ export interface Control {
   /** Its dialog. Absent: it has a page, or a dialog of its own. */
   readonly dialog?: {
     readonly asks: readonly (keyof ControlInput)[]
-    readonly send: (api: RemoteRun, given: ControlInput) => Promise<unknown>
+    /** Resolves to the id of the run that goes on from here, if that is another one. */
+    readonly send: (api: RemoteRun, given: ControlInput) => Promise<string | undefined>
     /** What is said when that is done. */
     readonly done: string
     /** Where that leads. */
@@ -63,6 +64,8 @@ export function controlsOf(head: Pick<RunHead, 'status' | 'takeover' | 'cancel' 
   return [controls.pause, controls['take-over'], ...cancel, controls.fork]
 }
 
+const here = (): undefined => undefined
+
 const controls: Readonly<Record<ControlName, Control>> = {
   pause: {
     name: 'pause',
@@ -71,7 +74,7 @@ const controls: Readonly<Record<ControlName, Control>> = {
     effect: 'Nothing new begins until you resume the run. Model calls and tools that are under way may end.',
     dialog: {
       asks: ['at', 'reason'],
-      send: ({ control }, { at, reason }) => control.pause({ ...reason, at }),
+      send: ({ control }, { at, reason }) => control.pause({ ...reason, at }).then(here),
       done: 'The run pauses.',
     },
   },
@@ -82,7 +85,7 @@ const controls: Readonly<Record<ControlName, Control>> = {
     effect: 'The run goes on from where it stands. Nothing that is done is done again.',
     dialog: {
       asks: ['reason'],
-      send: ({ control }, { reason }) => control.resume(reason),
+      send: ({ control }, { reason }) => control.resume(reason).then(here),
       done: 'The run goes on.',
     },
   },
@@ -98,6 +101,7 @@ const controls: Readonly<Record<ControlName, Control>> = {
         const taken = await orRecorded((signal) => control.takeOver({ ...reason, at, signal }))
         if (taken?.takenOver === false)
           throw new Error(`${taken.owner ?? 'Another operator'} has this run already, and keeps it.`)
+        return undefined
       },
       done: 'You have the run.',
       next: 'take-over',
@@ -118,7 +122,8 @@ const controls: Readonly<Record<ControlName, Control>> = {
     danger: true,
     dialog: {
       asks: ['keeps', 'reason'],
-      send: ({ control }, { reason: { reason }, keeps }) => control.cancel(reason, keeps ? { undo: false } : {}),
+      send: ({ control }, { reason: { reason }, keeps }) =>
+        control.cancel(reason, keeps ? { undo: false } : {}).then(here),
       done: 'The run is cancelled.',
     },
   },
@@ -133,8 +138,13 @@ const controls: Readonly<Record<ControlName, Control>> = {
     name: 'retry',
     icon: 'back',
     label: 'Retry',
-    effect: 'The run goes on from its last good point. What succeeded is not done again.',
-    dialog: { asks: [], send: (run) => run.retry(), done: 'The run goes on from its last good point.' },
+    effect:
+      'A new run begins with everything that this one did before the cause of its end. The cause is done again: an effect, an answer of a model, a decision. This run stays as it is. What it used counts against the same limits.',
+    dialog: {
+      asks: ['reason'],
+      send: async (run, { reason }) => (await run.retry(reason)).id,
+      done: 'The retry has begun. This is it.',
+    },
   },
 }
 

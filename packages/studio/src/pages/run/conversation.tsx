@@ -5,17 +5,17 @@ import { Button } from '../../ui/button.tsx'
 import { wholeConversation } from './whole-conversation.ts'
 import { Select } from '../../ui/field.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
-import { JsonView } from '../../ui/json-view.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
-import { ValueView } from './overview.tsx'
+import { ValueView } from '../../ui/value-view.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
 import { UnreadTexts, type ShownText } from './live-text.ts'
 import { StreamText, useLiveTexts } from './stream-text.tsx'
+import { textMember } from '../../data/json.ts'
 import { usePolled } from '../../data/polled.ts'
 import { VirtualRows } from './virtual-rows.tsx'
 
@@ -102,10 +102,10 @@ function Entries({ activation }: { readonly activation: string }) {
       key={activation}
       count={rows.length}
       estimate={96}
-      follow
+      follow={live.head.endedAt === undefined}
       {...(show === undefined || show < 0 ? {} : { show })}
       rowKey={(row) => rows[row]!.key}
-      render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} />}
+      render={(row) => <Row row={rows[row]!} isShown={row === show} texts={texts} isAlone={rows.length === 1} />}
     />
   )
 }
@@ -114,8 +114,10 @@ function Row(props: {
   readonly row: ConversationRow
   readonly isShown: boolean
   readonly texts: readonly ShownText[]
+  /** There is no other one. */
+  readonly isAlone: boolean
 }) {
-  const { row, isShown, texts } = props
+  const { row, isShown, texts, isAlone } = props
   switch (row.type) {
     case 'given':
       return (
@@ -128,6 +130,11 @@ function Row(props: {
           )}
           <EntryHead icon="inbox" label="Given" />
           <ValueView value={row.input} />
+          {isAlone && (
+            <p className="muted run-alone">
+              This agent has said nothing itself so far. Its workers have conversations of their own: choose one above.
+            </p>
+          )}
         </article>
       )
     case 'live': {
@@ -164,8 +171,12 @@ function Row(props: {
         </article>
       )
     case 'entry':
-      return (
-        <article className={`run-entry ${row.entry.type}${isShown ? ' shown' : ''}`}>
+      return isCommand(row.entry) ? (
+        <Command entry={row.entry} />
+      ) : (
+        <article
+          className={`run-entry ${row.entry.type}${row.entry.isError === true ? ' error' : ''}${isShown ? ' shown' : ''}`}
+        >
           <EntryHead {...headOf(row.entry)} at={row.entry.at} />
           <EntryBody entry={row.entry} />
         </article>
@@ -173,14 +184,53 @@ function Row(props: {
   }
 }
 
-/** An agent says, thinks and ends; a tool, a sender is named after the word. */
-const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
-  const { label: word } = heads[type]
-  const icon = isError === true ? 'warn' : heads[type].icon
-  const isSpeaker = type === 'assistant' || type === 'reasoning' || type === 'outcome'
-  if (name === undefined) return { icon, label: word }
-  return isSpeaker ? { icon, label: word.toLowerCase(), speaker: name } : { icon, label: word, name }
+/** A message that parts of Reeve send each other, as for the mail of a team. */
+const isCommand = ({ type, value }: ConversationEntry): boolean =>
+  type === 'message' && (textMember(value, 'type') ?? '').startsWith('$')
+
+function Command({ entry }: { readonly entry: ConversationEntry }) {
+  return (
+    <article className="run-entry command">
+      <EntryHead icon="more" label="Internal message of" name={useSender(entry)} at={entry.at} />
+      <details>
+        <summary>Show it</summary>
+        <EntryBody entry={entry} />
+      </details>
+    </article>
+  )
 }
+
+/** The name of who sent a message: of an agent its name. */
+function useSender({ name }: ConversationEntry): string | undefined {
+  const { activations } = useRun().live
+  return name !== undefined && Object.hasOwn(activations, name) ? activations[name]!.path.join(' › ') : name
+}
+
+/** An agent says and thinks; a tool, a sender is named after the word; an end is called by its state. */
+const headOf = ({ type, name, isError }: ConversationEntry): Parameters<typeof EntryHead>[0] => {
+  const { icon, label } = heads[type]
+  if (type === 'outcome') return endHead(name ?? '')
+  if (name === undefined) return { icon, label }
+  const isSpeaker = type === 'assistant' || type === 'reasoning'
+  return isSpeaker
+    ? { icon, label: label.toLowerCase(), speaker: name }
+    : { icon: isError === true ? 'warn' : icon, label, name }
+}
+
+/** What an agent does with control, or how it ended. */
+const ends: Readonly<Record<string, { readonly icon: IconName; readonly label: string }>> = {
+  failed: { icon: 'cross', label: 'Failed' },
+  cancelled: { icon: 'stop', label: 'Cancelled' },
+  limited: { icon: 'stop', label: 'Stopped at a limit' },
+  'timed-out': { icon: 'clock', label: 'Out of time' },
+  bailed: { icon: 'back', label: 'Ended by a hook' },
+  transfer: { icon: 'send', label: 'Hands control on' },
+  exit: { icon: 'leave', label: 'Ends the work' },
+  break: { icon: 'stop', label: 'Asks the loop to end' },
+  'loop-broken': { icon: 'stop', label: 'The loop ends' },
+}
+const endHead = (name: string): Parameters<typeof EntryHead>[0] =>
+  Object.hasOwn(ends, name) ? ends[name]! : { icon: 'stop', label: 'Ended', name }
 
 const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconName; readonly label: string }>> = {
   user: { icon: 'inbox', label: 'Told' },
@@ -190,6 +240,7 @@ const heads: Readonly<Record<ConversationEntry['type'], { readonly icon: IconNam
   'tool-result': { icon: 'check', label: 'Result' },
   message: { icon: 'send', label: 'Message' },
   question: { icon: 'doubt', label: 'Question' },
+  correction: { icon: 'back', label: 'Told that its answer does not fit' },
   outcome: { icon: 'check', label: 'Ends' },
 }
 
@@ -226,15 +277,11 @@ function EntryHead(props: {
 }
 
 function EntryBody({ entry }: { readonly entry: ConversationEntry }) {
+  const isOfModel = entry.type === 'assistant' || entry.type === 'reasoning'
   return (
     <>
-      {entry.text !== undefined && <ValueView value={entry.text} />}
-      {entry.value !== undefined &&
-        (typeof entry.value === 'string' ? (
-          <ValueView value={entry.value} />
-        ) : (
-          <JsonView value={entry.value} depth={2} />
-        ))}
+      {entry.text !== undefined && <ValueView value={entry.text} {...(isOfModel ? { markdown: 2 } : {})} />}
+      {entry.value !== undefined && <ValueView value={entry.value} />}
     </>
   )
 }

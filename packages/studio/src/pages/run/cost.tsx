@@ -10,7 +10,7 @@ import { durationText, serverNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { BudgetBar } from './budget-bar.tsx'
 import { useRun } from './run-context.tsx'
-import { budgetsOf, spendOf, spendOverTime, unknownText, type SpendPoint } from './spend.ts'
+import { budgetsOf, knownUsd, spendOf, spendOverTime, unknownNotice, unknownText, type SpendPoint } from './spend.ts'
 import { useTimeline } from './timeline-source.ts'
 
 type UsageRow = RunHead['usage'][number]
@@ -26,22 +26,27 @@ export function Cost() {
     () => [...live.head.usage].sort((one, other) => other.usd - one.usd || other.input - one.input),
     [live.head.usage],
   )
-  if (total.calls === 0) return <Empty title="No model was called yet" icon="clock" />
+  if (total.calls === 0)
+    return live.head.endedAt === undefined ? (
+      <Empty title="No model was called yet" icon="clock">
+        Tokens and money of each agent and model are shown here once a model has answered.
+      </Empty>
+    ) : (
+      <Empty title="No model was called" icon="check">
+        This run is the work of code alone: it used no tokens, and cost nothing that Reeve knows of.
+      </Empty>
+    )
   return (
     <div className="stack run-scroll" role="region" aria-label="Cost" tabIndex={0}>
       <div className="figures">
-        <Figure label="Spent" value={moneyText(total.usd)} />
+        <Figure label="Cost" value={knownUsd(total) === undefined ? 'not known' : moneyText(total.usd)} />
         <Figure label="Tokens" value={countText(total.tokens)} />
         <Figure label="Input" value={countText(total.input)} />
         <Figure label="Output" value={countText(total.output)} />
         <Figure label="Cached input" value={countText(total.cached)} />
         <Figure label="Model calls" value={countText(total.calls)} />
       </div>
-      {unknown !== undefined && (
-        <Notice tone="wait">
-          {unknown}: they are not in these sums. What they cost is at most what was reserved for them.
-        </Notice>
-      )}
+      {unknown !== undefined && <Notice tone="wait">{unknownNotice(total)}</Notice>}
       {(limited.length > 0 || teams.length > 0) && (
         <Panel title="Limits">
           <div className="stack">
@@ -154,8 +159,8 @@ function Row({ row, total, byUsd }: { readonly row: UsageRow; readonly total: nu
       <td className="num">{countText(row.cached)}</td>
       <td className="num">{countText(row.output)}</td>
       <td className="num">
-        {row.unpriced === row.calls ? <span className="muted">no price</span> : moneyText(row.usd)}
-        {unknown !== undefined && row.unpriced !== row.calls && <div className="muted">{unknown}</div>}
+        {knownUsd(row) === undefined ? <span className="muted">not known</span> : moneyText(row.usd)}
+        {unknown !== undefined && <div className="muted">{unknown}</div>}
       </td>
       <td className="run-share">
         <span aria-hidden="true">

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import type { JournalRow } from '@reeve/server/wire'
 import { Link, runPath } from '../../router.tsx'
-import type { Json } from '../../data/json.ts'
+import type { Json, JsonObject } from '../../data/json.ts'
 import { filled } from '../../data/server.ts'
 import { countText } from '../../ui/amounts.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -17,10 +17,12 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { ForkDialog } from './fork-dialog.tsx'
+import { TryDialog } from './try-dialog.tsx'
 import { familyOf } from './journal-lines.ts'
 import { JournalPages } from './journal-pages.ts'
 import { RunDiffView } from './run-diff.tsx'
 import { useRun } from './run-context.tsx'
+import { decodedAddress } from './step-names.ts'
 
 const rowHeight = 30
 const none: ReadonlySet<string> = new Set()
@@ -172,7 +174,12 @@ function List() {
     ) : (
       <ErrorState error={pages.error} onRetry={() => pages.need(0, 1)} />
     )
-  if (total === 0) return <Empty icon="search" title="No entry is like that" />
+  if (total === 0)
+    return (
+      <Empty icon="search" title="No entry is like that">
+        The search looks for a text in whole entries. Take a filter away to see more.
+      </Empty>
+    )
   const press = (event: KeyboardEvent): void => {
     const now = at ?? -1
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 2)
@@ -273,9 +280,16 @@ function Line(props: {
   )
 }
 
+/** What an event says, without what stands above it. The button that copies it gives all of it. */
+function contentOf({ type: _type, ...event }: JournalRow['event']): Json {
+  const { address: _address, op: _op, v: _v, ...content } = event as unknown as JsonObject
+  return content
+}
+
 function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: () => void }) {
   const { go, mayOperate, api } = useRun()
   const [forks, setForks] = useState(false)
+  const [tries, setTries] = useState(false)
   const forked = row.event.type === 'run.forked' ? row.event : undefined
   return (
     <aside className="run-side" aria-label={`Entry ${row.index}`}>
@@ -299,6 +313,14 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
               </code>,
             ],
             [
+              'Address',
+              'address' in row.event && (
+                <code key="d">
+                  <VisibleText>{decodedAddress(row.event.address)}</VisibleText>
+                </code>
+              ),
+            ],
+            [
               'Origin',
               forked && (
                 <Link key="v" to={runPath(forked.run)}>
@@ -314,6 +336,11 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
               Fork from here
             </Button>
           )}
+          {mayOperate && row.event.type === 'model.requested' && (
+            <Button small icon="edit" onClick={() => setTries(true)}>
+              Try again with a change
+            </Button>
+          )}
           <Button
             small
             tone="quiet"
@@ -322,8 +349,9 @@ function Detail({ row, onClose }: { readonly row: JournalRow; readonly onClose: 
             Conversation
           </Button>
         </div>
-        <JsonView value={row.event as unknown as Json} depth={4} />
+        <JsonView value={contentOf(row.event)} depth={4} />
       </div>
+      {tries && <TryDialog activation={row.activation} call={row.position} onClose={() => setTries(false)} />}
       {forks && <ForkDialog run={api.id} row={row} onClose={() => setForks(false)} />}
     </aside>
   )

@@ -2,6 +2,7 @@
 import type { LiveRun } from '@reeve/server/wire'
 import { Link } from '../../router.tsx'
 import { RiskBadge } from '../../ui/badge.tsx'
+import { JsonView } from '../../ui/json-view.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { Countdown, Time } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
@@ -23,6 +24,9 @@ export function RunQuestions() {
             </b>
             {': '}
             <VisibleText>{approval.reason}</VisibleText> <RiskBadge risk={approval.risk} />
+            <div className="bytes run-arguments">
+              <JsonView value={approval.input} depth={1} />
+            </div>
           </Question>
         ))}
         {interrupts.map((interrupt) => (

@@ -5,7 +5,6 @@ import { useRole } from '../../data/me.ts'
 import { server } from '../../data/server.ts'
 import { useHotkeys } from '../../hotkeys.ts'
 import { Link, navigate, runPath, sessionPath, useParams } from '../../router.tsx'
-import { Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
@@ -20,13 +19,15 @@ import { Conversation } from './conversation.tsx'
 import { Cost } from './cost.tsx'
 import { ForkDialog } from './fork-dialog.tsx'
 import { Journal } from './journal.tsx'
-import { OutcomeView, Overview } from './overview.tsx'
+import { Overview } from './overview.tsx'
 import { RunContext, useRun, type RunContextValue, type Selection } from './run-context.tsx'
 import { useRunStore } from './run-stream.ts'
-import { budgetsOf, knownUsd, spendOf, unknownText } from './spend.ts'
+import { budgetsOf, spendOf, spendText } from './spend.ts'
 import { TakeOver } from './take-over.tsx'
 import { TeamTab } from './team.tsx'
 import { TimelineTab } from './timeline.tsx'
+
+type Outcome = NonNullable<RunContextValue['live']['head']['outcome']>
 
 const selectable: readonly (keyof Selection)[] = ['agent', 'span', 'entry', 'row', 'with', 'filter', 'family', 'search']
 
@@ -97,7 +98,7 @@ function LiveRunPage({ run, tab }: { readonly run: string; readonly tab: string 
   return (
     <RunContext value={value}>
       <div className="page run-page">
-        <Head />
+        <Head tab={current} />
         <Tabs
           label="Parts of the run"
           tabs={tabs.map(({ name, label }) => ({
@@ -137,14 +138,13 @@ function CurrentTab({ tab }: { readonly tab: TabName }) {
   }
 }
 
-function Head() {
+function Head({ tab }: { readonly tab: TabName }) {
   const { live, connection, api } = useRun()
   const [forks, setForks] = useState(false)
   const { head } = live
   const spend = useMemo(() => spendOf(head.usage), [head.usage])
   const root = Object.values(live.activations)[0]
   const budgets = budgetsOf(root?.limits, spend, root?.reserved)
-  const unknown = unknownText(spend)
   return (
     <header className="run-head">
       <div className="run-title">
@@ -152,6 +152,7 @@ function Head() {
           <VisibleText>{head.agent}</VisibleText>
         </h1>
         <StatusBadge status={head.status} />
+        {head.trial === true && <Badge tone="held">Trial</Badge>}
         {connection !== 'live' && (
           <Badge tone="wait" icon="spin">
             the server is away, reconnecting
@@ -189,10 +190,7 @@ function Head() {
             </>
           )}
         </span>
-        <span>
-          <Money usd={knownUsd(spend)} /> · <Tokens tokens={spend.tokens} /> tokens
-          {unknown !== undefined && `, ${unknown}`}
-        </span>
+        <span>{spendText(spend)}</span>
         {head.origin !== undefined && (
           <span>
             forked from <Link to={runPath(head.origin.run)}>{head.origin.run}</Link>
@@ -211,25 +209,39 @@ function Head() {
           ))}
         </div>
       )}
-      <Standing />
+      <Standing tab={tab} />
       {forks && <ForkDialog run={api.id} onClose={() => setForks(false)} />}
     </header>
   )
 }
 
+const endText = (outcome: Exclude<Outcome, { readonly status: 'completed' }>): string =>
+  outcome.status === 'failed'
+    ? outcome.failure.message
+    : outcome.status === 'cancelled'
+      ? `Cancelled: ${outcome.reason}`
+      : outcome.message
+
+/** The reason that a person gave, at the end of a sentence. */
+function Because({ reason }: { readonly reason: string | undefined }) {
+  return reason === undefined ? (
+    '.'
+  ) : (
+    <>
+      : <VisibleText>{reason}</VisibleText>
+    </>
+  )
+}
+
 /** Why the run does not go on, or how it ended. */
-function Standing() {
+function Standing({ tab }: { readonly tab: TabName }) {
   const { head } = useRun().live
   if (head.takeover !== undefined)
     return (
       <Notice>
-        <VisibleText>{head.takeover.by ?? 'An operator'}</VisibleText> has this run
-        {head.takeover.reason !== undefined && (
-          <>
-            : <VisibleText>{head.takeover.reason}</VisibleText>
-          </>
-        )}
-        , <Time at={head.takeover.since} form="since" />.
+        <VisibleText>{head.takeover.by ?? 'An operator'}</VisibleText> has had this run for{' '}
+        <Time at={head.takeover.since} form="since" />
+        <Because reason={head.takeover.reason} />
       </Notice>
     )
   if (head.pause !== undefined && head.endedAt === undefined)
@@ -242,20 +254,31 @@ function Standing() {
             by <VisibleText>{head.pause.by}</VisibleText>
           </>
         )}
-        {head.pause.reason !== undefined && (
-          <>
-            : <VisibleText>{head.pause.reason}</VisibleText>
-          </>
-        )}
-        , <Time at={head.pause.since} form="since" />.
+        {' for '}
+        <Time at={head.pause.since} form="since" />
+        <Because reason={head.pause.reason} />
       </Notice>
     )
   if (head.reason !== undefined && head.endedAt === undefined)
     return (
       <Notice tone="bad">
         It is stuck: <VisibleText>{head.reason}</VisibleText>
+        {head.failure?.hint !== undefined && (
+          <>
+            {' '}
+            <VisibleText>{head.failure.hint}</VisibleText>
+          </>
+        )}
       </Notice>
     )
-  if (head.outcome !== undefined && head.outcome.status !== 'completed') return <OutcomeView outcome={head.outcome} />
-  return null
+  // the overview says it at length
+  if (head.outcome === undefined || head.outcome.status === 'completed' || tab === 'overview') return null
+  const text = endText(head.outcome)
+  return (
+    <Notice tone={head.outcome.status === 'failed' ? 'bad' : 'wait'}>
+      <VisibleText>{text.slice(0, 200)}</VisibleText>
+      {text.length > 200 && '…'}{' '}
+      <Link to={runPath(head.run)}>{head.outcome.status === 'failed' ? 'Why it failed' : 'How it ended'}</Link>
+    </Notice>
+  )
 }

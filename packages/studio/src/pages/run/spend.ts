@@ -4,6 +4,8 @@
  * Owns: sums, what is not known, how much of a limit is spent, reserved and left. Pure.
  */
 import type { RunHead, Span } from '@reeve/server/wire'
+import { countText } from '../../ui/count-text.ts'
+import { moneyText } from '../../ui/money-text.ts'
 
 export type Usage = RunHead['usage']
 
@@ -84,16 +86,44 @@ function budgetOf(of: Budget['of'], limit: number, spent: number, reserved: numb
 }
 
 /** US dollars; undefined: no call has a known price. */
-export const knownUsd = ({ usd, unpriced }: Spend): number | undefined => (usd === 0 && unpriced > 0 ? undefined : usd)
+export const knownUsd = ({ usd, unpriced }: Pick<Spend, 'usd' | 'unpriced'>): number | undefined =>
+  usd === 0 && unpriced > 0 ? undefined : usd
+
+const calls = (count: number): string => `${countText(count)} ${count === 1 ? 'call' : 'calls'}`
 
 /** What is not known, in words; undefined if all is known. */
 export function unknownText({ unknown, unpriced }: Pick<Spend, 'unknown' | 'unpriced'>): string | undefined {
-  const calls = (count: number): string => `${count} ${count === 1 ? 'call' : 'calls'}`
   const parts = [
-    ...(unknown === 0 ? [] : [`${calls(unknown)} of unknown usage`]),
+    ...(unknown === 0 ? [] : [`${calls(unknown)} with unknown usage`]),
     ...(unpriced === 0 ? [] : [`${calls(unpriced)} without a price`]),
   ]
   return parts.length === 0 ? undefined : parts.join(', ')
+}
+
+/** The same at length, with what to do about it. */
+export function unknownNotice({ unknown, unpriced }: Pick<Spend, 'unknown' | 'unpriced'>): string {
+  const parts = [
+    ...(unknown === 0
+      ? []
+      : [
+          `The provider did not say what ${calls(unknown)} used: they are not in these sums. They used at most what was reserved for them.`,
+        ]),
+    ...(unpriced === 0
+      ? []
+      : [
+          `For ${calls(unpriced)} the price of the model is not known: the tokens are counted, the money is not. Give the model a price with the option prices.`,
+        ]),
+  ]
+  return parts.join(' ')
+}
+
+/** Cost and tokens in one line. */
+export function spendText(spend: Spend): string {
+  if (spend.calls === 0) return 'no model was called'
+  const usd = knownUsd(spend)
+  const unknown = unknownText(spend)
+  const cost = usd === undefined ? 'cost not known' : moneyText(usd)
+  return `${cost} · ${countText(spend.tokens)} tokens${unknown === undefined ? '' : ` · ${unknown}`}`
 }
 
 /** A point of the curve of what was spent: everything up to this moment. */

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import type { TakeoverContext } from '@reeve/server/wire'
 import type { Json } from '../../data/json.ts'
 import { orRecorded } from '../../data/server.ts'
-import { Badge } from '../../ui/badge.tsx'
+import { StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, TextArea } from '../../ui/field.tsx'
@@ -15,7 +15,7 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { errorText } from './control-bar.tsx'
 import { hasEnded } from './controls.ts'
 import { parsedJson } from '../../data/json-input.ts'
-import { ValueView } from './overview.tsx'
+import { ValueView } from '../../ui/value-view.tsx'
 import { PlanEditor } from './plan-editor.tsx'
 import { changesOf, draftOf, editOf, type PlanAsIs, type PlanDraft } from './plan-draft.ts'
 import { usePolled } from '../../data/polled.ts'
@@ -66,6 +66,9 @@ function Context({ context }: { readonly context: TakeoverContext }) {
   const [draft, setDraft] = useState<PlanDraft>()
   const asIs = planOf(context)
   const ended = hasEnded(head.status)
+  // a step that is no task is called by its activation
+  const nameOf = (step: string): string =>
+    Object.hasOwn(live.activations, step) ? live.activations[step]!.agent : step
   return (
     <div className="stack run-scroll" role="region" aria-label="Take over" tabIndex={0}>
       <div className="run-takeover">
@@ -75,7 +78,7 @@ function Context({ context }: { readonly context: TakeoverContext }) {
               <b>
                 <VisibleText>{head.takeover.by ?? 'An operator'}</VisibleText>
               </b>{' '}
-              has had this run <Time at={head.takeover.since} form="since" />. Nothing new begins until it is handed
+              has had this run for <Time at={head.takeover.since} form="since" />. Nothing new begins until it is handed
               back.
               {head.takeover.reason !== undefined && (
                 <span className="muted">
@@ -87,12 +90,17 @@ function Context({ context }: { readonly context: TakeoverContext }) {
           ) : (
             <p>
               {ended
-                ? 'The run has ended. This is where it stood.'
-                : 'The agents have this run. Take it over to complete steps by hand, change the plan, or finish it yourself.'}
+                ? `The run has ended, so there is nothing to take over. This is where it stood. To go on from it, ${head.status === 'completed' ? 'fork it' : 'retry or fork it'}.`
+                : mayOperate
+                  ? 'The agents have this run. Take it over to complete steps by hand, change the plan, or finish it yourself.'
+                  : 'The agents have this run. An operator may take it over.'}
             </p>
           )}
           <p className="muted">
-            Step {context.currentStep} of {context.totalSteps}. {suggested(context.suggestedNextAction)}
+            {ended
+              ? `${context.completed.length} of ${context.totalSteps} steps were done.`
+              : `Step ${context.currentStep} of ${context.totalSteps}.`}{' '}
+            {!ended && suggested(context.suggestedNextAction, has, nameOf)}
             {context.unreadMail > 0 && ` ${context.unreadMail} unread messages.`}
           </p>
         </div>
@@ -105,21 +113,34 @@ function Context({ context }: { readonly context: TakeoverContext }) {
           </div>
         )}
       </div>
-      {context.failureReason !== undefined && (
+      {context.failureReason !== undefined && !ended && (
         <Notice tone="bad">
           <VisibleText>{context.failureReason}</VisibleText>
         </Notice>
       )}
       <div className="run-columns">
-        <Steps title="In flight" steps={context.inFlight} empty="Nothing is under way.">
+        <Steps
+          title="In flight"
+          steps={context.inFlight}
+          empty={ended ? 'Nothing was under way.' : 'Nothing is under way.'}
+        >
           {(step) => mayOperate && !ended && <CompleteButton step={step} onPress={setCompleting} />}
         </Steps>
-        <Steps title="Still to do" steps={context.pending} empty="Nothing is left to do.">
+        <Steps
+          title="Still to do"
+          steps={context.pending}
+          empty={ended ? 'Nothing was left to do.' : 'Nothing is left to do.'}
+        >
           {(step) => mayOperate && !ended && <CompleteButton step={step} onPress={setCompleting} />}
         </Steps>
       </div>
       <div className="run-columns">
-        <Steps title="Done" steps={context.completed} empty="Nothing is done yet." results={context.results} />
+        <Steps
+          title="Done"
+          steps={context.completed}
+          empty={ended ? 'Nothing was done.' : 'Nothing is done yet.'}
+          results={context.results}
+        />
         <Steps title="Failed or left out" steps={[...context.failed, ...context.skipped]} empty="Nothing has failed." />
       </div>
       {asIs !== undefined && (
@@ -146,7 +167,12 @@ function Context({ context }: { readonly context: TakeoverContext }) {
   )
 }
 
-function suggested(next: TakeoverContext['suggestedNextAction']): ReactNode {
+/** What is next: for a person who has the run, or of the agents. */
+function suggested(
+  next: TakeoverContext['suggestedNextAction'],
+  has: boolean,
+  nameOf: (step: string) => string,
+): ReactNode {
   switch (next.type) {
     case 'task':
       return (
@@ -163,11 +189,14 @@ function suggested(next: TakeoverContext['suggestedNextAction']): ReactNode {
     case 'wait':
       return (
         <>
-          Next: wait for <VisibleText>{next.for.join(', ')}</VisibleText>, or complete it by hand.
+          {has ? 'Next: wait for' : 'Under way:'} <VisibleText>{next.for.map(nameOf).join(', ')}</VisibleText>
+          {has && ', or complete it by hand'}.
         </>
       )
     case 'synthesise':
-      return 'All steps have ended: hand it back for the answer, or finish it with yours.'
+      return has
+        ? 'All steps have ended: hand the run back for the answer, or finish it with yours.'
+        : 'All steps have ended: the answer is made of them.'
   }
 }
 
@@ -196,6 +225,7 @@ function Steps(props: {
   readonly children?: (step: TakeoverStep) => ReactNode
 }) {
   const { title, steps, empty, results, children } = props
+  const { live } = useRun()
   const [shown, setShown] = useState(shownSteps)
   return (
     <Panel title={`${title} (${steps.length})`} flush>
@@ -208,12 +238,14 @@ function Steps(props: {
               <div className="grow">
                 <div className="row wrap">
                   <b>
-                    <VisibleText>{step.id}</VisibleText>
+                    <VisibleText>{Object.hasOwn(live.activations, step.id) ? step.worker : step.id}</VisibleText>
                   </b>
-                  <span className="muted">
-                    <VisibleText>{step.worker}</VisibleText>
-                  </span>
-                  <Badge>{step.status.replaceAll('_', ' ')}</Badge>
+                  {!Object.hasOwn(live.activations, step.id) && (
+                    <span className="muted">
+                      <VisibleText>{step.worker}</VisibleText>
+                    </span>
+                  )}
+                  <StatusBadge status={step.status} />
                   {step.by !== undefined && (
                     <span className="run-mark">
                       by <VisibleText>{step.by}</VisibleText>

@@ -6,7 +6,7 @@
  * Adding spans lays out only the lanes that they belong to.
  */
 import type { Span } from '@reeve/server/wire'
-import { isDeadline } from './timers.ts'
+import { isDeadline, isOfEngine } from './step-names.ts'
 
 /** A part of the time of a run. */
 export interface TimeWindow {
@@ -33,15 +33,27 @@ export interface Bar {
 
 const byStart = (one: Span, other: Span): number => one.from - other.from || (one.id < other.id ? -1 : 1)
 
+/** The rows of a lane: with the steps that only the engine cares about, and without. */
+interface Tracks {
+  readonly all: readonly (readonly Span[])[]
+  readonly folded: readonly (readonly Span[])[]
+}
+
 export class Timeline {
   readonly #spans = new Map<string, Map<string, Span>>()
-  readonly #tracks = new Map<string, readonly (readonly Span[])[]>()
+  readonly #tracks = new Map<string, Tracks>()
   #from = Infinity
   #to = -Infinity
   #count = 0
+  #internal = 0
 
   get count(): number {
     return this.#count
+  }
+
+  /** How many of them are steps that only the engine cares about. */
+  get internal(): number {
+    return this.#internal
   }
 
   /** Adds spans; one whose id is known takes its place. Deadlines of other spans are no work and no wait: left out. */
@@ -51,13 +63,21 @@ export class Timeline {
       if (isDeadline(span)) continue
       const lane = this.#spans.get(span.activation) ?? new Map<string, Span>()
       this.#spans.set(span.activation, lane)
-      if (!lane.has(span.id)) this.#count++
+      if (!lane.has(span.id)) {
+        this.#count++
+        if (isOfEngine(span)) this.#internal++
+      }
       lane.set(span.id, span)
       touched.add(span.activation)
       this.#from = Math.min(this.#from, span.from)
       this.#to = Math.max(this.#to, span.to ?? span.from)
     }
-    for (const activation of touched) this.#tracks.set(activation, tracksOf([...this.#spans.get(activation)!.values()]))
+    for (const activation of touched) {
+      const lane = [...this.#spans.get(activation)!.values()]
+      const folded = lane.filter((span) => !isOfEngine(span))
+      const all = tracksOf(lane)
+      this.#tracks.set(activation, { all, folded: folded.length === lane.length ? all : tracksOf(folded) })
+    }
   }
 
   /** The whole time; `now`: while something is open. */
@@ -76,10 +96,10 @@ export class Timeline {
     return this.#spans.get(activation)?.get(id)
   }
 
-  /** The rows, lane by lane in this order. Activations without spans have one empty row. */
-  rows(activations: readonly string[]): readonly LaneRow[] {
+  /** The rows, lane by lane in this order. Activations without spans have one empty row. `internal`: also steps of the engine. */
+  rows(activations: readonly string[], internal = false): readonly LaneRow[] {
     return activations.flatMap((activation): LaneRow[] => {
-      const tracks = this.#tracks.get(activation) ?? []
+      const tracks = this.#tracks.get(activation)?.[internal ? 'all' : 'folded'] ?? []
       if (tracks.length === 0) return [{ activation, track: 0, spans: [] }]
       return tracks.map((spans, track) => ({ activation, track, spans }))
     })

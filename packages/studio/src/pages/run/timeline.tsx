@@ -14,7 +14,7 @@ import {
   type PointerEvent,
 } from 'react'
 import { visible } from '@reeve/core/visible'
-import type { Span } from '@reeve/server/wire'
+import type { LiveActivation, Span } from '@reeve/server/wire'
 import { moneyText, countText } from '../../ui/amounts.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -34,6 +34,7 @@ import {
   type TimeWindow,
   type Timeline,
 } from './timeline-layout.ts'
+import { isOfEngine, spanLabel } from './step-names.ts'
 import { useTimeline } from './timeline-source.ts'
 
 const rowHeight = 24
@@ -48,7 +49,9 @@ export function TimelineTab() {
     return error !== undefined ? (
       <ErrorState error={error} onRetry={reload} />
     ) : isWhole ? (
-      <Empty title="Nothing has begun yet" icon="clock" />
+      <Empty title="Nothing has begun yet" icon="clock">
+        Each agent, model call, tool and wait is a bar here, from its beginning to its end, once the run works.
+      </Empty>
     ) : (
       <Loading what="the timeline" />
     )
@@ -66,6 +69,10 @@ export function TimelineTab() {
   )
 }
 
+/** Members of a team are told apart by their tasks. */
+const laneName = ({ agent, member, task }: LiveActivation): string =>
+  task !== undefined ? `${task} · ${agent}` : member !== undefined && member !== agent ? `${agent} · ${member}` : agent
+
 function Chart(props: {
   readonly timeline: Timeline
   readonly version: number
@@ -78,16 +85,17 @@ function Chart(props: {
   const { live, selection, go } = useRun()
   const [chosenWindow, setWindow] = useState<TimeWindow>()
   const [hovered, setHovered] = useState<Bar>()
+  const [internal, setInternal] = useState(false)
   const agents = useMemo(() => agentRows(live.activations, none), [live.activations])
   const order = agents.map(({ view }) => view.activation).join(' ')
   const rows = useMemo(
-    () => timeline.rows(order === '' ? [] : order.split(' ')),
+    () => timeline.rows(order === '' ? [] : order.split(' '), internal),
     // the timeline is one object: its version says that it has grown
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-    [timeline, version, order],
+    [timeline, version, order, internal],
   )
   const names = useMemo(
-    () => new Map(agents.map(({ view, level }) => [view.activation as string, { name: view.agent, level }])),
+    () => new Map(agents.map(({ view, level }) => [view.activation as string, { name: laneName(view), level }])),
     [agents],
   )
   const boundsNow = useCallback(() => timeline.bounds(isOpen ? serverNow() : undefined), [timeline, isOpen])
@@ -115,10 +123,15 @@ function Chart(props: {
     <>
       <div className="run-bar">
         <span className="muted">
-          {countText(timeline.count)} spans{loading ? ', loading more…' : ''}
+          {countText(timeline.count - (internal ? 0 : timeline.internal))} bars{loading ? ', loading more…' : ''}
         </span>
-        <Legend />
+        <Legend internal={internal} />
         <span className="grow" />
+        {timeline.internal > 0 && (
+          <Button small aria-pressed={internal} onClick={() => setInternal(!internal)}>
+            {internal ? 'Hide internal steps' : `Internal steps (${countText(timeline.internal)})`}
+          </Button>
+        )}
         {!asTable && (
           <>
             <IconButton small icon="plus" label="Zoom in" onClick={() => zoom(0.5)} />
@@ -133,7 +146,14 @@ function Chart(props: {
         </Button>
       </div>
       {asTable ? (
-        <SpanTable timeline={timeline} version={version} onOpen={open} names={names} begin={bounds.from} />
+        <SpanTable
+          timeline={timeline}
+          version={version}
+          internal={internal}
+          onOpen={open}
+          names={names}
+          begin={bounds.from}
+        />
       ) : (
         <Canvas
           rows={rows}
@@ -175,15 +195,30 @@ const kindLabels: Readonly<Record<Span['kind'], string>> = {
   timer: 'Timer',
 }
 
-function Legend() {
+const legend = [
+  ['agent', 'Agents'],
+  ['model', 'Models'],
+  ['tool', 'Tools'],
+  ['step', 'Steps'],
+  ['approval', 'People'],
+  ['timer', 'Waits'],
+] as const
+
+function Legend({ internal }: { readonly internal: boolean }) {
   return (
     <span className="run-legend" aria-hidden="true">
-      {(['model', 'tool', 'approval', 'timer'] as const).map((kind) => (
+      {legend.map(([kind, name]) => (
         <span key={kind}>
           <i className={`run-kind ${kind}`} />
-          {kind === 'approval' ? 'People' : kind === 'timer' ? 'Waits' : `${kindLabels[kind]}s`}
+          {name}
         </span>
       ))}
+      {internal && (
+        <span>
+          <i className="run-kind engine" />
+          Internal
+        </span>
+      )}
       <span>
         <i className="run-kind failed" />
         Failed
@@ -203,8 +238,13 @@ function SpanDetail(props: {
   return (
     <div className="row wrap">
       <b>
-        {kindLabels[span.kind]} <VisibleText>{span.name}</VisibleText>
+        {kindLabels[span.kind]}: <VisibleText>{spanLabel(span)}</VisibleText>
       </b>
+      {spanLabel(span) !== span.name && (
+        <code className="muted">
+          <VisibleText>{span.name}</VisibleText>
+        </code>
+      )}
       <StatusBadge status={span.status === 'open' ? 'running' : span.status} />
       <span>{durationText((span.to ?? serverNow()) - span.from)}</span>
       <span className="muted">
@@ -243,6 +283,8 @@ function paletteOf(element: HTMLElement): Palette {
     'run-agent',
     'run-model',
     'run-tool',
+    'run-step',
+    'run-engine',
     'run-human',
     'run-timer',
     'bad',
@@ -256,12 +298,26 @@ function paletteOf(element: HTMLElement): Palette {
   return colours
 }
 
-const colourOf = ({ kind, status }: Span): string => {
+const colourOf = (span: Span): string => {
+  const { kind, status } = span
   if (status === 'failed' || status === 'in-doubt' || status === 'timed-out') return 'bad'
   if (kind === 'approval' || kind === 'interrupt') return 'run-human'
+  if (isOfEngine(span)) return 'run-engine'
   if (kind === 'timer') return 'run-timer'
   if (kind === 'model') return 'run-model'
-  return kind === 'agent' ? 'run-agent' : 'run-tool'
+  return kind === 'agent' ? 'run-agent' : kind === 'step' ? 'run-step' : 'run-tool'
+}
+
+/** What stands on a bar: what it is, how long it took, and what it used. */
+function barText({ span, count }: Bar, now: number): string {
+  if (count > 1) return `${visible(spanLabel(span).slice(0, 60))} +${count - 1}`
+  const tokens = (span.input ?? 0) + (span.output ?? 0)
+  return [
+    visible(spanLabel(span).slice(0, 60)),
+    durationText((span.to ?? now) - span.from),
+    ...(tokens > 0 ? [`${countText(tokens)} tokens`] : []),
+    ...(span.usd === undefined ? [] : [moneyText(span.usd)]),
+  ].join(' · ')
 }
 
 function Canvas(props: {
@@ -339,7 +395,7 @@ function Canvas(props: {
       const top = scaleHeight + row * rowHeight - view.top
       for (const bar of barsOf(rows[row]!, row, shown, width, now)) {
         drawn.push(bar)
-        const { span, x, count } = bar
+        const { span, x } = bar
         const isAgent = span.kind === 'agent'
         const [y, h] = isAgent ? [top + 9, 6] : [top + 4, 16]
         context.fillStyle = colours[colourOf(span)]!
@@ -358,8 +414,7 @@ function Canvas(props: {
           context.beginPath()
           context.rect(x, y, bar.width - 4, h)
           context.clip()
-          const more = count === 1 ? '' : ` +${count - 1}`
-          context.fillText(`${visible(span.name.slice(0, 60))}${more}`, x + 5, y + h / 2 + 0.5)
+          context.fillText(barText(bar, now), x + 5, y + h / 2 + 0.5)
           context.restore()
         }
       }
@@ -567,15 +622,17 @@ function Canvas(props: {
 function SpanTable(props: {
   readonly timeline: Timeline
   readonly version: number
+  readonly internal: boolean
   readonly onOpen: (span: Span) => void
   readonly names: ReadonlyMap<string, { readonly name: string }>
   readonly begin: number
 }) {
-  const { timeline, version, onOpen, names, begin } = props
+  const { timeline, version, internal, onOpen, names, begin } = props
   const rows = useMemo(
-    () => [...timeline.spans()].sort((one, other) => one.from - other.from),
+    () =>
+      [...timeline.spans()].filter((span) => internal || !isOfEngine(span)).sort((one, other) => one.from - other.from),
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-    [timeline, version],
+    [timeline, version, internal],
   )
   const columns: readonly Column<Span>[] = [
     { id: 'from', head: 'After', width: '90px', align: 'right', cell: ({ from }) => durationText(from - begin) },
@@ -586,7 +643,16 @@ function SpanTable(props: {
       cell: ({ activation }) => <VisibleText>{names.get(activation)?.name ?? '?'}</VisibleText>,
     },
     { id: 'kind', head: 'What', width: '90px', cell: ({ kind }) => kindLabels[kind] },
-    { id: 'name', head: 'Name', width: 'minmax(140px, 2fr)', cell: ({ name }) => <VisibleText>{name}</VisibleText> },
+    {
+      id: 'name',
+      head: 'Name',
+      width: 'minmax(140px, 2fr)',
+      cell: (span) => (
+        <span title={spanLabel(span) === span.name ? undefined : visible(span.name)}>
+          <VisibleText>{spanLabel(span)}</VisibleText>
+        </span>
+      ),
+    },
     {
       id: 'status',
       head: 'State',

@@ -70,9 +70,20 @@ export function FailedWorkers(props: { readonly failures: NonNullable<Row['failu
 
 /** The columns of a list of runs. */
 export const runColumns: readonly Column<Row>[] = [
-  { id: 'status', head: 'Status', width: '128px', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '128px',
+    cell: ({ status, caller }) => (
+      <>
+        <StatusBadge status={status} />
+        {caller.trial === true && <Badge tone="held">Trial</Badge>}
+      </>
+    ),
+  },
   {
     id: 'run',
+    card: 'unnamed',
     head: 'Run',
     width: 'minmax(152px, 1.2fr)',
     cell: ({ run }) => (
@@ -90,6 +101,7 @@ export const runColumns: readonly Column<Row>[] = [
   },
   {
     id: 'why',
+    card: 'last',
     head: 'What it waits for, what went wrong',
     width: 'minmax(176px, 2.5fr)',
     cell: (row) => <Why row={row} />,

@@ -1,6 +1,7 @@
 /** The runs: what each waits for, what failed and why, what it costs; found by what is known of it. */
 import { useState } from 'react'
 import type { RunQuery } from '@reeve/client'
+import { readJson } from '@reeve/core/json-text'
 import type { RunStatus } from '@reeve/server/wire'
 import { useRole } from '../../data/me.ts'
 import { usePages } from '../../data/pages.ts'
@@ -161,11 +162,22 @@ function filterOf(given: Readonly<Record<(typeof names)[number], string>>): RunQ
   })
 }
 
+/** The filter of a list as that of a batch: a value of metadata is what it says as JSON, else the text. */
+function batchFilterOf({ metadata, limit: _limit, ...filter }: RunQuery): Parameters<typeof server.batches.start>[1] {
+  if (metadata === undefined) return filter
+  const values = Object.entries(metadata).map(([name, value]) => {
+    const read = readJson(value)
+    const isScalar = read.ok && (read.value === null || typeof read.value !== 'object')
+    return [name, isScalar ? read.value : value] as const
+  })
+  return { ...filter, metadata: Object.fromEntries(values) }
+}
+
 function RetryDialog({ filter, onClose }: { readonly filter: RunQuery; readonly onClose: () => void }) {
   const toast = useToast()
-  const { run, busy, error } = useMutation(() => server.runs.retry(filter), {
+  const { run, busy, error } = useMutation(() => server.batches.start('retry', batchFilterOf(filter)), {
     done() {
-      toast.done('The failed runs go on from their last good point')
+      toast.done('The failed runs are being retried, one after the other')
       changed(['runs'])
       onClose()
     },

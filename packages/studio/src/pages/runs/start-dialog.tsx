@@ -99,7 +99,7 @@ export function StartDialog(props: {
             />
           )}
         </Field>
-        <Field label="Session" hint="Continues this conversation of yours, if one is named.">
+        <Field label="Session, optional" hint="The name of a conversation of yours that the run continues, or begins.">
           {(field) => <TextInput {...field} value={session} onChange={({ target }) => setSession(target.value)} />}
         </Field>
         {error !== undefined && (

@@ -6,6 +6,7 @@ import { useWatched } from '../../data/polled.ts'
 import { Link, navigate, sessionPath, useParams } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
 import { DataTable, type Column } from '../../ui/data-table.tsx'
 import { FilterText } from '../../ui/filter-text.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
@@ -26,6 +27,7 @@ const columns: readonly Column<SessionRow>[] = [
   },
   {
     id: 'user',
+    card: 'line',
     head: 'User',
     width: 'minmax(120px, 1.5fr)',
     cell: ({ user }) =>
@@ -58,7 +60,7 @@ export function SessionsPage() {
       <header>
         <h1>Sessions</h1>
         <search className="session-filter">
-          <FilterText label="User" value={user} onSet={(next) => setParams({ user: next })} />
+          <FilterText label="User, exact name" value={user} onSet={(next) => setParams({ user: next })} />
         </search>
       </header>
       {rows === undefined ? (
@@ -70,12 +72,20 @@ export function SessionsPage() {
       ) : rows.length === 0 ? (
         user === '' ? (
           <Empty icon="sessions" title="No sessions yet">
-            A run belongs to a session if its start names one: <code>session: &apos;thread-1&apos;</code>. The runs of a
-            session go on with one conversation.
+            <p>
+              A session is one conversation over several runs. A run belongs to it if its start names it:{' '}
+              <code>session: &apos;thread-1&apos;</code>.
+            </p>
+            <p>
+              <Link to="/runs">Start a run with a session</Link>
+            </p>
           </Empty>
         ) : (
           <Empty icon="search" title="This user has no session">
-            Users are found by their exact name.
+            <p>Users are found by their exact name.</p>
+            <Button small onClick={() => setParams({ user: '' })}>
+              Show all sessions
+            </Button>
           </Empty>
         )
       ) : (
@@ -89,7 +99,7 @@ export function SessionsPage() {
               columns={ofTenants ? [...columns.slice(0, 2), tenantColumn, ...columns.slice(2)] : columns}
             />
           </div>
-          <p className="muted">Sessions of the newest 1,000 runs.</p>
+          <p className="muted">{countText(rows.length)} sessions, found among the newest 1,000 runs.</p>
         </>
       )}
     </div>

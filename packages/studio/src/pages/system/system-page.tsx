@@ -9,6 +9,7 @@ import { server } from '../../data/server.ts'
 import { Link, runPath } from '../../router.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Figure } from '../../ui/figure.tsx'
+import { useNarrow } from '../../ui/narrow.ts'
 import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { durationText, Time, useNow } from '../../ui/time.tsx'
@@ -35,7 +36,7 @@ export function SystemPage() {
     <div className="page">
       <header>
         <h1>System</h1>
-        {data !== undefined && error === undefined && <span className="muted">read again every 5 seconds</span>}
+        {data !== undefined && error === undefined && <span className="muted">updated every 5 seconds</span>}
       </header>
       {data === undefined ? (
         error === undefined ? (
@@ -85,8 +86,11 @@ function Top({ system: { version, installation, server } }: { readonly system: S
       {installation !== undefined && (
         <>
           <Figure label="Engine" value={engineLabel(installation.engine)} />
-          <Figure label="Workers" value={installation.workers.filter(({ isAlive }) => isAlive === true).length} />
-          <Figure label="Ready for a worker" value={boundedText(installation.backlog.ready)} />
+          <Figure
+            label="Worker processes"
+            value={installation.workers.filter(({ isAlive }) => isAlive === true).length}
+          />
+          <Figure label="Runs that wait for a process" value={boundedText(installation.backlog.ready)} />
           <Figure label="Store" value={bytesText(installation.store.bytes)} />
         </>
       )}
@@ -101,7 +105,9 @@ function RunCounts({ runs }: { readonly runs: SystemDocument['runs'] }) {
   return (
     <Panel title="Runs by status" flush>
       {shown.length === 0 ? (
-        <Empty icon="runs" title="No runs yet" />
+        <Empty icon="runs" title="No runs yet">
+          <Link to="/runs">Start the first one</Link>
+        </Empty>
       ) : (
         <table className="plain-table">
           <thead>
@@ -131,24 +137,26 @@ function RunCounts({ runs }: { readonly runs: SystemDocument['runs'] }) {
   )
 }
 
+const delayLabels = { ok: 'Keeps up', wait: 'Slow', bad: 'Overloaded' } as const
+
 function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: SystemServer | undefined }) {
   const { ready, first, unheard } = backlog
   const late = isLate(first?.since, useNow())
   const loop = server?.eventLoop
   const facts: readonly (readonly [string, ReactNode])[] = [
     [
-      'Ready for a worker',
+      'Wait for a process',
       <span key="r">
         {ready.count === 0 ? 'none' : `${boundedText(ready)} ${ready.count === 1 ? 'run' : 'runs'}`}{' '}
         {late && (
           <Badge tone="wait" icon="clock">
-            waits
+            for too long
           </Badge>
         )}
       </span>,
     ],
     [
-      'First in line',
+      'Waits longest',
       first !== undefined && (
         <span key="f">
           <Link to={runPath(first.run)}>
@@ -159,42 +167,44 @@ function Lag({ backlog, server }: { readonly backlog: Backlog; readonly server: 
       ),
     ],
     [
-      'With unread mail',
+      'Have unread mail',
       unheard.count === 0 ? 'none' : `${boundedText(unheard)} ${unheard.count === 1 ? 'run' : 'runs'}`,
     ],
     [
-      'Event loop',
+      'This server',
       loop === undefined ? (
         'not measured yet'
       ) : (
         <span key="e">
-          <Badge tone={delayTone(loop.p99Ms)} icon={delayTone(loop.p99Ms) === 'ok' ? 'check' : 'clock'}>
-            {msText(loop.p99Ms)} late
+          <Badge tone={delayTone(loop)} icon={delayTone(loop) === 'ok' ? 'check' : 'clock'}>
+            {delayLabels[delayTone(loop)]}
           </Badge>{' '}
           <span className="muted">
-            in the slowest of 100 turns, at worst {msText(loop.maxMs)}; last {durationText(loop.overMs)}
+            timers are {msText(loop.meanMs)} late on average, {msText(loop.p99Ms)} in the slowest 1 %, over the last{' '}
+            {durationText(loop.overMs)}
           </span>
         </span>
       ),
     ],
   ]
   return (
-    <Panel title="Lag">
+    <Panel title="Is the work keeping up?">
       <Facts facts={facts} />
     </Panel>
   )
 }
 
 function Workers({ workers }: { readonly workers: readonly Worker[] }) {
+  const narrow = useNarrow()
   return (
-    <Panel title="Workers" flush>
+    <Panel title="Worker processes" flush>
       {workers.length === 0 ? (
         <Empty icon="system" title="No process drives runs">
           Runs wait until one does: <code>reeve work</code>, or a program with <code>createRuntime</code> on this store.
         </Empty>
       ) : (
-        <div className="table-scroll" role="region" aria-label="Worker processes" tabIndex={0}>
-          <table className="plain-table wide">
+        <div className="table-scroll" role="region" aria-label="Every worker process" tabIndex={0}>
+          <table className={`plain-table wide${narrow ? ' cards' : ''}`}>
             <thead>
               <tr>
                 <th scope="col">Process</th>
@@ -203,7 +213,7 @@ function Workers({ workers }: { readonly workers: readonly Worker[] }) {
                 <th scope="col" className="num">
                   Pid
                 </th>
-                <th scope="col">Drives now</th>
+                <th scope="col">Works on</th>
               </tr>
             </thead>
             <tbody>
@@ -218,9 +228,13 @@ function Workers({ workers }: { readonly workers: readonly Worker[] }) {
                   <td>
                     <Life isAlive={worker.isAlive} />
                   </td>
-                  <td>{worker.host === undefined ? <Unknown /> : <VisibleText>{worker.host}</VisibleText>}</td>
-                  <td className="num">{worker.pid ?? <Unknown />}</td>
-                  <td>
+                  <td data-label="Host">
+                    {worker.host === undefined ? <Unknown /> : <VisibleText>{worker.host}</VisibleText>}
+                  </td>
+                  <td className="num" data-label="Pid">
+                    {worker.pid ?? <Unknown />}
+                  </td>
+                  <td data-label="Works on">
                     <Drives worker={worker} />
                   </td>
                 </tr>

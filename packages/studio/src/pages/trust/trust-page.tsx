@@ -58,6 +58,7 @@ const columns: readonly Column<TrustView>[] = [
   },
   {
     id: 'next',
+    card: 'line',
     head: 'Next level',
     width: 'minmax(200px, 2.5fr)',
     cell: (row) => <span title={nextText(row)}>{nextText(row)}</span>,
@@ -85,9 +86,12 @@ export function TrustPage() {
           <ErrorState error={error} onRetry={reload} />
         )
       ) : data.length === 0 ? (
-        <Empty icon="trust" title="No trust records yet">
-          A record begins when a run of an agent that names it has ended, or when an admin sets a level. Until then a
-          name is a novice: a person approves every action.
+        <Empty icon="trust" title="No agent uses a trust record yet">
+          <p>
+            Trust records are optional. An agent names one with <code>{"oversight: { trust: 'refunds' }"}</code>: a
+            person then approves each of its actions, until its record has earned a higher level. Agents that name none
+            are not affected.
+          </p>
         </Empty>
       ) : (
         <div className="fill-table">

@@ -9,6 +9,7 @@ import { Link, runPath } from '../../router.tsx'
 import { countText } from '../../ui/amounts.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { useNarrow } from '../../ui/narrow.ts'
 import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice } from '../../ui/states.tsx'
 import { exactTime, Time } from '../../ui/time.tsx'
@@ -133,15 +134,16 @@ function Rules({ record: { rules } }: { readonly record: TrustView }) {
 }
 
 function History({ record: { history } }: { readonly record: TrustView }) {
+  const narrow = useNarrow()
   if (history.length === 0)
     return (
       <Empty icon="clock" title="Nothing has changed yet">
-        Without a record a name is a novice. The first counted run begins one.
+        The first run of an agent that names this record begins it, as a novice: a person approves each action.
       </Empty>
     )
   return (
     <div className="table-scroll" role="region" aria-label="Changes of the record" tabIndex={0}>
-      <table className="plain-table wide">
+      <table className={`plain-table wide${narrow ? ' cards' : ''}`}>
         <thead>
           <tr>
             <th scope="col">When</th>
@@ -150,7 +152,7 @@ function History({ record: { history } }: { readonly record: TrustView }) {
             <th scope="col">Why</th>
             <th scope="col">Run</th>
             <th scope="col" className="num">
-              Counts until then
+              Succeeded until then
             </th>
           </tr>
         </thead>
@@ -164,22 +166,24 @@ function History({ record: { history } }: { readonly record: TrustView }) {
                   <time dateTime={new Date(entry.at).toISOString()}>{exactTime(entry.at)}</time>
                 </td>
                 <td>{changeText(entry)}</td>
-                <td className="nowrap">
+                <td className="nowrap" data-label="Who">
                   {entry.by === undefined ? (
                     <span className="muted">the rules</span>
                   ) : (
                     <VisibleText>{entry.by}</VisibleText>
                   )}
                 </td>
-                <td>{entry.note !== undefined && <VisibleText lines>{entry.note}</VisibleText>}</td>
-                <td>
+                <td data-label={entry.note === undefined ? undefined : 'Why'}>
+                  {entry.note !== undefined && <VisibleText lines>{entry.note}</VisibleText>}
+                </td>
+                <td data-label={entry.run === undefined ? undefined : 'Run'}>
                   {entry.run !== undefined && (
                     <Link to={runPath(entry.run)}>
                       <VisibleText>{entry.run}</VisibleText>
                     </Link>
                   )}
                 </td>
-                <td className="num nowrap">
+                <td className="num nowrap" data-label="Succeeded until then">
                   {countText(entry.succeeded)} of {countText(entry.completed)}
                 </td>
               </tr>

@@ -9,6 +9,7 @@ import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Icon } from '../../ui/icon.tsx'
+import { useNarrow } from '../../ui/narrow.ts'
 import { Facts, Panel } from '../../ui/panel.tsx'
 import { Empty, ErrorState, Loading, Notice, sentences } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
@@ -81,7 +82,7 @@ export function AgentVersionsPage({ agent }: { readonly agent: string }) {
                   />,
                 ],
                 [
-                  'Code',
+                  'Version in code',
                   found.code === undefined ? (
                     'not registered on this server'
                   ) : (
@@ -98,7 +99,7 @@ export function AgentVersionsPage({ agent }: { readonly agent: string }) {
               ]}
             />
           </Panel>
-          <Panel title="Versions that are kept" flush>
+          <Panel title="Versions" flush>
             <KeptTable agent={agent} data={data} kept={found.kept} onAct={setAction} />
           </Panel>
           {found.kept.length > 0 && (
@@ -160,15 +161,17 @@ function KeptTable(props: {
   const mayPublish = useRole('admin')
   const mayStart = useRole('operator') && data.agents.some(({ name }) => name === agent)
   const counts = countUses(data.uses.runs, agent)
+  const narrow = useNarrow()
   if (kept.length === 0)
     return (
-      <Empty icon="versions" title="No version is kept">
-        A version changes instructions, model, settings, tools or limits of an agent while its code stays.
+      <Empty icon="versions" title="Only the version in code">
+        A version of its own changes instructions, model, settings, tools or limits of the agent without a deploy.
+        {mayPublish ? ' Begin one with “New version…”.' : ''}
       </Empty>
     )
   return (
     <div className="table-scroll" role="region" aria-label="Kept versions" tabIndex={0}>
-      <table className="plain-table wide">
+      <table className={`plain-table wide${narrow ? ' cards' : ''}`}>
         <thead>
           <tr>
             <th scope="col">Version</th>
@@ -200,12 +203,16 @@ function KeptTable(props: {
                     {status === 'published' ? (current ? 'Published, current' : 'Published before') : 'Draft'}
                   </Badge>
                 </td>
-                <td>{changesIn(revision)}</td>
-                <td>{by === undefined ? <span className="muted">not said</span> : <VisibleText>{by}</VisibleText>}</td>
-                <td className="nowrap">
+                <td data-label="Changes">{changesIn(revision)}</td>
+                <td data-label="By">
+                  {by === undefined ? <span className="muted">not said</span> : <VisibleText>{by}</VisibleText>}
+                </td>
+                <td className="nowrap" data-label="Kept">
                   <Time at={at} />
                 </td>
-                <td className="num">{counts.get(revision.version) ?? 0}</td>
+                <td className="num" data-label="Newest runs">
+                  {counts.get(revision.version) ?? 0}
+                </td>
                 <td>
                   <div className="version-actions">
                     {mayPublish && !(status === 'published' && current) && (
@@ -237,6 +244,7 @@ const changesIn = (revision: KeptRevision['revision']): string => {
 
 function UsesTable({ agent, data }: { readonly agent: string; readonly data: VersionsData }) {
   const runs = usesOf(data.uses.runs, agent)
+  const narrow = useNarrow()
   const looked = `The newest ${data.uses.runs.length} runs were looked at; which versions older runs use is not shown.`
   if (runs.length === 0)
     return (
@@ -247,7 +255,7 @@ function UsesTable({ agent, data }: { readonly agent: string; readonly data: Ver
   return (
     <>
       <div className="table-scroll version-runs" role="region" aria-label="Runs and their versions" tabIndex={0}>
-        <table className="plain-table wide">
+        <table className={`plain-table wide${narrow ? ' cards' : ''}`}>
           <thead>
             <tr>
               <th scope="col">Run</th>
@@ -270,22 +278,22 @@ function UsesTable({ agent, data }: { readonly agent: string; readonly data: Ver
                 <td>
                   <StatusBadge status={use.status} />
                 </td>
-                <td>
+                <td data-label="Version">
                   {versionIn(use, agent) === undefined ? (
                     <span className="muted">
-                      its code{use.agent === agent && <VisibleText>{`, ${use.version}`}</VisibleText>}
+                      as in code{use.agent === agent && <VisibleText>{`, ${use.version}`}</VisibleText>}
                     </span>
                   ) : (
                     <VisibleText>{versionIn(use, agent)!}</VisibleText>
                   )}
                 </td>
                 {/* oxlint-disable-next-line jsx-a11y/control-has-associated-label */}
-                <td>
+                <td data-label="Run of">
                   <Link to={versionsPath(use.agent)}>
                     <VisibleText>{use.agent}</VisibleText>
                   </Link>
                 </td>
-                <td className="nowrap">
+                <td className="nowrap" data-label="Begun">
                   <Time at={use.createdAt} />
                 </td>
               </tr>

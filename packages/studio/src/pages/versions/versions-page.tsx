@@ -39,11 +39,21 @@ export function VersionsPage() {
               columns={columns}
             />
           </div>
-          <p className="muted">Use is counted over the newest {data.uses.runs.length} runs.</p>
+          <p className="muted">
+            Runs are counted among the newest {countText(data.uses.runs.length)}.
+            {haveEqualCode(rows) &&
+              ' The version in code is computed from what an agent declares, not from its functions: agents that declare the same have the same version.'}
+          </p>
         </>
       )}
     </div>
   )
+}
+
+/** Whether several agents have one version of code, which looks like a mistake and is none. */
+const haveEqualCode = (rows: readonly AgentVersions[]): boolean => {
+  const codes = rows.flatMap(({ code }) => (code === undefined ? [] : [code]))
+  return new Set(codes).size < codes.length
 }
 
 const columnsFor = ({ uses }: VersionsData): readonly Column<AgentVersions>[] => [
@@ -59,12 +69,13 @@ const columnsFor = ({ uses }: VersionsData): readonly Column<AgentVersions>[] =>
   },
   {
     id: 'default',
+    card: 'line',
     head: 'Used by default',
     width: 'minmax(136px, 1fr)',
     cell: ({ agent, kept }) => {
       const { version, by } = defaultVersion(agent, kept, uses.chosen)
       return version === undefined ? (
-        'the code'
+        <span className="muted">as in code</span>
       ) : (
         <>
           <VisibleText>{version}</VisibleText>
@@ -85,16 +96,31 @@ const columnsFor = ({ uses }: VersionsData): readonly Column<AgentVersions>[] =>
     width: 'minmax(96px, 1fr)',
     cell: ({ kept }) => <Named version={currentOf(kept, 'draft')} />,
   },
-  { id: 'kept', head: 'Kept', width: '56px', align: 'right', cell: ({ kept }) => countText(kept.length) },
+  {
+    id: 'kept',
+    card: 'hidden',
+    head: 'Versions',
+    width: '72px',
+    align: 'right',
+    cell: ({ kept }) => countText(kept.length),
+  },
   {
     id: 'code',
-    head: 'Code',
-    width: 'minmax(120px, 1fr)',
+    card: 'line',
+    head: 'Version in code',
+    width: 'minmax(136px, 1fr)',
     cell: ({ code }) =>
-      code === undefined ? <span className="muted">not here</span> : <VisibleText>{code}</VisibleText>,
+      code === undefined ? (
+        <span className="muted">not on this server</span>
+      ) : (
+        <span title="Computed from what the agent declares: instructions, model, tools, limits, workers">
+          <VisibleText>{code}</VisibleText>
+        </span>
+      ),
   },
   {
     id: 'uses',
+    card: 'line',
     head: 'Newest runs',
     width: 'minmax(160px, 1.5fr)',
     cell: ({ agent }) => {
@@ -102,7 +128,9 @@ const columnsFor = ({ uses }: VersionsData): readonly Column<AgentVersions>[] =>
       return counts.length === 0 ? (
         <span className="muted">none</span>
       ) : (
-        <VisibleText>{counts.map(([version, count]) => `${count} × ${version ?? 'the code'}`).join(', ')}</VisibleText>
+        <VisibleText>
+          {counts.map(([version, count]) => `${count} × ${version ?? 'as in code'}`).join(', ')}
+        </VisibleText>
       )
     },
   },

@@ -1,0 +1,2 @@
+/** Nothing has to be configured for Reeve. */
+export default {}
