@@ -7,29 +7,20 @@
  * Needs PostgreSQL for task b. No key, and no network but npm's for four packages.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { JsonObject } from '@reeve/core'
 import { strictProvider, type ProviderReply, type ProviderRequest } from '@reeve/testing'
 import { freshPostgres } from '../test/servers/postgres.ts'
+import { freshEnv, installIn } from './fresh-folder.ts'
+import { root } from './house.ts'
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, runs: { type: 'string', default: '500' } } })
 const runs = Number(values.runs)
-const root = dirname(import.meta.dirname)
 const folder = mkdtempSync(join(tmpdir(), 'reeve-first-hour-'))
 
 /** The place of a language model: it uses every worker or tool that it has once, and then says what came of it. */
@@ -67,14 +58,10 @@ const payInput = (text: string, order: number, usd: number): JsonObject => ({
 })
 
 await using provider = await strictProvider({ preset: 'openai', answer })
-// a package manager that runs this passes on settings of this checkout
 const env: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_OPTIONS$|_API_KEY$|_BASE_URL$|^INIT_CWD$/.test(name)),
-  ),
+  ...freshEnv(),
   ...provider.env,
   REEVE_TOKEN: 'a-token-of-24-characters-or-more',
-  NO_COLOR: '1',
 }
 
 /** Ends with the output, or throws with what was printed. */
@@ -99,26 +86,6 @@ const node = async (...args: readonly string[]): Promise<string> =>
 async function reeve(...args: readonly string[]): Promise<string> {
   const { out, err } = await run(process.execPath, '--no-warnings', bin, ...args)
   return err.includes('are not in the index yet') ? await reeve(...args) : out
-}
-
-/** The packed Reeve, installed by npm; other packages that the programs import are those of this checkout. */
-function install(): void {
-  const npm = (cwd: string, ...args: readonly string[]): string =>
-    execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.js'), '--if-changed'], { stdio: 'inherit' })
-  const packed = npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder)
-  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-  npm(folder, 'install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, packed.trim().split('\n').at(-1)!))
-  const modules = join(folder, 'node_modules')
-  const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
-    name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
-  )
-  for (const name of names) {
-    if (name.startsWith('.') || existsSync(join(modules, name))) continue
-    mkdirSync(dirname(join(modules, name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  }
-  cpSync(join(root, 'scripts', 'first-hour'), folder, { recursive: true })
 }
 
 /** Lines that say something: none that is empty, and no comment. */
@@ -215,7 +182,8 @@ async function manyRuns(): Promise<string> {
 }
 
 try {
-  install()
+  installIn(folder, env)
+  cpSync(join(root, 'scripts', 'first-hour'), folder, { recursive: true })
   const results: { readonly [column: string]: string | number }[] = []
   for (const [name, task] of Object.entries(tasks)) {
     if (values.only !== undefined && !values.only.split(',').includes(name)) continue

@@ -11,7 +11,7 @@ const begin = async () => {
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   child.on('message', ({ order }: { order: string }) => {
     paid.push({ order, by: child.pid! })
-    paying.resolve()
+    if (paid.length === 12) paying.resolve()
   })
   return { child, client: createClient({ baseUrl: url, token: process.env['REEVE_TOKEN']! }) }
 }

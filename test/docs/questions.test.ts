@@ -31,6 +31,24 @@ const questions: readonly Question[] = [
   },
   { ask: 'Which Node version do I need?', row: 'Node', at: 'docs/how-to/install.md', says: ['Node 24 or newer'] },
   {
+    ask: 'Does it run on Bun, Deno, or with CommonJS require?',
+    row: 'CommonJS',
+    at: 'docs/how-to/runtimes-and-bundlers.md#runtimes',
+    says: ['Bun', 'Deno', "`require('reeve')`"],
+  },
+  {
+    ask: 'Can I bundle it with esbuild?',
+    row: 'bundle',
+    at: 'docs/how-to/runtimes-and-bundlers.md#bundlers',
+    says: ['esbuild app.ts --bundle', 'Next.js'],
+  },
+  {
+    ask: 'Does it run on Lambda, Vercel or Workers?',
+    row: 'Lambda',
+    at: 'docs/how-to/runtimes-and-bundlers.md#serverless',
+    says: ['drive: false', 'Cloudflare Workers'],
+  },
+  {
     ask: 'How do I use it in Next.js?',
     row: 'Next.js',
     at: 'docs/how-to/server.md#in-another-host',
@@ -120,6 +138,12 @@ const questions: readonly Question[] = [
     row: 'approval',
     at: 'docs/how-to/approvals.md#approvals',
     says: ['sensitive: true', 'timeoutMs', 'no deadline'],
+  },
+  {
+    ask: 'How do I approve many requests at once?',
+    row: 'decide many approvals',
+    at: 'docs/how-to/many-runs.md#many-approvals',
+    says: ['npx reeve approve apr_1… apr_2…', 'runtime.decideAll'],
   },
   {
     ask: 'How are people told that an approval waits?',
@@ -217,6 +241,18 @@ const questions: readonly Question[] = [
     row: 'with a changed prompt',
     at: 'docs/how-to/fork-and-retry.md#retrying-a-run-that-failed',
     says: ['a mended prompt is used', 'the model is asked again'],
+  },
+  {
+    ask: 'What does each agent cost per day?',
+    row: 'cost by agent and day',
+    at: 'docs/how-to/runs-in-numbers.md#cost-by-agent-and-by-day',
+    says: ['reeve runs --group agent,day'],
+  },
+  {
+    ask: 'How do I try another prompt before I publish it?',
+    row: 'try another prompt',
+    at: 'docs/how-to/try-a-change.md#with-a-new-run',
+    says: ['trial'],
   },
   {
     ask: 'How do I test agents without a model?',
