@@ -32,6 +32,7 @@ export const thorough = [
   'packages/team/test/random-mail.test.ts',
   'packages/workers/test/{acp,told}.test.ts',
   'test/docs/{deploy-files,ends,tutorial}.test.ts',
+  'test/skill/skill.test.ts',
   'test/scenario/{answer-ends-crashes,apart,background-tools,flow-interrupts,flow-pausing,handed-words}.test.ts',
   'test/scenario/{middleware-ends,router-nested,simulated-team,wire-faults,wires,workflows}.test.ts',
 ]

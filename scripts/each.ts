@@ -8,23 +8,13 @@
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { templates } from '../packages/cli/src/project.ts'
 import { freePort } from '../test/servers/place.ts'
 import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
-import { freshEnv, packInto, runIn } from './fresh-folder.ts'
+import { freshEnv, installIn } from './fresh-folder.ts'
 
 /** Where the examples find PostgreSQL: a schema on the one that runs, or on one that is started. */
 let postgres: FreshPostgres | undefined
@@ -70,32 +60,23 @@ function examples(): Job[] {
     command: process.execPath,
     args: ['--no-warnings', join(root, 'test', 'bundles', `${name}.ts`)],
   }))
+  const firstHour = {
+    name: 'first-hour',
+    command: process.execPath,
+    args: ['--no-warnings', join(root, 'scripts', 'first-hour.ts'), '--only', 'a,h', '--runs', '30'],
+  }
   return [
     ...names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] })),
     ...projects,
     ...places,
+    firstHour,
   ]
 }
 
-/**
- * The examples in a folder as a user has it: the packed Reeve was installed there by npm. Other packages that they
- * import are those of this checkout.
- */
+/** The examples in a folder as a user has it. */
 function installed(): string {
   const project = join(empty, 'project')
-  const packages = join(project, 'node_modules')
-  mkdirSync(packages, { recursive: true })
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
-  if (build() !== 0) throw new Error('what the examples use does not build')
-  runIn(project, freshEnv(), 'npm', 'install', packInto(empty))
-  const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
-    name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
-  )
-  for (const name of names) {
-    if (name.startsWith('.') || existsSync(join(packages, name))) continue
-    mkdirSync(dirname(join(packages, name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(packages, name))
-  }
+  installIn(project, freshEnv())
   const folder = join(project, 'examples')
   cpSync(join(root, 'examples'), folder, { recursive: true })
   return folder

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { root } from './house.ts'
 
@@ -42,6 +43,27 @@ export function runIn(cwd: string, env: NodeJS.ProcessEnv, command: string, ...a
 export function packInto(folder: string): string {
   const packed = runIn(root, freshEnv(), 'npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder)
   return join(folder, packed.trim().split('\n').at(-1)!)
+}
+
+/**
+ * Makes a project in which the packed Reeve was installed by npm. Other packages that its programs import are those of
+ * this checkout. What is packed is built before.
+ */
+export function installIn(project: string, env: NodeJS.ProcessEnv): void {
+  const packages = join(project, 'node_modules')
+  mkdirSync(packages, { recursive: true })
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.js'), '--if-changed'], { stdio: 'inherit' })
+  const packed = packInto(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  runIn(project, env, 'npm', 'install', packed)
+  const names = readdirSync(join(root, 'node_modules')).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(root, 'node_modules', name)).map((each) => join(name, each)) : [name],
+  )
+  for (const name of names) {
+    if (name.startsWith('.') || existsSync(join(packages, name))) continue
+    mkdirSync(dirname(join(packages, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
 }
 
 /** A program that goes on: what it has said so far, and its end. */

@@ -14,7 +14,7 @@ test('the map has every package', () => {
 })
 
 test('every command is a script of package.json', () => {
-  const named = [...pages.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name]) => name!)
+  const named = [...pages.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name]) => name!)
   expect(named.length).toBeGreaterThan(10)
   expect(named.filter((name) => !(name in scripts))).toEqual([])
 })

@@ -42,7 +42,7 @@ export class ManualSearch {
     this.#db.exec('BEGIN')
     for (const page of manual.pages)
       for (const [at, { address, heading, text }] of sectionsOf(page).entries())
-        insert.run(address, page.title, heading, at === 0 ? page.wanted : '', plain(text))
+        insert.run(address, page.title, heading, [at === 0 ? page.wanted : '', ...wordsIn(text)].join(' '), plain(text))
     for (const { name, about, text } of manual.examples) insert.run(name, about, name.slice(3), '', plain(text))
     this.#db.exec('COMMIT')
   }
@@ -95,10 +95,13 @@ const wordsOf = (question: string): readonly string[] => {
   return [...new Set(counting.length > 0 ? counting : all)].slice(0, 40)
 }
 
+/** The words of users that a section says it answers: `<!-- words: cron, schedule -->`. */
+const wordsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/<!-- words: (.*?) -->/g)].map(([, words]) => words!)
+
 /** Markdown as words: addresses of links and marks are none. */
 const plain = (text: string): string =>
   text
-    .replaceAll(/<!-- words: (.*?) -->/g, '$1')
     .replaceAll(/<!--[\s\S]*?-->/g, ' ')
     .replaceAll(/\]\([^)]*\)/g, ']')
     .replaceAll(/[*`|[\]#]/g, ' ')
