@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { agent, createRuntime as openRuntime, step, supervisor, type Logger, type LogFields } from '@reeve/public'
-import { runtimeUnderTest as createRuntime } from '../../../test/engine-under-test.ts'
+import { agent, step, supervisor, type Logger, type LogFields } from '@reeve/public'
+import { engineUnderTest, runtimeUnderTest as createRuntime } from '../../../test/engine-under-test.ts'
 
 interface Line extends LogFields {
   readonly level: keyof Logger
@@ -74,11 +74,11 @@ test('another process that goes on with a run logs its own part, with the names 
   const payer = agent({ name: 'payer', run: async (ctx) => (await ctx.approve('pay')).approved })
   const first = keeper()
   const second = keeper()
-  const before = await openRuntime({ store, agents: [payer], logger: first.logger })
+  const before = await createRuntime({ store, agents: [payer], logger: first.logger })
   const run = await before.start(payer, 'Pay.')
   await run.until('waiting')
   await before.close()
-  const after = await openRuntime({ store, agents: [payer], logger: second.logger })
+  const after = await createRuntime({ store, agents: [payer], logger: second.logger })
   const [open] = await after.approvals()
   await after.decide({ approvalId: open!.id, decision: 'approve' })
   await after.handle(run.id).outcome()
@@ -92,22 +92,26 @@ test('another process that goes on with a run logs its own part, with the names 
   expect(loud(second.lines)).toEqual([['activation.settled', 'payer']])
 })
 
-test('what is redacted is not logged; warnings go to the logger', async () => {
+test('what is redacted is not logged', async () => {
   const { lines, logger } = keeper()
   const teller = agent({ name: 'teller', run: () => 'the word is swordfish' })
-  await using runtime = await openRuntime({ agents: [teller], redact: { values: ['swordfish'] }, logger })
+  await using runtime = await createRuntime({ agents: [teller], redact: { values: ['swordfish'] }, logger })
   await runtime.run(teller, 'Tell swordfish.')
   expect(lines.length).toBeGreaterThan(1)
   expect(JSON.stringify(lines)).not.toContain('swordfish')
-  // a foreign await is warned of
+})
+
+// an engine that is given has its own `onWarning`
+test.runIf(engineUnderTest() === 'embedded')('warnings go to the logger', async () => {
+  const { lines, logger } = keeper()
   const foreign = agent({ name: 'foreign', run: () => new Promise((resolve) => setTimeout(resolve, 20, 'late')) })
-  await using other = await openRuntime({ agents: [foreign], logger })
+  await using other = await createRuntime({ agents: [foreign], logger })
   await other.run(foreign, 'Go.')
   expect(lines.filter(({ code }) => code === 'orchestration.foreign-await')).toMatchObject([{ level: 'warn' }])
 })
 
 test('what is no logger is refused', async () => {
-  await expect(openRuntime({ logger: { info() {} } as unknown as Logger })).rejects.toMatchObject({
+  await expect(createRuntime({ logger: { info() {} } as unknown as Logger })).rejects.toMatchObject({
     code: 'config.invalid',
     message: expect.stringContaining('logger') as string,
   })

@@ -8,7 +8,7 @@
  * journal keeps no other run out.
  */
 import { delay, ReeveError, Slices, stopwatch, type Now, type RunId } from '@reeve/core'
-import type { Recorded } from '@reeve/journal'
+import { foldPage, type Recorded } from '@reeve/journal'
 import { countersOf, SeriesBound } from '../figures/counters.ts'
 import { IndexedRunFold } from '../figures/indexed-run.ts'
 import type { RunCounter } from '../port.ts'
@@ -18,9 +18,6 @@ import type { NewIndexedRun, StoredRun, StoreIndex, StoreReader } from '../store
 
 /** So many runs are kept at once. */
 const runsAtOnce = 50
-/** A page of a journal: so many events, so many characters. */
-const pageEvents = 1_000
-const pageLength = 1_000_000
 /** So long a reader that asks waits for what is missing. Milliseconds. */
 export const askerWaitsMs = 250
 /** How often it looks for work by itself; beside runs at work it rests so many times as long as it has worked. */
@@ -125,7 +122,7 @@ export class Indexer {
 
   async #read(run: RunId, fold: IndexedRunFold, slices: Slices): Promise<void> {
     for (let from = 0; ;) {
-      const answer: Now<readonly Recorded[]> = this.#reader.feed(run, from, pageEvents, pageLength)
+      const answer: Now<readonly Recorded[]> = this.#reader.feed(run, from, foldPage.events, foldPage.length)
       const page = answer instanceof Promise ? await answer : answer
       for (const recorded of page) fold.take(recorded)
       const last = page.at(-1)
