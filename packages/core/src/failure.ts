@@ -68,12 +68,21 @@ export function usedByFailure(thrown: unknown, { details }: Failure): UsedByFail
   return typeof usage !== 'object' || usage === null ? undefined : soundUsage(usage as CallUsage)
 }
 
+/** A failure of a program that the compiler has not seen may lack anything: what it lacks is that of an unknown error. */
+function soundFailure(given: Partial<Failure> | undefined, code: ErrorCode): Failure {
+  const { code: own, message, class: of, retryable } = given ?? {}
+  const isSound = [own, message, of].every((each) => typeof each === 'string') && typeof retryable === 'boolean'
+  if (isSound) return given as Failure
+  return failure(code, typeof message === 'string' ? message : 'a FailureError without a failure', 'unknown')
+}
+
 /**
  * The failure that a thrown value stands for. An unknown error is retryable ('unknown'), as R-10 says; a ReeveError
  * says so itself.
  */
 export function failureFrom(thrown: unknown, code: ErrorCode): Failure {
-  if (typeof thrown === 'object' && thrown !== null && failureMarker in thrown) return (thrown as FailureError).failure
+  if (typeof thrown === 'object' && thrown !== null && failureMarker in thrown)
+    return soundFailure((thrown as FailureError).failure, code)
   if (ReeveError.is(thrown)) {
     return failure(
       thrown.code,
