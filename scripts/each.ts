@@ -1,6 +1,6 @@
 /**
  * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts
- * checks|examples`.
+ * checks|examples`; with `--shard=2/3` of projects, bundles and runtimes, which take minutes, that part.
  *
  * A check is any `check:*` script of `package.json`; two run at once. An example runs in a fresh folder in which the
  * packed Reeve is installed, with nobody at the keyboard; a template is written, installed, tested and started from the
@@ -55,11 +55,12 @@ function examples(): Job[] {
     command: process.execPath,
     args: [join(root, 'scripts', 'fresh-project.ts'), name],
   }))
-  const places = ['main', 'runtimes'].map((name) => ({
-    name: `bundles/${name}`,
+  const bundle = (file: string, ...named: readonly string[]): Job => ({
+    name: ['bundles', file, ...named].join('/'),
     command: process.execPath,
-    args: ['--no-warnings', join(root, 'test', 'bundles', `${name}.ts`)],
-  }))
+    args: ['--no-warnings', join(root, 'test', 'bundles', `${file}.ts`), ...named],
+  })
+  const places = [...['esbuild', 'rolldown', 'Vite', 'Next.js'].map((name) => bundle('main', name)), bundle('runtimes')]
   const firstHour = {
     name: 'first-hour',
     command: process.execPath,
@@ -67,9 +68,7 @@ function examples(): Job[] {
   }
   return [
     ...names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] })),
-    ...projects,
-    ...places,
-    firstHour,
+    ...[...projects, ...places, firstHour].filter((_, at) => at % part.of === part.at),
   ]
 }
 
@@ -120,6 +119,10 @@ async function passes({ name, command, args }: Job): Promise<boolean> {
   if (status !== 0) console.log(`${said}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
   return status === 0
 }
+
+/** Of what is installed or built for itself, which part: `--shard=2/3`, as of tests; else all. */
+const [, at = '1', of = '1'] = /^--shard=(\d+)\/(\d+)$/.exec(process.argv[3] ?? '') ?? []
+const part = { at: Number(at) - 1, of: Number(of) }
 
 const kinds = { checks, examples }
 const kind = process.argv[2]
