@@ -69,9 +69,7 @@ describe('an approval inside a worker', () => {
     expect(approval.activation.endsWith('>turn/call/mid>turn/call/clerk')).toBe(true)
     expect((await runtime.approvals())[0]).toEqual(approval)
     expect((await run.view()).status).toBe('waiting')
-    const requested = []
-    for await (const { event } of run.events({ signal: AbortSignal.timeout(50) }))
-      if (event.type === 'approval.requested') requested.push(event)
+    const requested = (await run.journal()).flatMap(({ event }) => (event.type === 'approval.requested' ? [event] : []))
     expect(requested).toMatchObject([
       { id: approval.id, callId: 'inner', path: ['boss', 'mid', 'clerk'], inputHash: approval.inputHash },
     ])

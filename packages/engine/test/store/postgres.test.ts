@@ -39,7 +39,7 @@ describe('the schema', () => {
     await world.sql('drop schema $s')
     const stores = Array.from({ length: 6 }, () => world.store())
     await Promise.all(stores.map(async (store) => store.lease.beat()))
-    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '5' }])
+    expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '6' }])
   })
 
   test('of another program is left as it is', async () => {
