@@ -84,15 +84,16 @@ export async function startIn(
   ...args: readonly string[]
 ): Promise<Started> {
   // a group of its own: npm passes no signal on to what its script has started
-  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const ended = once(child, 'exit')
   let said = ''
   const isSaid = new Promise<void>((resolve) => {
-    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece
-      if (what.test(said)) resolve()
-    })
-    child.stdout.once('end', resolve)
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        said += piece
+        if (what.test(said)) resolve()
+      })
+    child.once('close', () => resolve())
   })
   const end = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, signal)

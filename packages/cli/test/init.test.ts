@@ -148,7 +148,7 @@ test.each([
     const { dependencies } = JSON.parse(await readFile(join(folder, template, 'package.json'), 'utf8')) as {
       readonly dependencies: object
     }
-    expect(Object.keys(dependencies).filter((name) => name.startsWith('@ai-sdk/'))).toEqual(packages)
+    expect(Object.keys(dependencies).filter((name) => /^@ai-sdk\/(?!react$)/.test(name))).toEqual(packages)
   }
 })
 

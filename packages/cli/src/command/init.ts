@@ -5,7 +5,7 @@
  * (project.ts). Uses no network; overwrites nothing. Without a terminal nothing is asked: the first of each list is taken.
  */
 import { existsSync, lstatSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { messageOf, ReeveError, shellWord, visible } from '@reeve/core'
 import type { CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
@@ -53,7 +53,10 @@ export async function init(context: CommandContext, named: string | undefined, o
     )
   try {
     mkdirSync(folder, { recursive: true })
-    for (const [file, text] of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
+    for (const [file, text] of files) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      writeFileSync(join(folder, file), text, { flag: 'wx' })
+    }
   } catch (thrown) {
     throw new ReeveError('cli.usage', `${visible(folder)} could not be written to: ${messageOf(thrown)}`, {
       hint: 'Check the folder and its permissions.',
