@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { cut, visibleJson, type Json } from '@reeve/core'
 import { compileSchema, type Schema } from '@reeve/edge'
 import { exampleOf, ManualSearch, pageOf, readManual, type Manual } from '@reeve/manual'
+import { readsOnly, serveStdio, toolServers } from '@reeve/mcp/tools'
 import type { CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { asTyped, reeve } from '../invocation.ts'
@@ -62,7 +63,7 @@ async function serveDocs(context: CommandContext): Promise<Exit> {
   const { interrupted, self } = context
   const output = protocolOutput()
   if (output === undefined && self !== undefined) return apart(self, context)
-  const [{ serveStdio, toolServers }, manual] = [await import('@reeve/mcp/tools'), readManual(place)]
+  const manual = readManual(place)
   using search = new ManualSearch(manual)
   context.terminal.note(`serving the documentation by MCP on standard input; to search it: ${reeve} docs <words>`)
   const server = await toolServers(() => ({ instructions, tools: docsTools(manual, search) }), interrupted)
@@ -92,7 +93,7 @@ export function docsTools(manual: Manual, search: ManualSearch) {
     title,
     description,
     input,
-    hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    hints: readsOnly,
     async answer(given: unknown) {
       const answer = call((given ?? {}) as Given)
       const isMissing = typeof answer === 'string'

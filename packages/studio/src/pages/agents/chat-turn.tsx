@@ -4,10 +4,9 @@
  * Owns: what is asked, said and called in it, its workers as parts that fold, its open questions, its end. Does not own:
  * reading a run (the run page), answering (the inbox).
  */
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import type { RemoteRun } from '@reeve/client'
-import type { ConversationPage, LiveActivation, LiveRun } from '@reeve/server/wire'
-import { usePolled } from '../../data/polled.ts'
+import type { LiveActivation, LiveRun } from '@reeve/server/wire'
 import { useMutation, useQuery } from '../../data/queries.ts'
 import { server } from '../../data/server.ts'
 import { Link, navigate, runPath } from '../../router.tsx'
@@ -20,15 +19,15 @@ import { Duration } from '../../ui/time.tsx'
 import { ValueView } from '../../ui/value-view.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { conversationRows, type ConversationRow } from '../run/conversation-rows.ts'
+import { useConversation } from '../run/conversation-source.ts'
 import { hasEnded, openQuestions } from '../run/controls.ts'
 import { FailureView } from '../run/failure-view.tsx'
-import { UnreadTexts, type ShownText } from '../run/live-text.ts'
+import type { ShownText } from '../run/live-text.ts'
 import { RunContext, useRun, type RunContextValue } from '../run/run-context.tsx'
 import { RunStore } from '../run/run-store.ts'
 import { useRunStore } from '../run/run-stream.ts'
 import { knownUsd, spendOf } from '../run/spend.ts'
-import { StreamText, useLiveTexts } from '../run/stream-text.tsx'
-import { wholeConversation } from '../run/whole-conversation.ts'
+import { StreamText } from '../run/stream-text.tsx'
 import { ChatQuestion } from './chat-question.tsx'
 import { partsOf } from './chat-parts.ts'
 
@@ -157,21 +156,9 @@ function TurnEnd() {
 
 /** What one activation was given, said and called, with those who work for it where they began. */
 function AgentPart({ view, isRoot = false }: { readonly view: LiveActivation; readonly isRoot?: boolean }) {
-  const { api, store, live } = useRun()
+  const { live } = useRun()
   const { activation } = view
-  const known = useRef<ConversationPage>(undefined)
-  const { data, error, reload } = usePolled<{ readonly page: ConversationPage; readonly readAt: number }>(
-    async (signal) => {
-      const readAt = store.changes()
-      const page = await wholeConversation(api, activation, known.current, signal)
-      known.current = page
-      return { page, readAt }
-    },
-    live.head.position,
-    activation,
-  )
-  const [unread] = useState(() => new UnreadTexts())
-  const texts = unread.shown(useLiveTexts(activation), store.changes(), data?.readAt ?? 0)
+  const { data, error, reload, texts } = useConversation(activation)
   if (data === undefined)
     return error === undefined ? <Loading what="what was said" /> : <ErrorState error={error} onRetry={reload} />
   const rows = conversationRows(

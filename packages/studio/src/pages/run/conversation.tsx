@@ -1,8 +1,7 @@
 /** Conversation: what an agent was given and shown, what it said and called, and what it streams now. */
-import { useEffect, useMemo, useRef, useState } from 'react'
-import type { ConversationEntry, ConversationPage } from '@reeve/server/wire'
+import { useEffect, useMemo, useState } from 'react'
+import type { ConversationEntry } from '@reeve/server/wire'
 import { Button } from '../../ui/button.tsx'
-import { wholeConversation } from './whole-conversation.ts'
 import { Select } from '../../ui/field.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
@@ -11,12 +10,12 @@ import { VisibleText } from '../../ui/visible-text.tsx'
 import { AgentOptions } from './agent-options.tsx'
 import { agentRows } from './agent-tree.ts'
 import { conversationRows, rowOfMoment, type ConversationRow } from './conversation-rows.ts'
+import { useConversation } from './conversation-source.ts'
 import { ValueView } from '../../ui/value-view.tsx'
 import { useChosenAgent, useRun } from './run-context.tsx'
-import { UnreadTexts, type ShownText } from './live-text.ts'
-import { StreamText, useLiveTexts } from './stream-text.tsx'
+import type { ShownText } from './live-text.ts'
+import { StreamText } from './stream-text.tsx'
 import { textMember } from '../../data/json.ts'
-import { usePolled } from '../../data/polled.ts'
 import { VirtualRows } from './virtual-rows.tsx'
 
 const none: ReadonlySet<string> = new Set()
@@ -59,20 +58,8 @@ export function Conversation() {
 }
 
 function Entries({ activation }: { readonly activation: string }) {
-  const { api, store, live, selection } = useRun()
-  const known = useRef<ConversationPage>(undefined)
-  const { data, error, reload } = usePolled<{ readonly page: ConversationPage; readonly readAt: number }>(
-    async (signal) => {
-      const readAt = store.changes()
-      const page = await wholeConversation(api, activation, known.current, signal)
-      known.current = page
-      return { page, readAt }
-    },
-    live.head.position,
-    activation,
-  )
-  const [unread] = useState(() => new UnreadTexts())
-  const texts = unread.shown(useLiveTexts(activation), store.changes(), data?.readAt ?? 0)
+  const { live, selection } = useRun()
+  const { data, error, reload, texts } = useConversation(activation)
   const streams = texts.map(({ text: { address, kind } }) => `${kind} ${address}`).join('|')
   const rows = useMemo(
     () =>
