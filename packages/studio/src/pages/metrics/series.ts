@@ -9,7 +9,7 @@ import { badEnds, openRuns } from './figures.ts'
 
 export type Bucket = 'hour' | 'day'
 
-export const bucketMs: Readonly<Record<Bucket, number>> = { hour: 3_600_000, day: 86_400_000 }
+const bucketMs: Readonly<Record<Bucket, number>> = { hour: 3_600_000, day: 86_400_000 }
 
 /** Spans that the page shows, each in buckets that fit it. */
 export const metricSpans = {
