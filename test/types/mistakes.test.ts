@@ -31,7 +31,8 @@ function compiled(): ReadonlyMap<string, readonly string[]> {
     join(folder, 'tsconfig.json'),
     JSON.stringify({ extends: join(root, 'tsconfig.json'), include: ['*.ts'], exclude: [], compilerOptions }),
   )
-  const head = `import { ${names.join(', ')} } from 'reeve'\nimport { z } from 'zod'\n`
+  const ofFolders = "import { defineAgent, defineLeader, defineTool } from 'reeve/folder'\n"
+  const head = `import { ${names.join(', ')} } from 'reeve'\n${ofFolders}import { z } from 'zod'\n`
   const files = Object.values(mistakes)
   for (const [at, program] of files.entries()) writeFileSync(join(folder, `m${at}.ts`), `${head}${program}\n`)
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
@@ -43,7 +44,7 @@ function compiled(): ReadonlyMap<string, readonly string[]> {
   for (const line of stdout.split('\n').filter((each) => each !== '')) {
     const [, file, row, column, message] = /^(m\d+)\.ts\((\d+),(\d+)\): error (.*)$/.exec(line) ?? []
     if (file !== undefined) {
-      const rest = files[Number(file.slice(1))]!.split('\n')[Number(row) - 3]!.slice(Number(column) - 1)
+      const rest = files[Number(file.slice(1))]!.split('\n')[Number(row) - 4]!.slice(Number(column) - 1)
       said.set(file, [...(said.get(file) ?? []), `at ${rest.slice(0, 40)}`, `  ${message}`])
     } else said.get([...said.keys()].at(-1) ?? '')?.push(`  ${line}`)
   }

@@ -4,7 +4,7 @@
  * Owns: the programs. Does not own: what is said of them, how they are compiled (mistakes.test.ts).
  */
 
-/** By what is wrong. `reeve` and zod are imported. */
+/** By what is wrong. `reeve`, `reeve/folder` and zod are imported. */
 export const mistakes: Readonly<Record<string, string>> = {
   'an agent without a model': `export const a = agent({ name: 'a', description: 'x' })`,
   'a worker without a description': `const w = agent({ name: 'w', model: 'openai/gpt-5-mini' })
@@ -73,4 +73,8 @@ export const a = agent({ name: 'a', run: (ctx) => delegate(ctx, w, { n: '1' }) }
   'code that leads, and returns what its schema does not take': `const w = agent({ name: 'w', description: 'x', run: () => 1 })
 export const s = supervisor({ name: 's', workers: [w], output: z.object({ n: z.number() }), run: () => ({ n: 'x' }) })`,
   'a text that is none of the schema': `export const a = agent({ name: 'a', output: z.enum(['yes', 'no']), run: () => 'maybe' })`,
+  'an option that the file of an agent does not have': `export default defineAgent({ description: 'x', model: 'acme/x', instruction: 'x' })`,
+  'the code of a file that returns what its schema does not take': `export default defineAgent({ description: 'x', output: z.object({ n: z.number() }), run: () => ({ n: 'x' }) })`,
+  'an effect that there is not, in a file': `export default defineTool({ input: z.object({ n: z.number() }), effect: 'idempotant', execute: ({ n }) => n.toFixed() })`,
+  'an option that the file of a leader does not have': `export default defineLeader({ model: 'acme/x', guidanse: 'x' })`,
 }

@@ -22,6 +22,7 @@ import {
   withHandoff,
   type Checks,
   type Failure,
+  type Inferred,
   type Json,
   type Outcome,
   type Without,
@@ -118,7 +119,7 @@ export function agent<
   About extends string | undefined = undefined,
 >(
   options: (CodeAgentOptions<Name, In, Out, O> | ModelAgentOptions<Name, In, Out>) & { readonly description?: About },
-): Agent<Name, Infer<In>, NoInfer<AgentOutput<Out, O>>> & ([About] extends [undefined] ? Undescribed : unknown)
+): Agent<Name, Infer<In>, Inferred<AgentOutput<Out, O>>> & ([About] extends [undefined] ? Undescribed : unknown)
 export function agent(options: AnyModelOptions | AnyCodeOptions): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
   mustHaveModelOrCode(options, `agent "${options.name}"`, { ...modelChecks, ...codeChecks })

@@ -17,6 +17,9 @@ export interface Check {
   readonly isRequired?: true
 }
 
+/** A type in a result from which nothing is inferred, as by `NoInfer`; people are shown the type itself. */
+export type Inferred<T> = [T] extends [infer Known] ? Known : never
+
 /**
  * Options that something does not have. Said as such, they tell the compiler which kind is meant, so that its message
  * stands at the option that is wrong.

@@ -197,6 +197,7 @@ export {
   choiceIn,
   type Check,
   type Checks,
+  type Inferred,
   type Rule,
   type Without,
 } from './checks.ts'

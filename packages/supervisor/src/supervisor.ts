@@ -7,7 +7,7 @@
  * one delegation (delegation/), leaders that are code (code-supervisor.ts), what is taken over from a base
  * (supervisor-base.ts), the loop (../agent).
  */
-import { failed, mustBeOptions, present, unknownNames } from '@reeve/core'
+import { failed, mustBeOptions, present, unknownNames, type Inferred } from '@reeve/core'
 import {
   checkTree,
   dataOf,
@@ -102,7 +102,7 @@ export function supervisor<
     | SupervisorOptions<Name, Workers, In, Out>
   ) &
     DescribedWorkers<Workers>,
-): Supervisor<Name, NoInfer<LeadInput<In, Base>>, NoInfer<LeadOutput<Out, Base, O>>, NameOf<Workers[number]>>
+): Supervisor<Name, Inferred<LeadInput<In, Base>>, Inferred<LeadOutput<Out, Base, O>>, NameOf<Workers[number]>>
 export function supervisor(given: object): Supervisor {
   mustBeOptions(given, 'supervisor', 'team.invalid')
   return renamable(makeLeader(given as AnySupervisorOptions), (name) =>

@@ -5,15 +5,16 @@
  * Owns: the types, and the functions that only have types. Does not own: what is made of them (load-team.ts).
  */
 import type {
+  Agent,
   CodeAgentOptions,
   EffectToolOptions,
   ModelAgentOptions,
   OrchestrationToolOptions,
+  ReturnedBy,
   Tool,
   ToolsLike,
 } from '@reeve/agent'
 import type { SchemaLike } from '@reeve/edge'
-import type { Agent } from '@reeve/agent'
 import type { CodeSupervisorOptions, SupervisorOptions } from '@reeve/supervisor'
 
 /** The tools of an agent in a folder: names of files in `tools/`, and tools as everywhere. */
@@ -32,8 +33,8 @@ export interface AgentFile<In extends SchemaLike | undefined, Out extends Schema
 }
 
 /** The options of `agent` that is code, in a file. */
-export type CodeAgentFile<In extends SchemaLike | undefined, Out extends SchemaLike | undefined> = Omit<
-  CodeAgentOptions<string, In, Out, unknown>,
+export type CodeAgentFile<In extends SchemaLike | undefined, Out extends SchemaLike | undefined, O = unknown> = Omit<
+  CodeAgentOptions<string, In, Out, O>,
   Named
 >
 
@@ -46,8 +47,8 @@ export interface LeaderFile<In extends SchemaLike | undefined, Out extends Schem
 }
 
 /** The options of `supervisor` that is code, in a file. */
-export type CodeLeaderFile<In extends SchemaLike | undefined, Out extends SchemaLike | undefined> = Omit<
-  CodeSupervisorOptions<string, readonly Agent[], In, Out, unknown, readonly Agent[]>,
+export type CodeLeaderFile<In extends SchemaLike | undefined, Out extends SchemaLike | undefined, O = unknown> = Omit<
+  CodeSupervisorOptions<string, readonly Agent[], In, Out, O, readonly Agent[]>,
   NamedWorkers
 >
 
@@ -58,36 +59,24 @@ export type EffectToolFile<S extends SchemaLike | undefined> = Omit<EffectToolOp
 export type OrchestrationToolFile<S extends SchemaLike | undefined> = Omit<OrchestrationToolOptions<string, S>, Named>
 
 /** The options of an agent as they are, with their types: the default export of its file, which names it. */
-export function defineAgent<
+export const defineAgent = <
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: AgentFile<In, Out>): AgentFile<In, Out>
-export function defineAgent<
-  In extends SchemaLike | undefined = undefined,
-  Out extends SchemaLike | undefined = undefined,
->(options: CodeAgentFile<In, Out>): CodeAgentFile<In, Out>
-export function defineAgent(options: object): object {
-  return options
-}
+  O extends ReturnedBy<Out> = never,
+>(
+  options: CodeAgentFile<In, Out, O> | AgentFile<In, Out>,
+): typeof options => options
 
 /** The options of a leader as they are, with their types: the default export of `leader.ts`. */
-export function defineLeader<
+export const defineLeader = <
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: LeaderFile<In, Out>): LeaderFile<In, Out>
-export function defineLeader<
-  In extends SchemaLike | undefined = undefined,
-  Out extends SchemaLike | undefined = undefined,
->(options: CodeLeaderFile<In, Out>): CodeLeaderFile<In, Out>
-export function defineLeader(options: object): object {
-  return options
-}
+  O extends ReturnedBy<Out> = never,
+>(
+  options: CodeLeaderFile<In, Out, O> | LeaderFile<In, Out>,
+): typeof options => options
 
 /** The options of a tool as they are, with their types: the default export of its file, which names it. */
-export function defineTool<S extends SchemaLike | undefined = undefined>(options: EffectToolFile<S>): EffectToolFile<S>
-export function defineTool<S extends SchemaLike | undefined = undefined>(
-  options: OrchestrationToolFile<S>,
-): OrchestrationToolFile<S>
-export function defineTool(options: object): object {
-  return options
-}
+export const defineTool = <S extends SchemaLike | undefined = undefined>(
+  options: OrchestrationToolFile<S> | EffectToolFile<S>,
+): typeof options => options
