@@ -161,7 +161,7 @@ describe('patterns', () => {
     fc.assert(
       fc.property(pattern, text, (source, given) => {
         // V8 looks for an empty match between the halves of a surrogate pair, too, where no position is under this flag
-        fc.pre(!source.includes(String.raw`\B`) || !given.includes('😀'))
+        fc.pre(!/\\B|\(\?[=!<]/.test(source) || !given.includes('😀'))
         expect([source, given, matches(source, given)]).toEqual([source, given, new RegExp(source, 'u').test(given)])
       }),
       { numRuns: 4_000 },

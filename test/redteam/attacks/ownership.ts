@@ -727,7 +727,7 @@ export const ownership = area('What owns is what is checked', [
         const { id } = JSON.parse(text) as { readonly id: string }
         const view = await world.runtime.batches.of(id).outcome()
         holds(view.total === 0, `a batch of anton reached ${view.total} runs`)
-        const { status } = await world.ask('alice', 'GET', `/api/batches/${id}`)
+        const { status } = await world.ask('gina', 'GET', `/api/batches/${id}`)
         holds(status === 404, `another tenant was told of the batch: ${status}`)
       }
       holds((await world.runtime.runs()).length === before, 'a run of another tenant was retried')
