@@ -102,7 +102,14 @@ const messages: readonly Required<Message>[] = [
     files: [{ type: 'file', mediaType: 'image/png', data: 'AA==' }],
     reasoning: { model: 'm', parts: [{ type: 'reasoning', text: 'hm' }] },
   } satisfies Required<AssistantMessage>,
-  { role: 'tool', callId: 'a', name: 'read', content: 'x', isError: true } satisfies Required<ToolMessage>,
+  {
+    role: 'tool',
+    callId: 'a',
+    name: 'read',
+    content: 'x',
+    isError: true,
+    files: [{ type: 'file', mediaType: 'image/png', data: 'AA==' }],
+  } satisfies Required<ToolMessage>,
 ]
 
 describe('what a message puts into content keys', () => {

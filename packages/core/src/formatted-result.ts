@@ -8,6 +8,7 @@
 import { failureFrom, type Failure } from './failure.ts'
 import { asText, own, type Json } from './json.ts'
 import type { KeptResult } from './kept-result.ts'
+import type { FilePart } from './message.ts'
 import { doneBefore, withoutOwnWork, type Outcome, type PlanResults, type WorkDone } from './outcome.ts'
 import { contentShown } from './shown-result.ts'
 import { cut } from './visible.ts'
@@ -18,6 +19,8 @@ export interface FormattedResult {
   readonly isError?: boolean
   /** What is recorded of the result, for code, where the content says that it is not all. Absent: the content. */
   readonly output?: Json
+  /** Pictures, sounds and documents that the model is shown beside the content. */
+  readonly files?: readonly FilePart[]
 }
 
 /**

@@ -56,6 +56,7 @@ export type {
   RunKey,
   SessionId,
 } from './ids.ts'
+export { contentName, isContentName, isContentRef, type ContentRef, type ContentType } from './content-ref.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'
 export { isReeveMessage, mustNotBeReeveMessage } from './reeve-message.ts'

@@ -84,8 +84,9 @@ export class CallNumbers {
  */
 export function messageContent(message: Message, numbers: CallNumbers): string {
   if (message.role === 'tool') {
-    const { callId, name, content, isError = false } = message
-    return `tool ${canonical(numbers.of(callId))} ${canonical(name)} ${isError} ${canonical(content)}`
+    const { callId, name, content, isError = false, files } = message
+    const text = `tool ${canonical(numbers.of(callId))} ${canonical(name)} ${isError} ${canonical(content)}`
+    return files === undefined ? text : `${text} files ${canonical(files)}`
   }
   let text = `${message.role} ${canonical(message.content)}`
   if (message.role !== 'assistant') return text
@@ -138,6 +139,8 @@ export interface ToolMessage {
   readonly content: Json
   /** The call failed and `content` says why. Default false. */
   readonly isError?: boolean
+  /** Pictures, sounds and documents of the result, beside what `content` says. */
+  readonly files?: readonly FilePart[]
 }
 
 /** One message of a conversation of several agents. */
