@@ -9,6 +9,7 @@ import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Wea
  */
 export const adversarial = (seed: string, weather?: Weather, moved = false): EngineSubject => ({
   name: `seed ${seed}`,
+  keepsContents: true,
   skip: {
     'minutes count working time, not waits for people; the end is a limit, undone like a cancel':
       'what was worked since the last commit is not counted if that commit fails',

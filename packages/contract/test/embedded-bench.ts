@@ -14,6 +14,7 @@ export function embedded(
   return {
     name,
     durable: !memory,
+    keepsContents: true,
     async create({ clock }) {
       const dir = memory ? undefined : mkdtempSync(join(tmpdir(), 'reeve-contract-'))
       const file = dir === undefined ? ':memory:' : join(dir, 'reeve.db')

@@ -52,6 +52,7 @@ export function moved(
   return {
     name: store,
     durable: true,
+    keepsContents: true,
     async create({ clock }) {
       const { open: openAt, dispose } = await place()
       const kept = await stores[store]()

@@ -9,6 +9,7 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
     name,
     durable: true,
     passesParts: true,
+    keepsContents: true,
     async create({ clock }) {
       const { server, schema, dispose } = await freshPostgres()
       let dead = { dead: false }

@@ -24,6 +24,8 @@ export const errorCodes = [
   'capability.refused',
   'cli.usage',
   'config.invalid',
+  'content.unknown',
+  'content.unsupported',
   'delegation.depth',
   'delegation.ended',
   'delegation.refused',

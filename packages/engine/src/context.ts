@@ -8,6 +8,8 @@
 import type {
   ActivationId,
   CallUsage,
+  ContentRef,
+  ContentType,
   Json,
   MessageId,
   Now,
@@ -36,6 +38,28 @@ import type {
 } from '@reeve/journal'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
+
+/** Large texts beside the journal, within the run: what one run and its child runs have kept. */
+export interface Contents {
+  /**
+   * Keeps a text; resolves when it is as durable as a commit. The same text has the same reference, and is kept once.
+   * `json`: redaction goes by its members. An outage of the store is waited out, until the step is told to stop. Rejects
+   * with `store.*`, and with `content.unsupported` where the store keeps no contents.
+   */
+  keep(text: string, type: ContentType): Promise<ContentRef>
+  /** What is known of a name in this run. Undefined: it has no such content. Rejects with `store.*`. */
+  find(name: string): Promise<ContentRef | undefined>
+  /**
+   * Characters from `from` (included) to `to` (excluded) of a content, counted as JavaScript counts them; '' beyond its
+   * end. Rejects with `content.unknown` for a name of another run, too, and with `store.*`.
+   */
+  slice(name: string, from: number, to: number): Promise<string>
+  /**
+   * The whole in order, at most 262,144 characters at a time; no piece ends between the two halves of a character.
+   * Throws as `slice`.
+   */
+  pieces(name: string): AsyncIterable<string>
+}
 
 /** What an effect gets. */
 export interface StepIO {
@@ -66,6 +90,8 @@ export interface StepIO {
    * `{ type: 'custom', value }`.
    */
   readonly emit: (part: Json) => void
+  /** Large texts beside the journal: of this run and its child runs. */
+  readonly contents: Contents
 }
 
 /**

@@ -50,6 +50,7 @@ export {
   type QuestionRecord,
 } from './question-record.ts'
 export { addressName, notRegistered, type Birth, type Operation, type Owner } from './replay/operation.ts'
+export { pieceLength, unknownContent } from './contents.ts'
 export { pack, unpack } from './payload.ts'
 export { batchAgent, mostListed } from './run-search.ts'
 export { runUsage } from './run-row.ts'

@@ -58,6 +58,7 @@ export {
   type ReleasedOwners,
   type RowTarget,
   type Store,
+  type StoreContents,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,

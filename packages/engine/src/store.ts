@@ -181,6 +181,8 @@ export interface Batch {
   readonly control: { run: RunId; state: string | null }[]
   readonly stuck: { run: RunId; reason: string | null; commands?: CommandsHeard }[]
   readonly values: ValueWrite[]
+  /** What a run that begins shares with another run: pieces of contents (`StoreContents`), by their keys. */
+  readonly shares: { from: RunId; to: RunId; keys: readonly string[] }[]
 }
 
 /** What became of a commit. */
@@ -217,6 +219,7 @@ export const emptyBatch = (owner: string): Batch => ({
   control: [],
   stuck: [],
   values: [],
+  shares: [],
 })
 
 /** True if a commit of this batch would change nothing. */
@@ -562,6 +565,8 @@ export interface StoreLog {
   readonly lease: StoreLease
   /** Absent: live parts are heard in the process that drives their run, and nowhere else. */
   readonly parts?: StoreParts
+  /** Absent: large results stand in the journal as a whole (`content.unsupported`). */
+  readonly contents?: StoreContents
   /**
    * Writes everything or nothing. Throws or rejects with what the store says: where `isRefusal`, the store is well and
    * the content is not; else nothing was written, and nothing of it will be: a commit whose answer was lost is waited
@@ -691,6 +696,22 @@ export interface StoreIndex {
   rows(filter: RunFilter): Now<readonly FiguresRow[]>
   /** All counters, in any order. */
   counters(): Now<readonly RunCounter[]>
+}
+
+/**
+ * Texts beside the journals, by run and key: pieces of contents (contents.ts). A key names one body only, in all runs. A
+ * piece stays as long as a run that has it: removing a run removes what no other one has (`remove`), and archiving one
+ * keeps it readable. Each throws or rejects with what the store says (`StoreLog.errorOf`).
+ */
+export interface StoreContents {
+  /**
+   * Keeps these pieces for a run, everything or nothing; those that it has stay as they are. It waits for no commit of
+   * its own, and is as durable as one when it resolves: what is committed after it is not there without it. Throws
+   * `run.unknown` for a run that is not there.
+   */
+  keep(run: RunId, pieces: ReadonlyMap<string, string>): Now<void>
+  /** A piece that this run has. Undefined: it has none under this key, whatever other runs have. */
+  piece(run: RunId, key: string): Now<string | undefined>
 }
 
 /** Where runs are kept. It is closed by the engine that was given it. */

@@ -36,6 +36,9 @@ function stage() {
     ended: (_op, event) => ends.push(event),
     calledBack: (op) => calledBack.push(op.address),
     part: (_op, attempt, part) => parts.push({ attempt, part }),
+    contents: () => {
+      throw new Error('no step here keeps any')
+    },
   }
   const calls: Call[] = []
   const step = (

@@ -44,4 +44,7 @@ export const io = (key = 'act_run_1>notice:x:tell', signal = new AbortController
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   signal,
   emit: () => {},
+  get contents(): never {
+    throw new Error('a notice keeps nothing')
+  },
 })

@@ -192,6 +192,7 @@ export class PostgresBatchWriter {
       p.send(this.#sql.floor, [this.#floor])
     }
     sent.position = this.#sendLog(p, batch, keep, positions)
+    for (const { from, to, keys } of batch.shares) if (keep(to)) p.send(this.#sql.share, [to, from, [...keys]])
     this.#sendQuestions(p, batch, keep)
     // After the questions: what this commit withdraws is not answered by it.
     sendPosts(p, this.#posts, batch, rows, sent, { process, serverTime })
@@ -535,6 +536,10 @@ function statements(s: string) {
     announce: named('announce', announce(s)),
     log: new Insert('reeve_log', `${s}.entry(run, position, act, seq, at, flags, body)`, 7),
     blobs: new Insert('reeve_blobs', `${s}.blob(run, hash, body)`, 3, 'ON CONFLICT DO NOTHING'),
+    share: named(
+      'share',
+      `INSERT INTO ${s}.blob(run, hash, body) SELECT $1, hash, body FROM ${s}.blob WHERE run = $2 AND hash = ANY($3::text[]) ON CONFLICT DO NOTHING`,
+    ),
     questions: new Insert(
       'reeve_ask',
       `${s}.question(id, run, act, address, key, kind, until, at, body, tenant)`,

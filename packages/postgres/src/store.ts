@@ -29,6 +29,7 @@ import {
   type InboxRow,
   refusedBy,
   type Store,
+  type StoreContents,
   type StoredRun,
   type StoreIndex,
   type StoreLease,
@@ -42,6 +43,7 @@ import { readAddress } from './address.ts'
 import { query, type PoolSource } from './asker.ts'
 import { Claims, isChildOf } from './claim.ts'
 import { PostgresBatchWriter } from './commit.ts'
+import { PostgresContents } from './contents.ts'
 import {
   configOf,
   connect,
@@ -100,6 +102,7 @@ export class PostgresStore implements Store {
   readonly reader: StoreReader
   readonly queries: StoreQueries
   readonly index: StoreIndex
+  readonly contents: StoreContents
   readonly lease: StoreLease
   readonly parts: StoreParts
   readonly #lease: PostgresLease
@@ -182,6 +185,7 @@ export class PostgresStore implements Store {
     const queries = new PostgresQueries(readPool, schema)
     this.queries = queries
     this.index = new PostgresIndex(readPool, queries, schema)
+    this.contents = new PostgresContents(readPool, schema)
     const side: Pick<StoreConnection, 'ask'> = {
       ask: async (statement, params) => {
         await this.#open()

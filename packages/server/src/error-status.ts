@@ -27,6 +27,8 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'capability.refused': 403,
   'cli.usage': 400,
   'config.invalid': 500,
+  'content.unknown': 404,
+  'content.unsupported': 500,
   'delegation.depth': 409,
   'delegation.ended': 409,
   'delegation.refused': 409,

@@ -80,6 +80,8 @@ export class SqliteBatchWriter {
       const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
       const position = this.#writeLog(batch, keep)
+      for (const { from, to, keys } of batch.shares)
+        if (keep(to)) for (const key of keys) this.#sql.share.run(to, from, key)
       // Before the posts: what this commit withdraws is not answered by it.
       this.#writeQuestions(batch, keep)
       const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
@@ -315,6 +317,7 @@ const statements = {
   nextSeq: 'SELECT max(seq) AS seq FROM log WHERE act = ?',
   blob: 'INSERT OR IGNORE INTO blob(hash, body) VALUES(?, ?)',
   blobUse: 'INSERT OR IGNORE INTO blob_use(run, hash) VALUES(?, ?)',
+  share: 'INSERT OR IGNORE INTO blob_use(run, hash) SELECT ?, hash FROM blob_use WHERE run = ? AND hash = ?',
   runEnded: 'SELECT ended FROM run WHERE id = ?',
   lastEvent: 'SELECT body FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq DESC LIMIT 1',
   row: 'INSERT OR IGNORE INTO inbox(act, key, body) VALUES(?, ?, ?)',

@@ -20,6 +20,7 @@ import {
   type Unread,
 } from '@reeve/engine/storage'
 import { Archive, Archiver } from './archive.ts'
+import { SqliteContents } from './contents.ts'
 import { Identity } from './identity.ts'
 import { SqliteIndex } from './run-index.ts'
 import { SqliteLease } from './lease.ts'
@@ -76,6 +77,7 @@ export class SqliteStore implements Store {
   readonly reader: SqliteReader
   readonly queries: SqliteQueries
   readonly index: SqliteIndex
+  readonly contents: SqliteContents
   readonly lease: SqliteLease
   /** For tests and tools: the connection. */
   readonly db: DatabaseSync
@@ -115,6 +117,7 @@ export class SqliteStore implements Store {
     this.reader = new SqliteReader(this.db, archive)
     this.queries = new SqliteQueries(this.db, this.reader)
     this.index = new SqliteIndex(this.db, this.queries, () => this.log.wrote())
+    this.contents = new SqliteContents(this.db, () => this.#wroteContents())
     this.#told = this.reader.lastInboxPosition()
     this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
@@ -152,6 +155,14 @@ export class SqliteStore implements Store {
     if (this.#durability === 'strict') return andThen(this.synced(), () => result)
     if (this.#durability === 'full') this.log.soon()
     return result
+  }
+  /** As a commit: what could not be read again must not count as kept. */
+  #wroteContents(): Now<void> {
+    const changed = this.log.failed ?? this.#identity.fileChanged
+    if (changed !== undefined) throw changed
+    this.log.wrote()
+    if (this.#durability === 'strict') return this.synced()
+    if (this.#durability === 'full') this.log.soon()
   }
   synced(): Now<void> {
     if (this.#durability !== 'relaxed') return this.log.synced()

@@ -33,7 +33,7 @@ import {
   type Edge,
   type Schema,
 } from '@reeve/edge'
-import { isLeaving, type Context, type StepIO } from '@reeve/engine'
+import { isLeaving, type Contents, type Context, type StepIO } from '@reeve/engine'
 import type { Caller } from '@reeve/journal'
 import type { ToolCall, ToolSpec } from '@reeve/model'
 import {
@@ -677,6 +677,10 @@ class CallIO implements ToolIO {
 
   get signal(): AbortSignal {
     return this.#io.signal
+  }
+
+  get contents(): Contents {
+    return this.#io.contents
   }
 
   get caller(): Caller {

@@ -18,6 +18,7 @@ import type {
   Past,
   ReleasedOwners,
   Store,
+  StoreContents,
   StoreIndex,
   StoreLease,
   StoreParts,
@@ -50,6 +51,7 @@ export class AdversarialStore implements Store {
   readonly lease: StoreLease
   readonly parts?: StoreParts
   readonly index?: StoreIndex
+  readonly contents?: StoreContents
   /** What was asked that the contract does not allow. */
   readonly faults: string[] = []
   /** How often each kind of bad weather was had. */
@@ -84,6 +86,7 @@ export class AdversarialStore implements Store {
     this.queries = this.#late(below.queries)
     this.lease = this.#doubtfulLease(below.lease)
     if (below.index !== undefined) this.index = this.#late(below.index)
+    if (below.contents !== undefined) this.contents = this.#lateContents(below.contents)
     if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
 
@@ -119,6 +122,13 @@ export class AdversarialStore implements Store {
         (...args: readonly unknown[]) =>
           ask(String(name), args),
     })
+  }
+
+  #lateContents(contents: StoreContents): StoreContents {
+    return {
+      keep: (run, pieces) => this.#ask('commit', 'keep', () => contents.keep(run, new Map(pieces))),
+      piece: (run, key) => this.#ask('read', 'piece', () => contents.piece(run, key)),
+    }
   }
 
   /** To the store below, what another process has let go is this one's: it does not name it as ready. */

@@ -8,6 +8,7 @@ import { askingCases } from './questions.ts'
 import { attemptingCases } from './attempts.ts'
 import { budgetCases } from './budgets.ts'
 import { cancelCases } from './cancellation.ts'
+import { contentCases } from './contents.ts'
 import { controlCases } from './takeover.ts'
 import { delegatingCases } from './delegation.ts'
 import { feedCases } from './feed.ts'
@@ -55,6 +56,7 @@ const plays: readonly Play[] = [
   ...plannedCases,
   ...forkCases,
   ...apartCases,
+  ...contentCases,
 ]
 
 /**
@@ -64,7 +66,7 @@ const plays: readonly Play[] = [
 export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, restarts, beside, play }) => ({
+  return plays.map(({ name, invariant, restarts, beside, contents, play }) => ({
     name,
     invariant,
     skip:
@@ -74,7 +76,8 @@ export function engineContract(subject: EngineSubject & { readonly durable?: boo
         : undefined) ??
       (beside === true && subject.passesParts !== true
         ? 'live parts are heard in the process that drives their run'
-        : undefined),
+        : undefined) ??
+      (contents === true && subject.keepsContents !== true ? 'its store keeps no contents' : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

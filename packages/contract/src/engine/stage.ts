@@ -55,6 +55,8 @@ export interface EngineSubject {
   create(options: { readonly clock: ManualClock }): Promise<Bench>
   /** Its benches have a `beside`. */
   readonly passesParts?: boolean
+  /** Its store keeps contents. */
+  readonly keepsContents?: boolean
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -67,6 +69,8 @@ export interface Play {
   readonly restarts?: true
   /** Needs another process to which live parts are passed on. */
   readonly beside?: true
+  /** Needs a store that keeps contents. */
+  readonly contents?: true
   readonly play: (stage: Stage) => Promise<void>
 }
 

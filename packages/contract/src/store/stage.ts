@@ -78,6 +78,8 @@ export interface StoreSubject {
   readonly passesParts?: boolean
   /** It keeps an index of runs (`Store.index`): cases with it are played. */
   readonly keepsIndex?: boolean
+  /** It keeps contents beside its journals (`Store.contents`): cases with them are played. */
+  readonly keepsContents?: boolean
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -92,6 +94,8 @@ export interface StorePlay {
   readonly parts?: true
   /** Needs a store that keeps an index of runs. */
   readonly index?: true
+  /** Needs a store that keeps contents. */
+  readonly contents?: true
   readonly play: (stage: StoreStage) => Promise<void>
 }
 

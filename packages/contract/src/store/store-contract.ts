@@ -6,6 +6,7 @@
 import { allRunsCases } from './all-runs.ts'
 import { claimCases } from './claims.ts'
 import { commitCases } from './commits.ts'
+import { contentCases } from './contents.ts'
 import { deadlineCases } from './deadlines.ts'
 import { leaseCases } from './leases.ts'
 import { mailCases } from './mail.ts'
@@ -41,20 +42,22 @@ const plays: readonly StorePlay[] = [
   ...systemCases,
   ...partCases,
   ...runIndexCases,
+  ...contentCases,
 ]
 
 /** All cases of the contract for one store. */
 export function storeContract(subject: StoreSubject): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, shared, parts, index, play }) => ({
+  return plays.map(({ name, invariant, shared, parts, index, contents, play }) => ({
     name,
     invariant,
     skip:
       subject.skip?.[name] ??
       (shared === true && subject.isPrivate === true ? 'no other process can open it' : undefined) ??
       (parts === true && subject.passesParts !== true ? 'it passes no live parts on' : undefined) ??
-      (index === true && subject.keepsIndex !== true ? 'it keeps no index of runs' : undefined),
+      (index === true && subject.keepsIndex !== true ? 'it keeps no index of runs' : undefined) ??
+      (contents === true && subject.keepsContents !== true ? 'it keeps no contents' : undefined),
     async run() {
       const stage = new StoreStage(subject)
       try {

@@ -6,12 +6,15 @@
  * effect (../replay/effect-gate.ts).
  * Holds: K6 (what is held is not in doubt), K8 (pause and stop are looked at before every effect).
  */
-import { stopwatch, type Clock, type Failure, type Json, type RunId } from '@reeve/core'
+import { runOf, stopwatch, type Clock, type Failure, type Json, type RunId } from '@reeve/core'
 import { encode, type AttemptFailed, type Charge, type StepSettled } from '@reeve/journal'
+import { type ContentsHost, RunContents } from '../contents.ts'
+import type { Contents } from '../context.ts'
 import type { LivePart, PartListener } from '../port.ts'
 import { encodeEnd, type EffectsHost, type FollowedAttempt } from '../replay/effects.ts'
 import { mayLeave, noteHeld, noteWaiting, stoppedEnd } from '../replay/effect-gate.ts'
 import { isKnownUse, type Operation } from '../replay/operation.ts'
+import { sha256 } from './digests.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave, refusesRetry, spend } from './run-accounts.ts'
 import type { LoadedActivation, LoadedRun } from './loaded-run.ts'
@@ -64,6 +67,10 @@ export class EffectDispatcher implements EffectsHost {
   /** The engine closes: what has not left by now will not. */
   noteUnreleased(ops: readonly Operation[]): void {
     for (const op of ops) noteHeld(this.#engine.commands, op)
+  }
+
+  contents(op: Operation, isStopped: () => boolean): Contents {
+    return new RunContents(contentsHost(this.#engine), runOf(op.owner.id), isStopped)
   }
 
   abort(op: Operation): void {
@@ -175,3 +182,10 @@ export class EffectDispatcher implements EffectsHost {
     this.#engine.batch.control.push({ run: run.id, state: pause.at === 'human' ? 'human_control' : 'paused' })
   }
 }
+
+/** What contents need of this engine. */
+export const contentsHost = ({ store, options }: Pick<EngineState, 'store' | 'options'>): ContentsHost => ({
+  store,
+  sha256,
+  ...(options.redactEntry === undefined ? {} : { redact: options.redact }),
+})

@@ -30,6 +30,7 @@ import {
 } from '@reeve/journal'
 import { asOneRun } from '../fork/fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
+import { keysOfNamed } from '../contents.ts'
 import type { InboxMail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
 import type { Batch, StoredOrigin, StoreReader } from '../store.ts'
@@ -48,8 +49,10 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   if (driver.runs.has(to) || (await reader.run(to)) !== undefined) return await again()
   const plan = await planFork(redactedFork(request, driver.options.redact), origin, driver.clock.now())
   const log = await logRows(driver, plan)
+  const keys = await sharedKeys(driver, plan, log)
   // another call may have begun it meanwhile
   if (driver.runs.has(to) || (await reader.run(to)) !== undefined) return await again()
+  if (keys.length > 0) driver.batch.shares.push({ from: plan.from, to, keys })
   write(driver, plan, log)
   const durable = driver.durable(to)
   driver.schedule()
@@ -166,6 +169,15 @@ async function logRows({ options: { redactEntry } }: Driver, { run, entries }: F
     }
   return rows
 }
+
+/** Of the contents of the origin, what the fork begins with names: it keeps them when the origin is removed. */
+const sharedKeys = (
+  { store }: Driver,
+  { from, mail, values }: ForkPlan,
+  log: Batch['log'],
+): Promise<readonly string[]> => keysOfNamed(store, from, [...log, ...mail, ...values].map(textIn))
+const textIn = (row: Batch['log'][number] | ForkPlan['mail'][number] | readonly [string, unknown]): string =>
+  'seq' in row ? row.body : JSON.stringify(row)
 
 /** What the fork begins with its origin has written, at the moment of the fork (fork-values.ts). */
 function writeValue(driver: Driver, { run, from, at, stream }: ForkPlan, key: string, value: string): void {

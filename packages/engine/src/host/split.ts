@@ -46,6 +46,7 @@ export function split(batch: Batch): Part[] {
   for (const parked of batch.parked) of(parked.run).batch.parked.push(parked)
   for (const control of batch.control) of(control.run).batch.control.push(control)
   for (const stuck of batch.stuck) of(stuck.run).batch.stuck.push(stuck)
+  for (const share of batch.shares) of(share.to).batch.shares.push(share)
   const apart = (posts: number[], values: number[]): { batch: Batch; posts: number[]; values: number[] } => {
     const part = { batch: emptyBatch(batch.owner), run: undefined, posts, values }
     outside.push(part)

@@ -27,6 +27,7 @@ export function apply(tables: MemoryTables, batch: Batch): Applied {
   mustBePossible(tables, batch, lost)
   for (const run of batch.runs) if (!lost.has(run.id)) tables.addRun(run)
   const position = writeLog(tables, batch, lost)
+  for (const { from, to, keys } of batch.shares) if (!lost.has(to)) tables.share(from, to, keys)
   // Before the posts: what this commit withdraws is not answered by it.
   if (batch.questions.length + batch.closed.length + batch.closedActs.length > 0) writeQuestions(tables, batch, lost)
   const posts = batch.rows.length === 0 ? nothing : writePosts(tables, batch, lost)

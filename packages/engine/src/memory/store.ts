@@ -15,9 +15,11 @@ import type {
   ClaimFilter,
   InboxRow,
   Store,
+  StoreContents,
   StoreQueries,
   Unread,
 } from '../store.ts'
+import { unknownRun } from '../port.ts'
 import { queriesOver } from '../queries-over.ts'
 import { refusedBy } from '../refusal.ts'
 import { apply, Refused } from './batch.ts'
@@ -43,6 +45,7 @@ export class MemoryStore implements Store {
   readonly reader: MemoryReader
   readonly queries: StoreQueries
   readonly lease: MemoryLease
+  readonly contents: StoreContents
   readonly #id = newId('sto')
   #held: MemoryTables | undefined
   readonly #clock: Clock
@@ -60,6 +63,14 @@ export class MemoryStore implements Store {
     this.lease = new MemoryLease(open, clock, leaseMs)
     this.#held = new MemoryTables(this.lease.id)
     this.reader = new MemoryReader(open)
+    this.contents = {
+      keep: (run, pieces) => {
+        const kept = this.#tables.runs.get(run)?.contents
+        if (kept === undefined) throw unknownRun(run)
+        for (const [key, body] of pieces) kept.set(key, body)
+      },
+      piece: (run, key) => this.#tables.runs.get(run)?.contents.get(key),
+    }
     this.queries = queriesOver({
       runs: (of) => this.reader.scan(of),
       processes: (_now, most) => this.lease.process(most),

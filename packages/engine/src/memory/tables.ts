@@ -110,6 +110,8 @@ export class RunRecord implements ScannedRun {
   usage: string | null = null
   why: string | null = null
   readonly activations: ActivationRecord[] = []
+  /** Pieces of contents, by key. */
+  readonly contents = new Map<string, string>()
   readonly feed: EntryRecord[] = []
   readonly unread = new ChurnSet<MailRecord>()
   readonly questions = new ChurnSet<HeldQuestion>()
@@ -299,6 +301,15 @@ export class MemoryTables {
     this.questions.delete(question.id)
     question.of.questions.splice(question.of.questions.indexOf(question), 1)
     question.of.run?.questions.delete(question)
+  }
+
+  /** What one run has under these keys, another one has, too. */
+  share(from: RunId, to: RunId, keys: readonly string[]): void {
+    const [source, target] = [this.runs.get(from)?.contents, this.runs.get(to)?.contents]
+    for (const key of keys) {
+      const body = source?.get(key)
+      if (body !== undefined) target?.set(key, body)
+    }
   }
 
   /** A run and its child runs, at any depth. */

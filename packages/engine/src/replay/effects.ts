@@ -44,7 +44,7 @@ import {
 } from '@reeve/core'
 import { decode, type AttemptFailed, type Charge, type StepSettled } from '@reeve/journal'
 import { backoff, rateLimitAttempts, retryDefaults } from '../backoff.ts'
-import { Cancelled, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
+import { Cancelled, type Contents, type StepIO, type StepOptions, type StepUsage } from '../context.ts'
 import { governorOf, type Governor, type Pass } from '../governor.ts'
 import { isDelta, ShownText } from '../live-part.ts'
 import { hasConsequences, lostCall, lostUsage, nothingOut, nothingUsed, type Operation } from './operation.ts'
@@ -75,6 +75,8 @@ export interface EffectsHost {
   calledBack(op: Operation): void
   /** `offset`: as in `LivePart`. */
   part(op: Operation, attempt: number, part: Json, offset?: number): void
+  /** The contents of its run. `isStopped`: whether the attempt was told to stop. */
+  contents(op: Operation, isStopped: () => boolean): Contents
 }
 
 /** An attempt that another one follows. */
@@ -241,6 +243,9 @@ const attemptOf = Symbol('attempt')
 interface AttemptState {
   readonly host: EffectsHost
   readonly flight: Flight
+  /** Of this attempt: that of its flight is the next one's, once this one was given up. */
+  readonly abort: LazyAbortController
+  contents: Contents | undefined
 }
 
 /** Made when it is asked for. Own and enumerable: who copies an attempt has it, too. One for all, whose forms stay alike. */
@@ -251,6 +256,15 @@ const lazyTraceparent = {
     return traceparentOf(flight.op.owner.id, flight.op.address, host.callersTrace?.(flight.op))
   },
 }
+/** The same, and made once. */
+const lazyContents = {
+  enumerable: true,
+  get(this: { readonly [attemptOf]: AttemptState }): Contents {
+    const state = this[attemptOf]
+    const { host, flight, abort } = state
+    return (state.contents ??= host.contents(flight.op, () => abort.aborted))
+  },
+}
 
 /** One attempt, as its code has it. */
 class StepAttempt implements StepIO {
@@ -259,6 +273,7 @@ class StepAttempt implements StepIO {
   readonly attempt: number
   readonly now: number
   declare readonly traceparent: string
+  declare readonly contents: Contents
   declare readonly signal: AbortSignal
   /** Shows a part, unless the attempt is over or was told to stop. */
   readonly emit: (part: Json) => void
@@ -280,8 +295,11 @@ class StepAttempt implements StepIO {
       ;(this.#shown ??= new ShownText()).add(part)
     }
     this.emit = emit
-    Object.defineProperty(this, attemptOf, { value: { host, flight } satisfies AttemptState })
+    Object.defineProperty(this, attemptOf, {
+      value: { host, flight, abort, contents: undefined } satisfies AttemptState,
+    })
     Object.defineProperty(this, 'traceparent', lazyTraceparent)
+    Object.defineProperty(this, 'contents', lazyContents)
     // its own: that of its flight is the next attempt's, once this one was given up
     setController(this, flight.abort)
   }

@@ -8,6 +8,7 @@ bindStoreContract(sqlite('SQLite, a file, strict', { durability: 'strict' }))
 bindStoreContract({
   name: 'in memory',
   isPrivate: true,
+  keepsContents: true,
   create: ({ clock }) => ({
     open: (given) => new MemoryStore({ ...given, leaseMs: 3_000 }),
     kill: () => {

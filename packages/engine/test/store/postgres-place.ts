@@ -21,6 +21,7 @@ export const postgres = (name: string): StoreSubject => ({
   name,
   passesParts: true,
   keepsIndex: true,
+  keepsContents: true,
   async create({ clock }) {
     const { server, schema, dispose } = await freshPostgres()
     return {

@@ -12,6 +12,7 @@ export function sqlite(name: string, options: Pick<SqliteOptions, 'durability'> 
   return {
     name,
     keepsIndex: true,
+    keepsContents: true,
     create({ clock }) {
       const folder = mkdtempSync(join(tmpdir(), 'reeve-store-'))
       const file = join(folder, 'reeve.db')

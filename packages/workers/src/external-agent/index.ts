@@ -216,8 +216,8 @@ function withBoundedText(io: StepIO): StepIO {
       throw tooMuch(`more than ${mostContent} characters of text`)
     io.emit(part)
   }
-  const { key, epoch, attempt, now, traceparent } = io
-  return withSignalOf(io, { key, epoch, attempt, now, traceparent, emit })
+  const { key, epoch, attempt, now, traceparent, contents } = io
+  return withSignalOf(io, { key, epoch, attempt, now, traceparent, contents, emit })
 }
 
 /**
