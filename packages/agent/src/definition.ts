@@ -75,7 +75,10 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   tools?(): readonly ToolSpec[]
   /** The instructions of its model, as its definition says them. Only agents with a model have it. */
   instructions?(): string | undefined
-  /** How many tools its model is offered when a run begins, Reeve's own included. Only agents with a model have it. */
+  /**
+   * How many tools its model must be able to take: those that it is offered when a run begins, Reeve's own included, and
+   * room for those that it finds. Only agents with a model have it.
+   */
   toolCount?(): number
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
   undeclaredTools?(): readonly string[]
