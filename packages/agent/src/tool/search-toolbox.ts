@@ -128,11 +128,13 @@ class SearchToolbox implements Toolbox {
   }
 
   #offer(names: readonly string[]): void {
-    for (const name of names) {
+    this.#uses += names.length
+    for (const [i, name] of names.entries()) {
       // one that is gone since then is offered no more
       if (!this.#searched.has(name) || this.#inner.find(name) === undefined) continue
       if (!this.#found.has(name)) this.#isStale = true
-      this.#found.set(name, this.#uses++)
+      // the best of a search leaves last
+      this.#found.set(name, this.#uses - i)
     }
     this.#makeRoom(names)
   }

@@ -4,7 +4,16 @@
  * Owns: the function, its options and their checks. Does not own: how tools are found (tool-search.ts), what a model is
  * offered meanwhile (search-toolbox.ts).
  */
-import { listOf, mustBeOptions, optionProblems, ReeveError, refuseProblems, text, wholeNumber, type Checks } from '@reeve/core'
+import {
+  listOf,
+  mustBeOptions,
+  optionProblems,
+  ReeveError,
+  refuseProblems,
+  text,
+  wholeNumber,
+  type Checks,
+} from '@reeve/core'
 import { toolsOf, type SearchableTools, type ToolsLike } from './tool.ts'
 
 /** The options of `searchable`. */
