@@ -63,6 +63,10 @@ describe('a model that searches', () => {
       'Done.',
     )
     const runtime = await runtimeOf([team(model, {}, [made('always'), searchable(set)])])
+    expect(runtime.agents()[0]!.tools.map(({ name, searchable: isFound }) => [name, isFound])).toEqual([
+      ['always', undefined],
+      ...set.map(({ name }) => [name, true]),
+    ])
     const run = await runtime.start('A', 'go')
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'Done.' })
     expect(offered(model)).toEqual([

@@ -80,6 +80,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
    * room for those that it finds. Only agents with a model have it.
    */
   toolCount?(): number
+  /** The names of those of its tools that its model finds by search. Only agents with a model have it. */
+  searchableTools?(): readonly string[]
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
   undeclaredTools?(): readonly string[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */

@@ -111,6 +111,7 @@ export const modelAgentKind = {
     tools: () => tools.map(({ spec }) => spec),
     instructions: () => options.instructions,
     toolCount: () => offeredCount(tools.length, tools),
+    searchableTools: () => tools.flatMap(({ name, searchable }) => (searchable === undefined ? [] : [name])),
     undeclaredTools: () =>
       tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),
     definition: () => options,
