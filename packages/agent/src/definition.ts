@@ -80,7 +80,7 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
    * room for those that it finds. Only agents with a model have it.
    */
   toolCount?(): number
-  /** The names of those of its tools that its model finds by search. Only agents with a model have it. */
+  /** The names of those of its tools that its model finds by search. Absent: it has none. */
   searchableTools?(): readonly string[]
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
   undeclaredTools?(): readonly string[]

@@ -9,12 +9,11 @@
  * It is never longer than the provider takes.
  */
 import { canonical, cut, isObject, own, visibleLine, type Json } from '@reeve/core'
-import { allowsTool, denies, formatToolResult } from '@reeve/edge'
+import { allowsTool, denies, formatToolResult, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
-import type { ToolCall, ToolSpec } from '@reeve/model'
+import type { Model, ToolCall, ToolSpec } from '@reeve/model'
 import type { CallResult } from '../conversation/call-result.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
-import type { ModelSetup } from '../loop/turn-loop.ts'
 import type { Binding, Opening, Toolbox } from './binding.ts'
 import { invalidInput } from './refusal.ts'
 import type { Tool } from './tool.ts'
@@ -29,9 +28,15 @@ const mostGroups = 12
 /** Characters of a description in the result of a search. Found tools are sent whole. */
 const longestShown = 300
 
-type SearchedSetup = Pick<ModelSetup, 'tools' | 'model' | 'outputSchema'>
+/** What it needs of a model agent. */
+interface SearchedSetup {
+  readonly tools: readonly Tool[]
+  readonly model: Pick<Model, 'mostTools'>
+  readonly outputSchema: Schema | undefined
+}
 
-const isSearched = ({ searchable }: Tool): boolean => searchable !== undefined
+/** Whether a model is sent it only once it has found it. */
+export const isSearched = ({ searchable }: Tool): boolean => searchable !== undefined
 
 /**
  * How many tools a model must take. `all`: how many there are with Reeve's own; of `tools`, the searchable ones count as

@@ -14,7 +14,7 @@ export const findTool = 'find_tools'
 
 /** What of a query counts. */
 const longestQuery = 500
-const mostWords = 32
+const mostTerms = 32
 /** What of a tool counts. Characters, levels and parameters. */
 const longestText = 4_000
 const deepest = 4
@@ -33,19 +33,19 @@ const saturation = 1.2
 const lengthWeight = 0.5
 
 /** The words of a tool, each with what it counts. */
-interface ToolWords {
+interface ToolTerms {
   readonly weights: ReadonlyMap<string, number>
   readonly length: number
 }
 
 /** Made once for each tool, on its first search. */
-const known = new WeakMap<ToolSpec, ToolWords>()
+const known = new WeakMap<ToolSpec, ToolTerms>()
 
 /** The words of a name: `createIssue`, `create_issue` and `create-issue` have the same two. */
-const wordsOfName = (name: string): readonly string[] =>
+const termsOfName = (name: string): readonly string[] =>
   wordsIn(name.replace(/(\p{Ll}|\p{N})(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$& '))
 
-function wordsOfTool(spec: ToolSpec): ToolWords {
+function termsOfTool(spec: ToolSpec): ToolTerms {
   const before = known.get(spec)
   if (before !== undefined) return before
   const weights = new Map<string, number>()
@@ -54,9 +54,9 @@ function wordsOfTool(spec: ToolSpec): ToolWords {
     length += words.length
     for (const word of words) weights.set(word, (weights.get(word) ?? 0) + weight)
   }
-  add(wordsOfName(spec.name), inName)
-  add(wordsOfName(cut(spec.description, longestText)), inDescription)
-  for (const text of parametersOf(spec.parameters)) add(wordsOfName(cut(text, longestText)), inParameters)
+  add(termsOfName(spec.name), inName)
+  add(termsOfName(cut(spec.description, longestText)), inDescription)
+  for (const text of parametersOf(spec.parameters)) add(termsOfName(cut(text, longestText)), inParameters)
   const words = { weights, length }
   known.set(spec, words)
   return words
@@ -82,7 +82,7 @@ function parametersOf(schema: JsonObject): readonly string[] {
 }
 
 /** How much a word that was asked for counts in a tool. */
-function weightOf(word: string, { weights }: ToolWords): number {
+function weightOf(word: string, { weights }: ToolTerms): number {
   const exact = weights.get(word)
   if (exact !== undefined) return exact
   if (word.length < shortestBeginning) return 0
@@ -100,8 +100,8 @@ function weightOf(word: string, { weights }: ToolWords): number {
 export function searchTools(specs: readonly ToolSpec[], query: string, most: number): readonly ToolSpec[] {
   const asked = cut(query, longestQuery)
   const names = new Set(asked.split(/[\s,;"'`]+/u))
-  const words = [...new Set(wordsOfName(asked))].slice(0, mostWords)
-  const all = specs.map(wordsOfTool)
+  const words = [...new Set(termsOfName(asked))].slice(0, mostTerms)
+  const all = specs.map(termsOfTool)
   const average = all.reduce((sum, { length }) => sum + length, 0) / Math.max(1, all.length)
   const scores = specs.map(({ name }) => (names.has(name) ? exactly : 0))
   for (const word of words) {
@@ -128,7 +128,7 @@ const exactly = 1e6
 export function groupsOf(specs: readonly ToolSpec[], most: number): readonly { name: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const { name } of specs) {
-    const [first] = wordsOfName(name)
+    const [first] = termsOfName(name)
     if (first !== undefined) counts.set(first, (counts.get(first) ?? 0) + 1)
   }
   return [...counts]
