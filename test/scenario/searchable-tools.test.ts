@@ -7,7 +7,9 @@ import { agent, searchable, tool, type Agent, type Tool, type ToolsLike } from '
 import type { Json } from '@reeve/core'
 import { resolveModel, type ToolSpec } from '@reeve/model'
 import { registerAgents, type Runtime } from '@reeve/runtime'
+import { router } from '@reeve/flow'
 import { supervisor } from '@reeve/supervisor'
+import { team as planned } from '@reeve/team'
 import { inOrder, simulate, teamScenario, verifyJournal } from '@reeve/testing'
 import type { Recorded } from '@reeve/journal'
 import { summaryTask } from '../../packages/agent/src/extensions/compaction.ts'
@@ -268,6 +270,90 @@ describe('a team', () => {
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'Done.' })
     expect(JSON.stringify(turns.prompts.at(-1))).toContain('notes')
     expect(offered(turns).at(-1)).toEqual(['find_tools', 'refund_order', 'send_mail'])
+  })
+})
+
+describe('wherever it works', () => {
+  const finding = () => scripted(finds('money'), calls(['refund_order', {}]), 'Done.')
+  const found = [['find_tools'], ['find_tools', 'refund_order'], ['find_tools', 'refund_order']]
+
+  test('as a member of a router: what it found stands behind the transfer', async () => {
+    const lead = scripted(calls(['transfer_to_agent', { agent_name: 'A' }]), 'unreached')
+    const member = scripted(finds('money'), calls(['refund_order', {}]), 'Done.')
+    const root = router({ name: 'desk', model: lead, workers: [team(member)] })
+    expect(await (await runtimeOf([root])).run('desk', 'go')).toMatchObject({ status: 'completed' })
+    expect(offered(member).at(-1)!.slice(-2)).toEqual(['find_tools', 'refund_order'])
+    growsAtItsEnd(member)
+  })
+
+  test('as a role of a planned team, whose option brings the set', async () => {
+    const model = finding()
+    const root = planned({
+      name: 'crew',
+      roles: { clerk: { description: 'Works.', instructions: 'Work.' }, generalist: { instructions: 'Work.' } },
+      model,
+      tools: [searchable(set)],
+      planner: { subtasks: [{ id: 'a', description: 'Refund.', role: 'clerk' }] },
+    })
+    expect(await (await runtimeOf([root])).run('crew', 'go')).toMatchObject({
+      status: 'completed',
+      output: 'Done.',
+    })
+    const lists = offered(model).map((list) => list.filter((name) => name === 'find_tools' || name === 'refund_order'))
+    expect(lists).toEqual(found)
+    growsAtItsEnd(model)
+  })
+
+  test('as a worker that is placed apart, in a run of its own', async () => {
+    const model = finding()
+    const root = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['A', 'x']), 'All done.'),
+      workers: [team(model)],
+      delegation: { workers: { A: { place: 'apart', limits: { turns: 10 } } } },
+    })
+    expect(await (await runtimeOf([root])).run('boss', 'go')).toMatchObject({ output: 'All done.' })
+    expect(offered(model)).toEqual(found)
+  })
+
+  test('a found tool works in the background, and a once tool that is called twice at once runs once', async () => {
+    ran = []
+    const asked = Promise.withResolvers<void>()
+    const slow = made('slow_report', 'Writes a report.', { background: true, execute: () => asked.promise })
+    const pay = made('pay_bill', 'Pays a bill.', { effect: 'once' })
+    const model = scripted(
+      finds('report bill'),
+      calls(['slow_report', {}], ['pay_bill', {}], ['pay_bill', {}]),
+      () => (asked.resolve(), 'Waiting.'),
+      'Done.',
+    )
+    const root = team(model, {}, [searchable([slow, pay, mail])])
+    expect(await (await runtimeOf([root])).run('A', 'go')).toMatchObject({ status: 'completed', output: 'Done.' })
+    expect(told(model.prompts[2])).toEqual([
+      expect.stringContaining('works in the background'),
+      'pay_bill is done',
+      expect.stringContaining('pay_bill is done'),
+    ])
+    expect(ran).toEqual(['pay_bill'])
+  })
+
+  test('middlewares wrap calls of found tools; an edge may have the search approved', async () => {
+    const wrapped: string[] = []
+    const model = finding()
+    const middleware = [
+      {
+        name: 'log',
+        wrapTool: (call: { name: string }, next: (call: unknown) => unknown) => (wrapped.push(call.name), next(call)),
+      },
+    ]
+    const runtime = await runtimeOf([team(model, { middleware })])
+    const run = await runtime.start('A', 'go', { permissions: { approval: ['find_tools'] } })
+    const { waiting: asked } = await waiting(run)
+    expect(asked).toMatchObject([{ tool: 'find_tools', input: { query: 'money' } }])
+    await run.decide({ approvalId: asked[0]!.id, decision: 'edit', approver: 'ann', input: { query: 'letter' } })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(offered(model)[1]).toEqual(['find_tools', 'send_mail'])
+    expect(wrapped).toEqual(['refund_order'])
   })
 })
 
