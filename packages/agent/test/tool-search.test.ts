@@ -64,6 +64,18 @@ describe('a search', () => {
     expect(performance.now() - began).toBeLessThan(2_000)
   })
 
+  test('of thousands of tools with long descriptions takes little, once their words are known', () => {
+    const word = (i: number): string => `word${String(i % 5_000)}`
+    const many = Array.from({ length: 2_000 }, (_, i) =>
+      spec(`tool_${String(i)}`, Array.from({ length: 100 }, (_, at) => word(i * 7 + at * 13)).join(' ')),
+    )
+    searchTools(many, 'first', 1)
+    const began = performance.now()
+    expect(searchTools(many, 'tool_1999', 1)[0]?.name).toBe('tool_1999')
+    expect(searchTools(many, Array.from({ length: 32 }, (_, i) => word(i)).join(' '), 5)).toHaveLength(5)
+    expect(performance.now() - began).toBeLessThan(3_000)
+  })
+
   test('groups are beginnings that several names have', () => {
     expect(groupsOf(specs, 5)).toEqual([{ name: 'github', count: 2 }])
   })

@@ -16,7 +16,7 @@ export const findTool = 'find_tools'
 const longestQuery = 500
 const mostTerms = 32
 /** What of a tool counts. Characters, levels and parameters. */
-const longestText = 4_000
+const longestText = 2_000
 const deepest = 4
 const mostParameters = 200
 
@@ -32,34 +32,44 @@ const shortestBeginning = 3
 const saturation = 1.2
 const lengthWeight = 0.5
 
-/** The words of a tool, each with what it counts. */
-interface ToolTerms {
-  readonly weights: ReadonlyMap<string, number>
-  readonly length: number
+/** Where each word of some tools stands. */
+interface ToolIndex {
+  /** Of each word: the tools that have it, by their place, with what it counts there. */
+  readonly places: ReadonlyMap<string, ReadonlyMap<number, number>>
+  /** How many words each tool has. */
+  readonly lengths: readonly number[]
+  readonly average: number
 }
 
-/** Made once for each tool, on its first search. */
-const known = new WeakMap<ToolSpec, ToolTerms>()
+/** Made on the first search of a list. */
+const indices = new WeakMap<readonly ToolSpec[], ToolIndex>()
 
 /** The words of a name: `createIssue`, `create_issue` and `create-issue` have the same two. */
 const termsOfName = (name: string): readonly string[] =>
   wordsIn(name.replace(/(\p{Ll}|\p{N})(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, '$& '))
 
-function termsOfTool(spec: ToolSpec): ToolTerms {
-  const before = known.get(spec)
+function indexOf(specs: readonly ToolSpec[]): ToolIndex {
+  const before = indices.get(specs)
   if (before !== undefined) return before
-  const weights = new Map<string, number>()
-  let length = 0
-  const add = (words: readonly string[], weight: number): void => {
-    length += words.length
-    for (const word of words) weights.set(word, (weights.get(word) ?? 0) + weight)
-  }
-  add(termsOfName(spec.name), inName)
-  add(termsOfName(cut(spec.description, longestText)), inDescription)
-  for (const text of parametersOf(spec.parameters)) add(termsOfName(cut(text, longestText)), inParameters)
-  const words = { weights, length }
-  known.set(spec, words)
-  return words
+  const places = new Map<string, Map<number, number>>()
+  const lengths = specs.map((spec, i) => {
+    let length = 0
+    const add = (text: string, weight: number): void => {
+      for (const word of termsOfName(cut(text, longestText))) {
+        length++
+        const at = places.get(word) ?? new Map<number, number>()
+        places.set(word, at.set(i, (at.get(i) ?? 0) + weight))
+      }
+    }
+    add(spec.name, inName)
+    add(spec.description, inDescription)
+    for (const text of parametersOf(spec.parameters)) add(text, inParameters)
+    return length
+  })
+  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
+  const index = { places, lengths, average }
+  indices.set(specs, index)
+  return index
 }
 
 /** The names and descriptions of parameters, also of nested ones. */
@@ -81,16 +91,16 @@ function parametersOf(schema: JsonObject): readonly string[] {
   return texts
 }
 
-/** How much a word that was asked for counts in a tool. */
-function weightOf(word: string, { weights }: ToolTerms): number {
-  const exact = weights.get(word)
-  if (exact !== undefined) return exact
-  if (word.length < shortestBeginning) return 0
-  let most = 0
-  for (const [each, weight] of weights)
-    if (weight > most && each.length >= shortestBeginning && (each.startsWith(word) || word.startsWith(each)))
-      most = weight
-  return most * forBeginning
+/** How much a word that was asked for counts in each tool, by its place. */
+function weightsOf(word: string, { places }: ToolIndex): ReadonlyMap<number, number> {
+  const weights = new Map(places.get(word))
+  if (word.length < shortestBeginning) return weights
+  const begins = new Map<number, number>()
+  for (const [each, at] of places)
+    if (each !== word && each.length >= shortestBeginning && (each.startsWith(word) || word.startsWith(each)))
+      for (const [i, weight] of at) begins.set(i, Math.max(begins.get(i) ?? 0, weight * forBeginning))
+  for (const [i, weight] of begins) if (!weights.has(i)) weights.set(i, weight)
+  return weights
 }
 
 /**
@@ -101,17 +111,16 @@ export function searchTools(specs: readonly ToolSpec[], query: string, most: num
   const asked = cut(query, longestQuery)
   const names = new Set(asked.split(/[\s,;"'`]+/u))
   const words = [...new Set(termsOfName(asked))].slice(0, mostTerms)
-  const all = specs.map(termsOfTool)
-  const average = all.reduce((sum, { length }) => sum + length, 0) / Math.max(1, all.length)
+  const index = indexOf(specs)
+  const { lengths, average } = index
   const scores = specs.map(({ name }) => (names.has(name) ? exactly : 0))
   for (const word of words) {
-    const weights = all.map((each) => weightOf(word, each))
-    const having = weights.filter((weight) => weight > 0).length
-    const rarity = Math.log(1 + (all.length - having + 0.5) / (having + 0.5))
-    weights.forEach((weight, i) => {
-      const size = saturation * (1 - lengthWeight + (lengthWeight * all[i]!.length) / average)
-      if (weight > 0) scores[i]! += (rarity * weight * (saturation + 1)) / (weight + size)
-    })
+    const weights = weightsOf(word, index)
+    const rarity = Math.log(1 + (specs.length - weights.size + 0.5) / (weights.size + 0.5))
+    for (const [i, weight] of weights) {
+      const size = saturation * (1 - lengthWeight + (lengthWeight * lengths[i]!) / average)
+      scores[i]! += (rarity * weight * (saturation + 1)) / (weight + size)
+    }
   }
   return specs
     .map((spec, i) => ({ spec, score: scores[i]! }))
