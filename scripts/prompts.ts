@@ -9,6 +9,7 @@ import {
   agent,
   createRuntime,
   router,
+  searchable,
   supervisor,
   team,
   tool,
@@ -127,6 +128,15 @@ const prompts: readonly Prompt[] = [
       firstAsked(['Nothing.'], (model) =>
         roundtable({ name: 'panel', agents: [researcher, writer], speaker: ledger({ model }), maxRounds: 1 }),
       ),
+  },
+  {
+    title: 'An agent that searches its tools',
+    about: '`searchable(tools)`. What is found is shown as any other tool.',
+    asked: () => {
+      const named = (name: string) => tool({ name, effect: 'read', execute: () => 'done' })
+      const many = searchable(['archive_search', 'archive_read', 'mail_send'].map(named))
+      return firstAsked(['Done.'], (model) => agent({ name: 'clerk', model, tools: [many] }))
+    },
   },
   {
     title: 'A judge',

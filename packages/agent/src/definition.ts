@@ -75,8 +75,13 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   tools?(): readonly ToolSpec[]
   /** The instructions of its model, as its definition says them. Only agents with a model have it. */
   instructions?(): string | undefined
-  /** How many tools its model is offered when a run begins, Reeve's own included. Only agents with a model have it. */
+  /**
+   * How many tools its model must be able to take: those that it is offered when a run begins, Reeve's own included, and
+   * room for those that it finds. Only agents with a model have it.
+   */
   toolCount?(): number
+  /** The names of those of its tools that its model finds by search. Absent: it has none. */
+  searchableTools?(): readonly string[]
   /** Those of its tools that say nothing of their `effect`. Only agents with a model have it. */
   undeclaredTools?(): readonly string[]
   /** Its members, among whom control is handed on. Only flows have it. No member may occur again below itself. */

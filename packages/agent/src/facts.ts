@@ -43,6 +43,7 @@ import type { OnIterationComplete } from './extensions/iteration.ts'
 import type { OnCut } from './model-call/answer-end.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
 import { retryCheck, silenceCheck } from './retry-check.ts'
+import { findTool } from './tool/tool-search.ts'
 import type { Tool, ToolsLike } from './tool/tool.ts'
 
 /** The option checks of every kind of agent. */
@@ -106,6 +107,7 @@ export interface ModelAgentFacts {
   readonly model: ModelRef
   /** Its system text. It never crosses to a worker. */
   readonly instructions?: string
+  /** What it may call. Of very many, `searchable` lets its model search. Default: none. */
   readonly tools?: ToolsLike
   readonly settings?: ModelSettings
   /**
@@ -217,10 +219,12 @@ export function dataOf(
     compaction,
     assess,
   } = more.options ?? {}
+  const searched = tools.flatMap(({ name, searchable }) => (searchable === undefined ? [] : [[name, searchable.limit]]))
   return {
     instructions: instructions ?? null,
     model: model ?? null,
     tools: tools.map((tool) => [tool.name, tool.version]),
+    ...(searched.length === 0 ? undefined : { searchable: searched }),
     input: inputSchema?.json ?? null,
     output: outputSchema?.json ?? null,
     limits: (limits ?? null) as Json,
@@ -362,10 +366,18 @@ export function toolProblems(
   assess?: Assess,
 ): string[] {
   const isTaken = (name: string): boolean =>
-    taken.has(name) || name === transferTool || name === askTool || (assess === 'report' && name === reportTool)
+    taken.has(name) ||
+    name === transferTool ||
+    name === askTool ||
+    (assess === 'report' && name === reportTool) ||
+    (isSearched && name === findTool)
+  const isSearched = tools.some(({ searchable }) => searchable !== undefined)
   const names = tools.map(({ name }) => name)
   const where = `agent "${agentName}"`
   return [
+    ...(isSearched && taken.has(findTool)
+      ? [`${where}: the name "${findTool}" of a verb is taken by the search of its searchable tools`]
+      : []),
     ...names.filter(isTaken).map((name) => `${where}: the tool name "${name}" is taken by Reeve's own`),
     ...twiceIn(
       names.filter((name) => !isTaken(name)),

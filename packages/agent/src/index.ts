@@ -175,7 +175,9 @@ export {
   type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
-export { tool, toolsOf } from './tool/tool.ts'
+export { isSearchable, tool, toolsOf } from './tool/tool.ts'
+export { searchable, type SearchableOptions } from './tool/searchable.ts'
+export { offeredCount } from './tool/search-toolbox.ts'
 export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
 export type {
   ActionRule,
@@ -185,6 +187,7 @@ export type {
   Preview,
   EffectToolOptions,
   OrchestrationToolOptions,
+  SearchableTools,
   Tool,
   ToolAction,
   ToolEffect,

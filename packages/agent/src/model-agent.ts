@@ -17,6 +17,7 @@ import { runModelAgent, worksInBackground } from './loop/model-activation.ts'
 import { defaultTurns } from './conversation/turn-budget.ts'
 import type { ModelSetup } from './loop/turn-loop.ts'
 import { withMiddlewareInstructions, revisedSetup } from './model-revision.ts'
+import { isSearched, offeredCount } from './tool/search-toolbox.ts'
 import { toolsOf, type Tool } from './tool/tool.ts'
 import { agentContext } from './code/agent-context.ts'
 
@@ -106,10 +107,13 @@ export const modelAgentKind = {
     ...deadlineProblems(options.oversight?.approval, tools, `agent "${name}"`),
   ],
   more: ({ options, setup: { tools } }) => ({
+    ...(tools.some(isSearched)
+      ? { searchableTools: () => tools.filter(isSearched).map(({ name }) => name) }
+      : undefined),
     toolNames: tools.map(({ name }) => name),
     tools: () => tools.map(({ spec }) => spec),
     instructions: () => options.instructions,
-    toolCount: () => tools.length,
+    toolCount: () => offeredCount(tools.length, tools),
     undeclaredTools: () =>
       tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),
     definition: () => options,

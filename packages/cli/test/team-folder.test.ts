@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { agent, reachableAgents, tool } from '@reeve/agent'
+import { agent, reachableAgents, searchable, tool } from '@reeve/agent'
 import { loadTeam } from '@reeve/runtime/folder'
 import { supervisor } from '@reeve/supervisor'
 import { begin, reeve } from './command.ts'
@@ -84,6 +84,24 @@ test('K12: a team in a folder is the one that code defines: the same versions of
   await write({ 'agents/support/workers/refunds.md': 'Pay half of it.' })
   const [changed] = await loadTeam(join(folder, 'agents'))
   expect(reachableAgents([changed!]).map(versions)).not.toEqual(reachableAgents([inCode]).map(versions))
+})
+
+test('searchable tools stand beside names of files; one that only they have is not unused', async () => {
+  const reeveAgent = import.meta.resolve('@reeve/agent')
+  await write({
+    'agents/clerk/agent.ts': `import { searchable } from '${reeveAgent}'
+import pay from './tools/pay.ts'
+export default { model: 'openai/gpt-5', tools: ['look', searchable([pay])] }`,
+    'agents/clerk/tools/pay.ts': `import { tool } from '${reeveAgent}'
+export default tool({ name: 'pay', effect: 'once', execute: () => 'paid' })`,
+    'agents/clerk/tools/look.ts': `export default { effect: 'read', execute: () => 'seen' }`,
+  })
+  const [loaded] = await loadTeam(join(folder, 'agents'))
+  const tools = [
+    tool({ name: 'look', effect: 'read', execute: () => 'seen' }),
+    searchable([tool({ name: 'pay', effect: 'once', execute: () => 'paid' })]),
+  ]
+  expect(loaded!.version).toBe(agent({ name: 'clerk', model: 'openai/gpt-5', tools }).version)
 })
 
 test('start, work and serve take agents/ where there is no config; the store is the default one', async () => {

@@ -48,7 +48,7 @@ const longestDescription = 10_000
 const largestDefinition = 256 * 1024
 const deepest = 64
 /** How many tools one server may have. */
-export const mostTools = 512
+export const mostTools = 4096
 
 /**
  * The definition in a tool of a list, by its own members. Throws `tool.invalid` for one that no model could be shown,

@@ -101,7 +101,7 @@ function mustFit(count: number, { tools: most }: ProviderLimits, model: string):
 
 /** What to do where there are too many tools. */
 export const fewerTools =
-  'Divide the tools among workers, or give the agent fewer of them; a worker with an input of its own is a tool as well.'
+  'Let the model find them: searchable(tools). Or divide them among workers; a worker with an input of its own is a tool as well.'
 
 /** Why a provider refuses so many tools; undefined if it does not. */
 export const toolCountProblem = (count: number, most: number | undefined, whose: string): string | undefined =>

@@ -58,7 +58,7 @@ export type {
   RuntimeVersions,
   UnderWay,
 } from '@reeve/runtime'
-export { agent, delegate, sleep, step, tool, transferTo } from '@reeve/agent'
+export { agent, delegate, searchable, sleep, step, tool, transferTo } from '@reeve/agent'
 export type {
   Agent,
   AgentContext,
@@ -79,6 +79,8 @@ export type {
   OutputOf,
   Scorer,
   ScorerFunction,
+  SearchableOptions,
+  SearchableTools,
   Summarize,
   Tool,
   ToolEffect,

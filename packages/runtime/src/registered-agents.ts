@@ -17,7 +17,13 @@ export interface RegisteredAgent {
   /** The instructions of its model, as its definition says them. Absent: it has none, or they are not shown. */
   readonly instructions?: string
   /** Its own tools, without those that Reeve gives to leaders and members. */
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description: string
+    readonly inputSchema?: JsonObject
+    /** Its model is not sent it before it finds it by search. Absent: it is always sent. */
+    readonly searchable?: true
+  }[]
   /** The names of its current workers or members. */
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's. */
@@ -36,10 +42,12 @@ export function registeredAgents(registry: Agents): readonly RegisteredAgent[] {
 
 function describedAgent(agent: Agent): RegisteredAgent {
   const { name, version, description, inputSchema } = agent
+  const searchable = new Set(agent.searchableTools?.())
   const tools = (agent.tools?.() ?? []).map(({ name: tool, description: what, parameters }) => ({
     name: tool,
     description: what,
     inputSchema: parameters,
+    ...(searchable.has(tool) ? { searchable: true as const } : undefined),
   }))
   const own = new Set(tools.map((tool) => toolAgent(name, tool.name)))
   const related = (agent.members?.() ?? agent.related()).map((each) => each.name)

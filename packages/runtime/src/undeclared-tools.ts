@@ -22,8 +22,17 @@ export const undeclaredTools = (roots: readonly Agent[]): readonly UndeclaredToo
 export const declareThem =
   "Each runs once: a throw is not retried, and after a crash in the middle of a call the run asks. Declare effect: 'read', 'idempotent' or 'once'."
 
+/** Of very many, so many are named. */
+const mostNamed = 20
+
 export const undeclaredText = (found: readonly UndeclaredTools[]): string =>
-  found.map(({ agent, tools }) => `${tools.map((tool) => `"${tool}"`).join(', ')} of agent "${agent}"`).join('; ')
+  found
+    .map(({ agent, tools }) => {
+      const names = tools.slice(0, mostNamed).map((tool) => `"${tool}"`)
+      const more = tools.length > mostNamed ? ` and ${tools.length - mostNamed} more` : ''
+      return `${names.join(', ')}${more} of agent "${agent}"`
+    })
+    .join('; ')
 
 /** What this process has said already. */
 const hinted = new Set<string>()

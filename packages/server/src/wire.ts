@@ -498,7 +498,13 @@ export interface AgentDocument {
   readonly inputSchema?: JsonObject
   /** The instructions of its model, as its code says them. Absent: it has none, or a tenant asks. */
   readonly instructions?: string
-  readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema?: JsonObject }[]
+  readonly tools: readonly {
+    readonly name: string
+    readonly description: string
+    readonly inputSchema?: JsonObject
+    /** Its model is not sent it before it finds it by search. Absent: it is always sent. */
+    readonly searchable?: true
+  }[]
   readonly workers: readonly string[]
   /** The tenants that it belongs to. Absent: it is everybody's, or a tenant asks. */
   readonly tenants?: readonly string[]

@@ -15,6 +15,7 @@ import {
   modelAgentKind,
   modelParts,
   modelSetup,
+  offeredCount,
   mustHaveModelOrCode,
   renamable,
   schemasOf,
@@ -238,7 +239,8 @@ const modelLeader: AgentKind<ModelLeaderParts, ModelAgentMembers & LeaderMembers
       ...ofLeader,
       definition: () => ofLeader.definition() as ModelSupervisorOptions,
       usdCaps: () => [...ofModel.usdCaps(), ...ofLeader.usdCaps()],
-      toolCount: () => new TeamToolbox(policy, policy.roster.names(), true).specs.length,
+      toolCount: () =>
+        offeredCount(new TeamToolbox(policy, policy.roster.names(), true).specs.length, parts.setup.tools),
     }
   },
 }

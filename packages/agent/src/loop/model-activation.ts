@@ -39,6 +39,7 @@ import { checkOutput, outputMisfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
 import { withTeam } from '../teamwork/team-tools.ts'
 import { fillTemplate } from '../instruction-template.ts'
+import { withSearch } from '../tool/search-toolbox.ts'
 import { withTransfer } from '../tool/transfer-tool.ts'
 import { TurnBudget } from '../conversation/turn-budget.ts'
 
@@ -197,7 +198,9 @@ function openingOf(
   if (setup.reports === true) opening = withReport(opening)
   if (leader.questionsTo !== undefined) opening = withQuestions(opening)
   if (team.assignment !== undefined) opening = withTeam(opening, state, team.assignment)
-  return flow?.to === undefined ? opening : withTransfer(opening, flow.to)
+  if (flow?.to !== undefined) opening = withTransfer(opening, flow.to)
+  // what is found stands behind all others
+  return withSearch(opening, setup, state)
 }
 
 function budgetOf(setup: ModelSetup, { work: { turns: given }, bounds: { limits } }: Edge): TurnBudget {

@@ -126,6 +126,17 @@ export interface Tool<Name extends string = string> {
   readonly background?: true
   /** Whether equal calls of one answer of a model are each made. */
   readonly repeatable: boolean
+  /**
+   * Models are sent it only once they have found it, with a search that finds at most so many at once (`searchable`).
+   * Absent: it is always sent.
+   */
+  readonly searchable?: { readonly limit: number }
+}
+
+/** Tools that models find by search (`searchable`), among the tools of an agent. */
+export interface SearchableTools {
+  readonly kind: 'searchable'
+  readonly tools: readonly Tool[]
 }
 
 /**
@@ -452,15 +463,20 @@ export interface AiSdkTool {
   readonly [other: string]: unknown
 }
 
-/** The option `tools`: a list of Reeve's tools, or a record of Reeve and AI SDK tools by name. */
-export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSdkTool }
+/**
+ * The option `tools`: a list of Reeve's tools, in which `searchable` may stand; or a record of Reeve and AI SDK tools by
+ * name; or `searchable` alone.
+ */
+export type ToolsLike =
+  readonly (Tool | SearchableTools)[] | { readonly [name: string]: Tool | AiSdkTool } | SearchableTools
 
 /**
  * The option `tools` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also for Reeve's tools.
  */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
-  if (Array.isArray(given)) return (given as readonly unknown[]).map(toolInList)
+  if (Array.isArray(given)) return (given as readonly unknown[]).flatMap(toolsInList)
+  if (isSearchable(given)) return given.tools
   if (!hasNames(given) || isTool(given))
     throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, {
       hint: 'Give a list: tools: [search].',
@@ -471,7 +487,8 @@ export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
 }
 
 /** AI SDK tools have no names of their own, so a list cannot hold them. */
-function toolInList(given: unknown, i: number): Tool {
+function toolsInList(given: unknown, i: number): Tool | readonly Tool[] {
+  if (isSearchable(given)) return given.tools
   if (hasNames(given) && isTool(mustBeToolLike(given, 'name' in given ? String(given.name) : ''))) return given as Tool
   throw new ReeveError('tool.invalid', `tools[${i}] is not a tool, but ${described(given)}`, {
     hint: 'Make one with tool() or asTool(); tools of the AI SDK go into a record by name: tools: { search }.',
@@ -488,8 +505,16 @@ function mustBeToolLike<T>(given: T, name: string): T {
     throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, {
       hint: 'Make a tool of it: asTool(agent).',
     })
+  if (isSearchable(given))
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is a set of searchable tools`, {
+      hint: 'Its tools have their own names. Put it into a list: tools: [searchable(…)].',
+    })
   return given
 }
+
+/** True for what `searchable` returns. */
+export const isSearchable = (given: unknown): given is SearchableTools =>
+  hasNames(given) && 'kind' in given && given.kind === 'searchable' && 'tools' in given && Array.isArray(given.tools)
 
 const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given
 
@@ -520,7 +545,7 @@ const aiSdkOptions: Readonly<Record<string, string | undefined>> = {
   type: undefined,
   contextSchema: 'Reeve gives tools no context of the AI SDK; let the tool read what it needs, for example io.caller',
   experimental_context: 'Reeve gives tools no context of the AI SDK',
-  deferLoading: 'Reeve offers all tools of an agent; leave it out',
+  deferLoading: 'leave it out; searchable() around the tools does it for every provider',
   strict: 'whether a schema is strict follows from the schema and the provider; leave it out',
   providerOptions: 'options of a provider belong to the agent: settings.providerOptions',
 }

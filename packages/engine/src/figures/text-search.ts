@@ -23,7 +23,7 @@ const accents = /[\u0300-\u036f]/g
 export const textBreak = '·'
 
 /** The words of a text, in their order. */
-function wordsIn(text: string): readonly string[] {
+export function wordsIn(text: string): readonly string[] {
   const plain = text.normalize('NFKD').replace(accents, '').normalize('NFKC').toLowerCase()
   const words: string[] = []
   for (const [found] of plain.matchAll(termForm))

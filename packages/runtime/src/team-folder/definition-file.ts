@@ -11,6 +11,7 @@ import type {
   ModelAgentOptions,
   OrchestrationToolOptions,
   ReturnedBy,
+  SearchableTools,
   Tool,
   ToolsLike,
 } from '@reeve/agent'
@@ -18,7 +19,7 @@ import type { SchemaLike } from '@reeve/edge'
 import type { CodeSupervisorOptions, SupervisorOptions } from '@reeve/supervisor'
 
 /** The tools of an agent in a folder: names of files in `tools/`, and tools as everywhere. */
-export type FileTools = readonly (string | Tool)[] | Extract<ToolsLike, Readonly<Record<string, unknown>>>
+export type FileTools = readonly (string | Tool | SearchableTools)[] | Exclude<ToolsLike, readonly unknown[]>
 
 /** What the path of a file says. */
 type Named = 'name'

@@ -9,7 +9,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { agent, isAgent, isBlank, tool, type Agent, type Tool } from '@reeve/agent'
+import { agent, isAgent, isBlank, isSearchable, tool, type Agent, type Tool } from '@reeve/agent'
 import { messageOf, ReeveError, visible } from '@reeve/core'
 import { supervisor } from '@reeve/supervisor'
 import { folderTree, type AgentEntry, type ToolEntry } from './folder-tree.ts'
@@ -180,7 +180,10 @@ class TeamLoading {
     const [own] = around
     if (tools === undefined && entry.tools.length > 0 && entry.workers.length === 0)
       return { tools: entry.tools.flatMap(({ name }) => own!.use(name) ?? []) }
-    if (!Array.isArray(tools)) return {}
+    if (!Array.isArray(tools)) {
+      for (const folder of around) folder.see(tools)
+      return {}
+    }
     return {
       tools: tools.flatMap((each: unknown) => {
         if (typeof each !== 'string') {
@@ -239,9 +242,10 @@ class FolderTools {
     return this.made.get(name)
   }
 
-  /** A finished tool, imported from its file. */
+  /** A finished tool, imported from its file, or a searchable set of such. */
   see(given: unknown): void {
-    for (const [name, made] of this.made) if (made === given) this.#used.add(name)
+    const seen: readonly unknown[] = isSearchable(given) ? given.tools.map(({ work }) => work) : [given]
+    for (const [name, made] of this.made) if (seen.includes(made) || seen.includes(made.work)) this.#used.add(name)
   }
 
   unused(): readonly string[] {

@@ -40,6 +40,9 @@ export const installationRoutes: readonly Route[] = [
             name: name(),
             description: text(),
             inputSchema: optional(jsonObject()),
+            searchable: optional(
+              flag<true>({ description: 'Its model finds it by search. Absent: it is always sent.' }),
+            ),
           }),
         ),
         workers: list(name()),

@@ -38,6 +38,13 @@ export function AgentsPage() {
 
 export const useAgents = () => useQuery('agents', ['versions'], (signal) => server.agents({ signal }))
 
+/** Those that are sent by name; of those that its model finds by search, which may be very many, their number. */
+function toolsText(tools: AgentDocument['tools']): string {
+  const sent = tools.flatMap(({ name, searchable }) => (searchable === true ? [] : [name]))
+  const found = tools.length - sent.length
+  return [...sent, ...(found === 0 ? [] : [`${String(found)} found by search`])].join(', ')
+}
+
 function AgentCard({ agent: { name, description, workers, tools } }: { readonly agent: AgentDocument }) {
   return (
     <li className="agent-card">
@@ -62,7 +69,7 @@ function AgentCard({ agent: { name, description, workers, tools } }: { readonly 
         )}
         {tools.length > 0 && (
           <>
-            tools: <VisibleText>{tools.map((tool) => tool.name).join(', ')}</VisibleText>
+            tools: <VisibleText>{toolsText(tools)}</VisibleText>
           </>
         )}
       </p>
