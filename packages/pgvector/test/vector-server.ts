@@ -1,14 +1,14 @@
 /**
- * A PostgreSQL with pgvector for tests, and a memory on it whose vectors can be foretold.
+ * A PostgreSQL with pgvector for tests.
  *
  * Owns: which server. On PostgreSQL (`REEVE_TEST_ENGINE=postgres`) it is the one that runs, if it offers the extension;
  * else PostgreSQL compiled to WebAssembly, with pgvector's own code, behind a socket: it needs no installation.
  */
 import { PGlite } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { once } from 'node:events'
 import { Client } from 'pg'
-import { freePort } from '../../../test/servers/place.ts'
 import { freshPostgres } from '../../../test/servers/postgres.ts'
 
 export interface VectorServer extends AsyncDisposable {
@@ -42,32 +42,65 @@ async function onPostgres(): Promise<VectorServer | undefined> {
 
 async function onPglite(): Promise<VectorServer> {
   const db = await PGlite.create({ extensions: { vector } })
-  const port = await freePort()
-  const server = new PGLiteSocketServer({ db, port, host: '127.0.0.1', maxConnections: 20 })
-  await server.start()
+  const sockets = new Set<Socket>()
+  const server = serve(db, sockets).listen(0, '127.0.0.1')
+  await once(server, 'listening')
   return {
     kind: 'PGlite',
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    url: `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}/postgres`,
     schema: 'memory_test',
     query: async <Row>(text: string, values: readonly unknown[] = []) => (await db.query<Row>(text, [...values])).rows,
     async [Symbol.asyncDispose]() {
-      await server.stop()
+      for (const each of sockets) each.destroy()
+      await new Promise((resolve) => server.close(resolve))
       await db.close()
     },
   }
 }
 
-/** How many numbers a vector of `words` has. */
-export const dimensions = 64
+/** The first message of a connection that speaks version 3 of the protocol; one for TLS is refused. */
+const startup = 196_608
 
-/** Texts as vectors by their words: texts with the same words are alike. Always the same for the same text. */
-export const words = (texts: readonly string[]): number[][] =>
-  texts.map((text) => {
-    const vector = Array.from({ length: dimensions }, () => 0)
-    for (const word of text.toLowerCase().match(/\p{L}+/gu) ?? []) {
-      let hash = 0x811c9dc5
-      for (const char of word) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193) >>> 0
-      vector[hash % dimensions]! += 1
-    }
-    return vector
+/**
+ * The protocol of PostgreSQL over sockets. PGlite has one session for all connections, so what a connection sends is
+ * given to it from one end of a statement to the next; a connection that breaks leaves nothing half done.
+ */
+const serve = (db: PGlite, sockets: Set<Socket>): Server =>
+  createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    let received = Buffer.alloc(0)
+    let batch: Uint8Array[] = []
+    let hasBegun = false
+    let work = Promise.resolve()
+    const answer = async (messages: readonly Uint8Array[]): Promise<void> =>
+      db.runExclusive(async () => {
+        for (const each of messages) {
+          const said = await db.execProtocolRaw(each)
+          if (socket.writable) socket.write(said)
+        }
+      })
+    socket.on('data', (piece: Buffer) => {
+      received = Buffer.concat([received, piece])
+      for (;;) {
+        const before = hasBegun ? 1 : 0
+        if (received.length < before + 4) return
+        const length = before + received.readInt32BE(before)
+        if (received.length < length) return
+        const message = Uint8Array.from(received.subarray(0, length))
+        const kind = hasBegun ? String.fromCharCode(received[0]!) : received.readInt32BE(4)
+        received = received.subarray(length)
+        if (kind === 'X') return void socket.end()
+        if (typeof kind === 'number' && kind !== startup) {
+          socket.write('N')
+          continue
+        }
+        hasBegun = true
+        batch.push(message)
+        if (kind !== startup && kind !== 'S' && kind !== 'Q') continue
+        const whole = batch
+        batch = []
+        work = work.then(() => answer(whole)).catch((thrown: unknown) => void socket.destroy(thrown as Error))
+      }
+    })
   })
