@@ -26,6 +26,7 @@ export const thorough = [
   'packages/mcp/test/mcp-client.test.ts',
   'packages/model/test/{chains,wire-form}.test.ts',
   'packages/otel/test/otel-live.test.ts',
+  'packages/pgvector/test/crashes.test.ts',
   'packages/protocols/test/ai-sdk.test.ts',
   'packages/runtime/test/{closing,retry-bad-answers,worker-versions}.test.ts',
   'packages/server/test/{access-http,bounds,entrance,feed,who-said-it}.test.ts',

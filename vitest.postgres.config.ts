@@ -2,8 +2,8 @@
  * Everything that needs PostgreSQL: `npm run test:postgres`. Not part of `npm test`, which stays short and needs no
  * server.
  *
- * Owns: packages/postgres/test, the two contracts on PostgreSQL, and the suites of test/scenario and packages/runtime/test once more with
- * PostgreSQL as the engine.
+ * Owns: packages/postgres/test, the two contracts on PostgreSQL, packages/pgvector/test where that server offers the
+ * extension, and the suites of test/scenario and packages/runtime/test once more with PostgreSQL as the engine.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
 import { filesOn } from './packages/postgres/test/suites.ts'
@@ -16,6 +16,15 @@ export default defineConfig({
     sequence,
     projects: [
       { resolve: common.resolve ?? {}, test: { ...shared, name: 'postgres', include: onPostgres } },
+      {
+        resolve: common.resolve ?? {},
+        test: {
+          ...shared,
+          name: 'pgvector',
+          include: ['packages/pgvector/test/**/*.test.ts'],
+          env: { REEVE_TEST_ENGINE: 'postgres' },
+        },
+      },
       {
         resolve: common.resolve ?? {},
         test: {
