@@ -175,7 +175,7 @@ export {
   type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
-export { tool, toolsOf } from './tool/tool.ts'
+export { clientTool, tool, toolsOf } from './tool/tool.ts'
 export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
 export type {
   ActionRule,
@@ -183,6 +183,7 @@ export type {
   AiSdkTool,
   ApprovalRule,
   Preview,
+  ClientToolOptions,
   EffectToolOptions,
   OrchestrationToolOptions,
   Tool,

@@ -111,7 +111,9 @@ export const modelAgentKind = {
     instructions: () => options.instructions,
     toolCount: () => tools.length,
     undeclaredTools: () =>
-      tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),
+      tools.flatMap(({ name, work }) =>
+        (work.kind === 'effect' || work.kind === 'client') && work.undeclared === true ? [name] : [],
+      ),
     definition: () => options,
     // the caps of agents that it calls as tools
     usdCaps: () =>
