@@ -5,9 +5,9 @@
  * the rule of who may decide (runtime).
  */
 import { digestJson, isObject, present, type Json, type JsonObject } from '@reeve/core'
-import { clientCallIn } from '@reeve/oversight'
 import {
   approvalsAmong,
+  clientCallIn,
   notPermitted,
   type Approval,
   type Question,

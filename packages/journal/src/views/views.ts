@@ -105,6 +105,9 @@ export interface InterruptView {
   readonly agent: string
   readonly path: readonly string[]
   readonly question: Json
+  /** The tool that the client is to run, and the model's id of the call. Absent: code asks. */
+  readonly tool?: string
+  readonly callId?: string
   /** The JSON Schema of the answer, if it has one. */
   readonly schema?: JsonObject
   readonly askedAt: number

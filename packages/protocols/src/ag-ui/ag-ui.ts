@@ -42,7 +42,7 @@ import {
   type NamedAgent,
 } from '../protocol-run/index.ts'
 import { EventTranslator } from './event-translator.ts'
-import { replyIn, type ResumeEntry } from './interrupt.ts'
+import { answerIn, replyIn, type ResumeEntry } from './interrupt.ts'
 import { invalid, readRunInput, type AgUiRequest } from './run-input.ts'
 import type { AgUiEvent } from './wire.ts'
 
@@ -99,9 +99,10 @@ export function agUi(options: AgUiOptions): Protocol {
           hint: 'It takes POST.',
         })
       const asked = readRunInput(await context.body())
-      const meant = await (asked.resume.length === 0
+      const answers = asked.resume.length > 0 ? asked.resume : await clientAnswers(context, name, asked)
+      const meant = await (answers.length === 0
         ? startedRun(context, name, asked)
-        : resumedRun(context, name, asked))
+        : resumedRun(context, name, { ...asked, resume: answers }))
       const cancels = onDisconnect === 'cancel'
       return context.stream((signal) => streamed(context, meant, asked, cancels ? request.signal : undefined, signal))
     },
@@ -182,6 +183,32 @@ async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRe
   for (const { known, said } of replies) await reply(context, run, known, said)
   const answered = replies.map(({ known }) => known)
   return { run, from: await firstAnswered(run, answered, before), answered }
+}
+
+/**
+ * What the results at the end of the messages answer: calls that the newest run of the thread has put to the client.
+ * Those that are open; where none is, those that were answered before, as a request that is sent again has them.
+ */
+async function clientAnswers(
+  context: ProtocolContext,
+  agent: string,
+  { threadId, results }: AgUiRequest,
+): Promise<readonly ResumeEntry[]> {
+  if (results.length === 0) return []
+  const [newest] = await context.runtime.runs({ session: threadId, agent, limit: 1 })
+  if (newest === undefined) return []
+  const { interrupts } = await (await context.run(newest.run)).view()
+  const found = interrupts.flatMap((each) => {
+    const { id, activation, callId, open } = each
+    const result =
+      callId === undefined
+        ? undefined
+        : results.find(({ toolCallId }) => toolCallId.startsWith(`${activation}:`) && toolCallId.endsWith(`/${callId}`))
+    if (result === undefined) return []
+    return [{ open, entry: { interruptId: id, status: 'resolved', payload: answerIn(result, each) } as const }]
+  })
+  const open = found.filter((each) => each.open)
+  return (open.length > 0 ? open : found).map(({ entry }) => entry)
 }
 
 function unknownInterrupt({ interruptId }: ResumeEntry): never {

@@ -6,13 +6,15 @@
  * Holds: a payload is read by its own members, and one with an unknown member is refused: a misspelt `approved` decides
  * nothing.
  */
-import { isObject, own, present, ReeveError, type Json, type JsonObject } from '@reeve/core'
+import { isObject, own, present, ReeveError, valueTyped, type Json, type JsonObject } from '@reeve/core'
+import { compileSchema } from '@reeve/edge'
+import { clientCallIn, type InterruptView } from '@reeve/runtime'
 import type { AskedQuestion, KnownQuestion, Reply } from '../protocol-run/index.ts'
 import type { AgUiInterrupt } from './wire.ts'
 
 /** A question as an interrupt. `toolCallId`, `subagentRunId`: of the call and the worker in this stream. */
 export function interruptOf(
-  { id, kind, path, prompt, until, approval, question, answerSchema }: AskedQuestion,
+  { id, kind, path, prompt, until, approval, call, question, answerSchema }: AskedQuestion,
   place: { readonly toolCallId?: string; readonly subagentRunId?: string },
 ): AgUiInterrupt {
   const isTool = approval !== undefined && approval.kind === undefined
@@ -24,7 +26,9 @@ export function interruptOf(
       : kind === 'approval'
         ? 'approval'
         : kind === 'interrupt'
-          ? 'question'
+          ? call === undefined
+            ? 'question'
+            : 'client_tool'
           : 'in_doubt',
     message: prompt,
     ...present({
@@ -32,7 +36,7 @@ export function interruptOf(
       responseSchema: approval === undefined ? (kind === 'in-doubt' ? doubtSchema : answerSchema) : schemaOf(approval),
       expiresAt: until === undefined ? undefined : new Date(until).toISOString(),
     }),
-    metadata: { reeve: { path, ...present({ question, ...asked }) } },
+    metadata: { reeve: { path, ...present({ question, ...call, ...asked }) } },
   }
 }
 
@@ -98,6 +102,21 @@ export function replyIn({ interruptId, status, payload }: ResumeEntry, { kind }:
   const unknown = Object.keys(payload).find((name) => !known.includes(name))
   if (unknown !== undefined) throw invalid(interruptId, `unknown member ${JSON.stringify(unknown)} of the payload`)
   return kind === 'approval' ? decisionIn(interruptId, payload) : happenedIn(interruptId, payload)
+}
+
+/**
+ * The answer that the message of a tool gives to a call of the client. Its content is a text: it is read as JSON where
+ * the output may be something else than a text.
+ */
+export function answerIn(
+  { content, error }: { readonly content: string; readonly error?: string },
+  asked: Pick<InterruptView, 'question' | 'tool' | 'callId'>,
+): Json {
+  if (error !== undefined) return { error }
+  const { output } = clientCallIn(asked as unknown as Json) ?? {}
+  const takesText =
+    output !== undefined && compileSchema(output, 'the output', undefined, { unread: 'leave' }).check(content).ok
+  return { output: takesText ? content : valueTyped(content, 'the output') }
 }
 
 function decisionIn(id: string, payload: JsonObject): Reply {
