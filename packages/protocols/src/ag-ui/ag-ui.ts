@@ -35,6 +35,7 @@ import {
   isSettlement,
   followRun,
   requestPath,
+  resultAnswer,
   needsPeople,
   reply,
   settlementOf,
@@ -42,7 +43,7 @@ import {
   type NamedAgent,
 } from '../protocol-run/index.ts'
 import { EventTranslator } from './event-translator.ts'
-import { answerIn, replyIn, type ResumeEntry } from './interrupt.ts'
+import { replyIn, type ResumeEntry } from './interrupt.ts'
 import { invalid, readRunInput, type AgUiRequest } from './run-input.ts'
 import type { AgUiEvent } from './wire.ts'
 
@@ -201,11 +202,11 @@ async function clientAnswers(
   const found = interrupts.flatMap((each) => {
     const { id, activation, callId, open } = each
     const result =
-      callId === undefined
+      each.tool === undefined || callId === undefined
         ? undefined
         : results.find(({ toolCallId }) => toolCallId.startsWith(`${activation}:`) && toolCallId.endsWith(`/${callId}`))
     if (result === undefined) return []
-    return [{ open, entry: { interruptId: id, status: 'resolved', payload: answerIn(result, each) } as const }]
+    return [{ open, entry: { interruptId: id, status: 'resolved', payload: resultAnswer(result, each as unknown as Json)! } as const }]
   })
   const open = found.filter((each) => each.open)
   return (open.length > 0 ? open : found).map(({ entry }) => entry)

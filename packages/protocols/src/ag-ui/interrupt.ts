@@ -6,9 +6,7 @@
  * Holds: a payload is read by its own members, and one with an unknown member is refused: a misspelt `approved` decides
  * nothing.
  */
-import { isObject, own, present, ReeveError, valueTyped, type Json, type JsonObject } from '@reeve/core'
-import { compileSchema } from '@reeve/edge'
-import { clientCallIn, type InterruptView } from '@reeve/runtime'
+import { isObject, own, present, ReeveError, type Json, type JsonObject } from '@reeve/core'
 import type { AskedQuestion, KnownQuestion, Reply } from '../protocol-run/index.ts'
 import type { AgUiInterrupt } from './wire.ts'
 
@@ -102,21 +100,6 @@ export function replyIn({ interruptId, status, payload }: ResumeEntry, { kind }:
   const unknown = Object.keys(payload).find((name) => !known.includes(name))
   if (unknown !== undefined) throw invalid(interruptId, `unknown member ${JSON.stringify(unknown)} of the payload`)
   return kind === 'approval' ? decisionIn(interruptId, payload) : happenedIn(interruptId, payload)
-}
-
-/**
- * The answer that the message of a tool gives to a call of the client. Its content is a text: it is read as JSON where
- * the output may be something else than a text.
- */
-export function answerIn(
-  { content, error }: { readonly content: string; readonly error?: string },
-  asked: Pick<InterruptView, 'question' | 'tool' | 'callId'>,
-): Json {
-  if (error !== undefined) return { error }
-  const { output } = clientCallIn(asked as unknown as Json) ?? {}
-  const takesText =
-    output !== undefined && compileSchema(output, 'the output', undefined, { unread: 'leave' }).check(content).ok
-  return { output: takesText ? content : valueTyped(content, 'the output') }
 }
 
 function decisionIn(id: string, payload: JsonObject): Reply {
