@@ -30,7 +30,7 @@ const client =
   async (runtime: Runtime, clock: ManualClock): Promise<void> => {
     const open = await runtime.questions()
     for (const { id, kind, body } of open) {
-      const call = clientCallIn(body)
+      const call = clientCallIn(body as Json)
       if (kind === 'approval')
         await runtime.decide({ approvalId: id, decision: 'approve', approver: 'ann' }).catch(() => undefined)
       if (call === undefined) continue

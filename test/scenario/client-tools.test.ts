@@ -276,6 +276,39 @@ describe('another attempt at the same work', () => {
   })
 })
 
+describe('an attempt whose client did not answer in time', () => {
+  test('the next one asks an approver first: it may have been run', async () => {
+    const clock = manualClock()
+    let failures = 0
+    const member = agent({
+      name: 'member',
+      description: 'Picks.',
+      model: ({ messages }) => {
+        if (!messages.some(({ role }) => role === 'tool')) return { calls: [{ name: 'pick', input: { n: 1 } }] }
+        if (failures++ === 0) throw fatal('the model is gone')
+        return 'picked'
+      },
+      tools: [pick({ timeoutMs: 1_000 })],
+    })
+    const root = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['member', 'go']), delegates(['member', 'go']), 'done'),
+      workers: [member],
+    })
+    const runtime = await runtimeOf([root], { clock })
+    const run = await runtime.start(root, 'go')
+    await until(async () => (await openCalls(runtime)).length === 1)
+    clock.advance(1_001)
+    await until(async () => (await runtime.questions()).some(({ kind }) => kind === 'approval'))
+    const [asked] = (await runtime.questions()) as [Question]
+    expect((asked.body as { reason?: string }).reason).toMatch(/began it.*and perhaps did it/)
+    await runtime.decide({ approvalId: asked.id, decision: 'approve', approver: 'ann' })
+    await until(async () => (await openCalls(runtime)).length === 1)
+    await runtime.answer(answered((await openCalls(runtime))[0]!.id, { path: 'a' }))
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+  })
+})
+
 describe('ways back', () => {
   test('a fork behind the answer keeps it; one before it asks again, an approver first: it was done before', async () => {
     const model = scripted(calls(['pick', {}]), 'done')

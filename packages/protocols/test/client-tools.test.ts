@@ -14,6 +14,7 @@ import { isObject, type Json, type JsonObject } from '@reeve/core'
 import { a2a } from '../src/a2a/index.ts'
 import { agUi } from '../src/ag-ui/index.ts'
 import { uiMessages } from '../src/ai-sdk/index.ts'
+import { openai } from '../src/openai/index.ts'
 import { serving } from '../../server/test/serving.ts'
 import { servingProtocols, streamed, tokenOf } from './protocol-serving.ts'
 
@@ -302,5 +303,26 @@ describe('A2A', () => {
     expect(JSON.stringify(wrong.error)).toContain('the output does not fit')
     const done = await send('m3', [{ data: { output: 'a.txt' } }], task['id'] as string)
     expect(JSON.stringify(done.result)).toContain('told: hand has')
+  })
+})
+
+describe('OpenAI', () => {
+  test('a call is a function_call of the response, and its output goes on with it', async () => {
+    const { ask } = await servingProtocols([lead(picker('hand', 'a'))], [openai()])
+    const post = async (body: object) => (await (await ask('/v1/responses', body)).json()) as JsonObject
+    const first = await post({ model: 'lead', input: 'Go.' })
+    expect(first).toMatchObject({
+      status: 'incomplete',
+      output: [{ type: 'function_call', name: 'pick', arguments: '{"what":"a"}' }],
+    })
+    const [call] = first['output'] as readonly JsonObject[]
+    const second = await post({
+      model: 'lead',
+      previous_response_id: first['id'],
+      input: [{ type: 'function_call_output', call_id: call!['call_id'], output: '7' }],
+    })
+    expect(second).toMatchObject({ id: first['id'], status: 'completed' })
+    // the output of the tool is a text, so it is not read as a number
+    expect(JSON.stringify(second['output'])).toContain(String.raw`told: hand has \"7\"`)
   })
 })
