@@ -16,7 +16,7 @@ import { mcpServer } from '@reeve/mcp'
 import { openai } from '../../packages/protocols/src/openai/index.ts'
 import type { Agent } from '@reeve/agent'
 import { isObject, own, type Json, type JsonObject } from '@reeve/core'
-import { agent, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '@reeve/public'
+import { agent, clientTool, createRuntime, interrupt, step, supervisor, team, tool, type Runtime } from '@reeve/public'
 import { createServer, listen, type ListeningServer, type Protocol, type ReeveServerOptions } from '@reeve/server'
 import { slackApp } from '../../packages/notify/src/slack-app/index.ts'
 import { everyone, people, principalOf, tokenOf, type Person } from './people.ts'
@@ -61,6 +61,7 @@ const commonAgents = [
   'payer',
   'poster',
   'asker',
+  'pager',
   'failing',
   'treasurer',
   'lead',
@@ -398,6 +399,12 @@ export class World {
           if (said === 'yes') await step(ctx, 'delete', () => effect('delete', said), { effect: 'once' })
           return JSON.stringify(said)
         },
+      }),
+      agent({
+        name: 'pager',
+        description: 'Has the page of its user sign.',
+        tools: [clientTool({ name: 'sign', description: 'Signs on the page.', output: { type: 'string' } })],
+        model: noted('pager', calls('sign')),
       }),
       agent({
         name: 'failing',

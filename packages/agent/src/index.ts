@@ -175,7 +175,7 @@ export {
   type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
-export { isSearchable, tool, toolsOf } from './tool/tool.ts'
+export { clientTool, isSearchable, tool, toolsOf } from './tool/tool.ts'
 export { searchable, type SearchableOptions } from './tool/searchable.ts'
 export { offeredCount } from './tool/search-toolbox.ts'
 export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
@@ -185,6 +185,7 @@ export type {
   AiSdkTool,
   ApprovalRule,
   Preview,
+  ClientToolOptions,
   EffectToolOptions,
   OrchestrationToolOptions,
   SearchableTools,

@@ -29,7 +29,7 @@ export interface KnownWork {
 interface CalledTool {
   readonly name: string
   readonly work:
-    | { readonly kind: 'effect'; readonly effect: 'read' | 'idempotent' | 'once' }
+    | { readonly kind: 'effect' | 'client'; readonly effect: 'read' | 'idempotent' | 'once' }
     | { readonly kind: 'orchestration' }
     | { readonly kind: 'agent'; readonly agent: { readonly name: string } }
 }
@@ -49,7 +49,8 @@ export function knownCall(
   agent: string,
   input: Json,
 ): 'made' | KnownWork | undefined {
-  if (work.kind !== 'effect') return knownWithin(ctx, work.kind === 'agent' ? work.agent.name : agent, name)
+  if (work.kind !== 'effect' && work.kind !== 'client')
+    return knownWithin(ctx, work.kind === 'agent' ? work.agent.name : agent, name)
   if (work.effect === 'read') return undefined
   const known = ctx.known(name, { tool: name, effect: work.effect, equalBy: input })
   return known?.state === 'done' ? knownEffect(name, known) : known?.state

@@ -115,7 +115,9 @@ export const modelAgentKind = {
     instructions: () => options.instructions,
     toolCount: () => offeredCount(tools.length, tools),
     undeclaredTools: () =>
-      tools.flatMap(({ name, work }) => (work.kind === 'effect' && work.undeclared === true ? [name] : [])),
+      tools.flatMap(({ name, work }) =>
+        (work.kind === 'effect' || work.kind === 'client') && work.undeclared === true ? [name] : [],
+      ),
     definition: () => options,
     // the caps of agents that it calls as tools
     usdCaps: () =>

@@ -162,7 +162,7 @@ test.each<[string, object, string]>([
   ['deferred loading', { deferLoading: true }, '"deferLoading"'],
   ['an option that no version has', { toModelOutputs: () => 1 }, '"toModelOutputs", which Reeve does not know'],
   ['a description that is a function', { description: () => 'x' }, 'description that is a function'],
-  ['no execute', { execute: undefined }, 'has no execute'],
+  ['hooks and no execute', { execute: undefined, onInputStart: () => 1 }, 'hooks for its input and no execute'],
   [
     'a provider that runs it',
     { type: 'provider', id: 'openai.web_search', isProviderExecuted: true, args: {} },

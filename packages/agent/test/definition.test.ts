@@ -52,12 +52,12 @@ describe('tools', () => {
     )
     expect(() => tool({ name: 'a' } as never)).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
   })
-  test('in a record the key is the name; one of the AI SDK without execute is refused', () => {
+  test('in a record the key is the name; the client runs one of the AI SDK without execute', () => {
     const [one] = toolsOf({ other: tool({ name: 'a', execute: () => 1 }) })
     expect([one?.name, one?.spec.name]).toEqual(['other', 'other'])
-    expect(() => toolsOf({ client: { description: 'x', inputSchema: z.object({}) } })).toThrow(
-      expect.objectContaining({ code: 'tool.invalid' }),
-    )
+    const [client] = toolsOf({ client: { description: 'x', inputSchema: z.object({}) } })
+    expect(client).toMatchObject({ name: 'client', work: { kind: 'client', effect: 'once' } })
+    expect(() => toolsOf({ client: { description: 'x' } })).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
   })
   test('the version follows the schema and the declared version', () => {
     const of = (version: string, input: object) =>

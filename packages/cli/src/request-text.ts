@@ -18,7 +18,7 @@ import {
   shellWord,
   type WithWorkerFailures,
 } from '@reeve/core'
-import type { Approval, RunWaiting } from '@reeve/runtime'
+import { clientCallIn, type Approval, type RunWaiting } from '@reeve/runtime'
 import { reeve } from './invocation.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -45,8 +45,16 @@ export const timeoutText = (onTimeout: Json | undefined): string =>
 export const expiredText = (until: number | undefined, onTimeout: Json | undefined): string =>
   `expired ${timeText(until ?? 0)}: ${timeoutText(onTimeout)} when the run is driven`
 
-/** The command that answers an interrupt. */
-export const answerCommand = (id: string, where: string): string => `${reeve} answer ${id} <json or text>${where}`
+/** What a question asks, in one line: of the client, to run a tool. `body`: the question, or its event. */
+export function askedText(body: Json): string {
+  const call = clientCallIn(body)
+  if (call !== undefined) return `waits for the client to run ${visible(call.tool)} ${preview(call.input)}`
+  return preview((isObject(body) ? body['question'] : undefined) ?? null)
+}
+
+/** The command that answers an interrupt. `body`: the question, or its event. */
+export const answerCommand = (id: string, where: string, body: Json): string =>
+  `${reeve} answer ${id} ${clientCallIn(body) === undefined ? '<json or text>' : `'{"output": …}'`}${where}`
 
 /** The command that settles an effect in doubt or a diverged step. */
 export const settleCommand = (kind: 'in-doubt' | 'diverged', id: string, where: string): string =>
@@ -161,15 +169,18 @@ export function questionLines(
   columns = 100,
 ): readonly string[] {
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
+  const isCall = clientCallIn(body as Json) !== undefined
   const answer = {
-    interrupt: `Answer with: ${answerCommand(id, where)}`,
+    interrupt: `Answer with: ${answerCommand(id, where, body as Json)}`,
     approval: `Decide with: ${reeve} approve ${shellWord(id)}${where}`,
     'in-doubt': `Settle it with: ${settleCommand('in-doubt', id, where)}`,
     diverged: `Settle it with: ${settleCommand('diverged', id, where)}`,
   }[kind]
   return [
     ...wrapped(
-      `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
+      isCall
+        ? `The run ${askedText(body as Json)} (${id})`
+        : `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${preview(asked, inFull(run, where), most.value)}`}`,
       columns,
     ),
     `  ${answer}`,

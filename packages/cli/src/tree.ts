@@ -121,7 +121,7 @@ function operationText(open: OpenOperation, now: number): string {
     case 'approval':
       return `waits for approval of ${visible(open.name)}`
     case 'interrupt':
-      return 'waits for an answer'
+      return open.tool === undefined ? 'waits for an answer' : `waits for the client to run ${visible(open.tool)}`
     case 'timer':
       return 'waits for a timer'
     case 'model':

@@ -41,6 +41,7 @@ import type {
   TrialModels,
   VersionUses,
 } from '@reeve/server/wire'
+import { runClientTools, type ClientTools, type RunClientToolsOptions } from './client-tools.ts'
 import { eventSource, type StreamOptions } from './event-source.ts'
 import { Http, newRunId, type CallOptions, type ReeveClientOptions } from './http.ts'
 import {
@@ -171,6 +172,15 @@ export interface ReeveClient<A extends ClientAgents<A> = AnyAgents> {
     /** Revokes one of them, by its id. */
     revokeLink(approvalId: string, id: string): Promise<void>
   }
+  /**
+   * Runs these tools, which a run leaves to its client, until it has ended: each open call once, at once and in any order.
+   * Calls of other tools are left to other clients. Rejects with `run.unknown`.
+   */
+  runClientTools(
+    run: string | { readonly id: string },
+    tools: ClientTools,
+    options?: RunClientToolsOptions,
+  ): Promise<void>
   agents(options?: CallOptions): Promise<readonly AgentDocument[]>
   readonly sessions: {
     /** The one that was used last first. */
@@ -257,7 +267,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
     ...query,
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])),
   })
-  return {
+  const client: ReeveClient<A> = {
     runs: {
       list: (query) => page<RunRow, RunPage>('/runs', runQuery(query)),
       pages: (query) => pages('/runs', runQuery(query)),
@@ -289,6 +299,7 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       links: (approvalId, call) => http.get(`/approvals/${segment(approvalId)}/links`, call),
       revokeLink: (approvalId, id) => http.delete(`/approvals/${segment(approvalId)}/links/${segment(id)}`),
     },
+    runClientTools: (run, tools, options) => runClientTools(client, run, tools, options),
     agents: (call) => http.get('/agents', call),
     sessions: {
       list: (query) => page('/sessions', query),
@@ -336,4 +347,5 @@ export function createClient<A extends ClientAgents<A> = AnyAgents>(options: Ree
       end: async (query) => (await http.delete<EndedSessions>('/browser-sessions', { query })).ended,
     },
   }
+  return client
 }

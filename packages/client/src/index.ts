@@ -11,6 +11,7 @@ export {
   type RemoteStart,
   type RunQuery,
 } from './client.ts'
+export type { ClientCallInfo, ClientTools, RunClientToolsOptions } from './client-tools.ts'
 export { withdrawnMark, type RunTextChange } from '@reeve/core/seen-text'
 export { streamPartOf } from '@reeve/core/stream-part'
 export { ClientError } from './client-error.ts'

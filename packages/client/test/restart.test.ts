@@ -74,3 +74,26 @@ test(
     expect(count('open')).toBeGreaterThanOrEqual(2)
   },
 )
+
+test(
+  'K2: a server is killed while its run waits for the client: the same call is run, once',
+  { timeout: 60_000 },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-client-'))
+    folders.push(folder)
+    const store = join(folder, 'reeve.db')
+    const { child, url } = await served(store, 0)
+    const client = createClient({ baseUrl: url, token: 'a-token-of-the-test-of-the-client' })
+    const run = await client.runs.start('picker', 'go')
+    const openIds = async () => (await client.questions.list({ run: run.id })).items.map(({ id }) => id)
+    await expect.poll(openIds, { timeout: 10_000 }).toHaveLength(1)
+    const before = await openIds()
+    await killed(child)
+    await served(store, Number(new URL(url).port))
+    expect(await openIds()).toEqual(before)
+    const seen: string[] = []
+    await client.runClientTools(run, { pick: (_input, { id }) => (seen.push(id), 'a.txt') })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'picked "a.txt"' })
+    expect(seen).toEqual(before)
+  },
+)

@@ -1,8 +1,8 @@
 /**
  * A server in a process of its own, to be killed: `server-child.ts <store> <port>`. Its agent writes a chapter in each
- * step, and shows it word by word.
+ * step, and shows it word by word; another one has the client pick a file.
  */
-import { agent, createRuntime, step } from '@reeve/public'
+import { agent, clientTool, createRuntime, step } from '@reeve/public'
 import { createServer, listen } from '@reeve/server'
 
 const [, , store, port] = process.argv
@@ -20,7 +20,16 @@ const author = agent({
   },
 })
 
-const runtime = await createRuntime({ store: store!, agents: [author] })
+const picker = agent({
+  name: 'picker',
+  tools: [clientTool({ name: 'pick', description: 'Lets the user pick a file.' })],
+  model: ({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? `picked ${JSON.stringify(messages.at(-1)!.content)}`
+      : { calls: [{ name: 'pick', input: {} }] },
+})
+
+const runtime = await createRuntime({ store: store!, agents: [author, picker] })
 const { url } = await listen(
   createServer({
     runtime,

@@ -145,6 +145,7 @@ export const errorCodes = [
   'tool.failed',
   'tool.invalid',
   'tool.invalid-input',
+  'tool.unanswered',
   'tool.unknown',
   'transfer.loop',
   'transfer.refused',

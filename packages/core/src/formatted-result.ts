@@ -111,16 +111,17 @@ export function formatToolResult(tool: string, outcome: Outcome): FormattedResul
         : { content: withKept(`tool "${tool}"`, outcome.output, outcome.kept), output: outcome.output }
     case 'failed':
       return {
-        content: withDone(
-          withPartial(`[tool "${tool}" failed: ${failureText(outcome.failure)}]`, partialOf(outcome.failure)),
-          outcome,
-        ),
+        content: withDone(withPartial(failedTool(tool, outcome.failure), partialOf(outcome.failure)), outcome),
         isError: true,
       }
     default:
       return formatStopped(`tool "${tool}"`, outcome)
   }
 }
+
+/** A tool that nobody has answered for has not failed: it may have been run. */
+const failedTool = (tool: string, what: Failure): string =>
+  what.code === 'tool.unanswered' ? `[${what.message}]` : `[tool "${tool}" failed: ${failureText(what)}]`
 
 /** The end of an agent as a tool, as the model that called it reads it. An answer is that of any other worker. */
 export const formatAgentToolResult = (tool: string, agent: string, outcome: Outcome): FormattedResult =>

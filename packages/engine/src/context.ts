@@ -143,6 +143,11 @@ export interface StepOptions<T = Json> {
   readonly timeoutMs?: number
   /** A person has approved it in this run, with these arguments: a trial does not ask again. Default false. */
   readonly isApproved?: boolean
+  /**
+   * It only records what an answer in the journal says was done, under the name of what was done: it does nothing itself,
+   * so it may run again, and is never in doubt. Default false.
+   */
+  readonly isAnswered?: true
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
   /** Of a model call: an attempt whose end nobody has seen has cost nothing. Default false: it counts as unknown. */

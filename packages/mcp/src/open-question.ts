@@ -4,7 +4,7 @@
  * Owns: which members of a question are told. Pure. Does not own: which questions there are, who may answer (runtime).
  */
 import { isObject, own, present, type Json, type JsonObject } from '@reeve/core'
-import { approvalsAmong, type Approval, type Question } from '@reeve/runtime'
+import { approvalsAmong, clientCallIn, type Approval, type Question } from '@reeve/runtime'
 
 /** A question, and how it is answered here. */
 export function toldQuestion(question: Question): JsonObject {
@@ -39,6 +39,16 @@ function openOf({ kind, body }: Question): JsonObject {
   const of = isObject(body) ? body : {}
   if (kind !== 'interrupt') return { asks: unsettled[kind === 'diverged' ? 'diverged' : 'in-doubt'] }
   const schema = own(of, 'schema')
+  const call = clientCallIn(of)
+  if (call !== undefined)
+    return {
+      agent: agentIn(of),
+      asks: `what came of "${call.tool}", which the client of the run is to run with this input?`,
+      action: call.tool,
+      input: call.input,
+      ...(isObject(schema) ? { schema } : undefined),
+      answerBy: 'answer, as the user of the run, with { output } or { error }',
+    }
   return {
     agent: agentIn(of),
     asks: own(of, 'question') ?? null,

@@ -154,6 +154,15 @@ export {
 } from './trust/trust-record.ts'
 export { passOnWaiting, waitingMessage, waitsNow } from './approval/concurrency-slot.ts'
 export { stopAsked, stopMessage, stoppedBy, workerEnd, type ArrivalListener } from './control/stop.ts'
+export {
+  clientAnswer,
+  clientAnswerProblem,
+  clientAnswerSchema,
+  clientCallIn,
+  clientQuestion,
+  type ClientAnswer,
+  type ClientCall,
+} from './client-call.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export {
   AuditChain,

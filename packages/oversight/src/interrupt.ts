@@ -83,6 +83,8 @@ export interface Inquiry extends Omit<InterruptOptions, 'schema'> {
   readonly check?: (answer: Json) => Checked<unknown>
   /** The JSON Schema of an answer. Recorded with the question, for the form in which a person answers. */
   readonly answerSchema?: JsonSchema
+  /** The call that the client is to run, where the question is about one (client-call.ts). */
+  readonly call?: { readonly tool: string; readonly callId: string }
 }
 
 /** An answer. */
@@ -101,7 +103,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
     const raised = { type: 'interrupt.raised', id: interruptId, question: put, path: ctx.place.path } as const
     const id = ctx.ask('interrupt', {
       ...present({ until }),
-      as: { ...raised, ...present({ schema: options.answerSchema }) },
+      as: { ...raised, ...options.call, ...present({ schema: options.answerSchema }) },
     })
     const channels = options.notify ?? rulesOf(ctx)?.notify ?? []
     const telling = announce(ctx, channels, noticeOf(ctx, interruptId, put, until))

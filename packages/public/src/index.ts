@@ -58,7 +58,7 @@ export type {
   RuntimeVersions,
   UnderWay,
 } from '@reeve/runtime'
-export { agent, delegate, searchable, sleep, step, tool, transferTo } from '@reeve/agent'
+export { agent, clientTool, delegate, searchable, sleep, step, tool, transferTo } from '@reeve/agent'
 export type {
   Agent,
   AgentContext,
@@ -68,6 +68,7 @@ export type {
   Compaction,
   Completion,
   DelegateOptions,
+  ClientToolOptions,
   EffectToolOptions,
   HumanOptions,
   InputOf,

@@ -62,6 +62,7 @@ export type { AuditOptions } from './operator/audit.ts'
 export {
   AuditChain,
   ChainCheck,
+  clientCallIn,
   ed25519Signer,
   ed25519Verifier,
   newEd25519Key,
@@ -74,6 +75,7 @@ export type {
   AuditEntry,
   AuditHead,
   AuditReport,
+  ClientCall,
   ControlState,
   Ed25519Key,
   Signer,

@@ -148,6 +148,7 @@ export const errorStatuses: Readonly<Record<ErrorCode, number>> = {
   'tool.failed': 500,
   'tool.invalid': 400,
   'tool.invalid-input': 400,
+  'tool.unanswered': 504,
   'tool.unknown': 404,
   'transfer.loop': 409,
   'transfer.refused': 409,

@@ -7,12 +7,14 @@
 import { digestJson, isObject, present, type Json, type JsonObject } from '@reeve/core'
 import {
   approvalsAmong,
+  clientCallIn,
   notPermitted,
   type Approval,
   type Question,
   type RunSummary,
   type Runtime,
 } from '@reeve/runtime'
+import { notItsClient } from './access/client-tools.ts'
 import type { RequestContext } from './route.ts'
 import type { Principal, QuestionView } from './wire.ts'
 
@@ -36,7 +38,7 @@ export function questionView(
     path: path.length > 0 ? path : [summary.agent],
     askedAt,
     agent: summary.agent,
-    mayAnswer: mayAnswer(question, approval, principal),
+    mayAnswer: mayAnswer(question, approval, summary, principal),
     same: approval === undefined ? id : digestJson(shownOf(approval)),
     ...present({
       until,
@@ -69,11 +71,18 @@ const ownMembers = { id: 0, run: 0, activation: 0, askedAt: 0, until: 0, callId:
 const shownOf = (approval: Approval): Json =>
   Object.fromEntries(Object.entries(approval).filter(([member]) => !Object.hasOwn(ownMembers, member)))
 
-function mayAnswer({ kind }: Question, approval: Approval | undefined, { name, roles }: Principal): true | string {
+function mayAnswer(
+  question: Question,
+  approval: Approval | undefined,
+  summary: RunSummary,
+  principal: Principal,
+): true | string {
+  const { kind } = question
+  const { name, roles } = principal
   const isAnswered = kind === 'approval' || kind === 'interrupt'
   const needed = isAnswered ? 'approver' : 'operator'
   if (!roles.includes(needed) && !roles.includes('admin')) return `it needs the role ${needed}`
-  if (approval === undefined) return true
+  if (approval === undefined) return notItsClient(question, summary, principal) ?? true
   const decisions = approval.options ?? (['approve', 'reject', 'edit', 'retry'] as const)
   const refusals = decisions.map((decision) => notPermitted(approval, decision, name))
   return refusals.some((each) => each === undefined) ? true : refusals[0]!.problem
@@ -82,7 +91,8 @@ function mayAnswer({ kind }: Question, approval: Approval | undefined, { name, r
 function interruptOf({ body }: Question): NonNullable<QuestionView['interrupt']> {
   const asked = isObject(body) ? body['question'] : undefined
   const schema = isObject(body) && isObject(body['schema']) ? body['schema'] : undefined
-  return { question: asked ?? null, ...present({ schema }) }
+  const call = clientCallIn(body as Json)
+  return { question: asked ?? null, ...present({ schema, call }) }
 }
 
 function doubtOf(question: Question): NonNullable<QuestionView['doubt']> {

@@ -19,6 +19,7 @@ import type {
   BatchVerb,
   Causes,
   Chosen,
+  ClientCall,
   InterruptView,
   JournalEvent,
   Recorded,
@@ -390,7 +391,8 @@ export interface QuestionView {
   readonly usage?: { readonly tokens: number; readonly usd?: number }
   /** `context.preview` is what the call would change: `{ before, after }` is shown as a difference. */
   readonly approval?: Approval
-  readonly interrupt?: { readonly question: Json; readonly schema?: JsonObject }
+  /** `call`: it waits for the client to run this tool, and no person decides it. */
+  readonly interrupt?: { readonly question: Json; readonly schema?: JsonObject; readonly call?: ClientCall }
   readonly doubt?: {
     readonly address: string
     readonly name?: string

@@ -4,6 +4,7 @@ import { authors } from './authors.ts'
 import { approvals } from './approvals.ts'
 import { bounds } from './bounds.ts'
 import { browsers } from './browser.ts'
+import { clientToolAttacks } from './client-tools.ts'
 import { cookies } from './cookies.ts'
 import { display } from './display.ts'
 import { files } from './files.ts'
@@ -20,6 +21,7 @@ export const attacks: readonly Attack[] = [
   ...authors,
   ...ownership,
   ...approvals,
+  ...clientToolAttacks,
   ...cookies,
   ...bounds,
   ...files,

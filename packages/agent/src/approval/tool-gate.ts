@@ -33,7 +33,7 @@ import {
   type Edge,
   type Schema,
 } from '@reeve/edge'
-import { isLeaving, type Contents, type Context, type StepIO } from '@reeve/engine'
+import { isLeaving, type Contents, type Context, type StepIO, type StepOptions } from '@reeve/engine'
 import type { Caller } from '@reeve/journal'
 import type { ToolCall, ToolSpec } from '@reeve/model'
 import {
@@ -74,7 +74,8 @@ import { middlewareFailure } from '../extensions/middleware-chain.ts'
 import { knownCall, knownOfTool, toldRefusal, type KnownWork } from '../known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import { withModelOutput } from '../tool/model-output.ts'
-import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
+import { runOnClient } from './client-run.ts'
+import type { AgentWork, EffectWork, Tool, ToolEffect, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
 import { unansweredOf } from '../code/unanswered-work.ts'
 
@@ -314,10 +315,18 @@ export class ToolBinding implements Binding {
     if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
     const pending = checked.ok ? approvalNeedOf(ctx, tool, call, checked.value, state.edge) : undefined
     const required = pending instanceof Promise ? await pending : pending
-    const need =
+    const asked =
       required ??
       (wasAsked ? earlierQuestion(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
-    const known = need === undefined || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
+    const isOfClient = tool.work.kind === 'client'
+    const known =
+      (asked === undefined && !isOfClient) || !checked.ok ? undefined : this.#known(ctx, call, checked.value)
+    // a client cannot be told that it may have done this before: an approver is
+    const need =
+      asked ??
+      (known === undefined || known === 'made'
+        ? undefined
+        : earlierQuestion(state.edge, `"${tool.name}" may have been run before`))
     // what has completed is not asked about
     const isMade = known === 'made' && !wasAsked
     if (isMade && need?.decision !== undefined) noteCallHits(ctx, call, need.decision, false)
@@ -332,7 +341,7 @@ export class ToolBinding implements Binding {
             state,
           )
     if (worked !== undefined && !('result' in worked)) return worked
-    const unasked = { edited: false, from: call.input }
+    const unasked = { edited: false, from: call.input, isMade }
     const { result, by } = worked ?? {
       result: await this.#work(ctx, call, valueOf(checked), state, unasked),
       by: checked,
@@ -436,6 +445,15 @@ export class ToolBinding implements Binding {
         ? undefined
         : await capabilityRefusal(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
+    if (work.kind === 'client')
+      return runOnClient(ctx, {
+        tool: name,
+        work,
+        call,
+        input,
+        isMade: approved.isMade === true,
+        recorded: recordedCall(ctx, { name, version }, call, input, approved, work.effect),
+      })
     const crossed = { ...call, input: crossingArguments(this.#tool, call.input, approved.from, input) }
     return work.kind === 'agent'
       ? runAgentTool(ctx, name, work, crossed, state, capability !== undefined)
@@ -521,6 +539,8 @@ interface ApprovedCall {
   readonly capability?: Capability | undefined
   /** The document that the approver saw. */
   readonly on?: DecidedOn | undefined
+  /** An earlier attempt at the same work has made it, and its result stands. */
+  readonly isMade?: boolean
   /** The id of the approval that decided that it is done although it may have been done before. */
   readonly again?: string | undefined
 }
@@ -569,11 +589,11 @@ async function runEffect(
   work: EffectWork,
   input: unknown,
   call: ToolCall,
-  { edited, capability, again }: ApprovedCall,
+  approved: ApprovedCall,
   messages: () => readonly Message[],
 ): Promise<CallResult | LapsedApproval> {
   const { name } = tool
-  const runs = finalArguments(input, call.input)
+  const { capability } = approved
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
   const execute = (io: StepIO): Json | Promise<Json> =>
     // an attempt may change what it is given
@@ -598,25 +618,37 @@ async function runEffect(
   }
   const id: OpId = ctx.begin(name, effect, {
     effect: work.effect,
+    ...recordedCall(ctx, tool, call, input, approved, work.effect),
+    ...present({ retry: work.retry, timeoutMs: work.timeoutMs }),
+  })
+  const { outcome } = await ctx.next(id)
+  const lapsed = lapseIn(outcome)
+  return lapsed === undefined ? formatToolResult(name, outcome) : { lapsed }
+}
+
+/** How a call of a tool is recorded as an effect. */
+function recordedCall(
+  ctx: Context,
+  tool: NamedTool,
+  call: ToolCall,
+  input: unknown,
+  { edited, capability, again }: ApprovedCall,
+  effect: ToolEffect,
+): Pick<StepOptions, 'as' | 'content' | 'equalBy' | 'isApproved'> {
+  const runs = finalArguments(input, call.input)
+  return {
     as: {
       type: 'tool.called',
-      tool: name,
+      tool: tool.name,
       callId: call.id,
       ...(edited ? { input: call.input } : undefined),
       ...(capability === undefined ? undefined : { capability: capability.id }),
       ...present({ again }),
     },
     content: () => toolCallContent(ctx, tool, runs),
-    ...(work.effect === 'read' ? undefined : { equalBy: runs }),
-    ...present({
-      retry: work.retry,
-      timeoutMs: work.timeoutMs,
-      isApproved: (capability?.approvers.length ?? 0) > 0 ? true : undefined,
-    }),
-  })
-  const { outcome } = await ctx.next(id)
-  const lapsed = lapseIn(outcome)
-  return lapsed === undefined ? formatToolResult(name, outcome) : { lapsed }
+    ...(effect === 'read' ? undefined : { equalBy: runs }),
+    ...((capability?.approvers.length ?? 0) > 0 ? { isApproved: true } : undefined),
+  }
 }
 
 /**

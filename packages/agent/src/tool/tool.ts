@@ -119,7 +119,7 @@ export interface Tool<Name extends string = string> {
   readonly approval: ApprovalRule | undefined
   /** The cost of a call in US dollars, if known. */
   readonly costUsd?: number | ((input: unknown) => number)
-  readonly work: EffectWork | OrchestrationWork | AgentWork
+  readonly work: EffectWork | ClientWork | OrchestrationWork | AgentWork
   /** What a result does to the calling agent. */
   readonly action: ActionRule | undefined
   /** The caller does not wait for it. */
@@ -167,6 +167,18 @@ export interface EffectWork {
   readonly retry: RetryPolicy | undefined
   readonly execute: (input: unknown, io: ToolIO) => Json | Promise<Json>
   readonly toModelOutput: ((given: ModelOutputInput) => unknown) | undefined
+}
+
+/** A question to the client, which runs the tool. */
+export interface ClientWork {
+  readonly kind: 'client'
+  readonly effect: ToolEffect
+  /** Its author has not said what it is: it is taken for `once`. */
+  readonly undeclared?: true
+  /** For the answer of the client, from the question on. Milliseconds. */
+  readonly timeoutMs: number | undefined
+  readonly output: Schema | undefined
+  readonly toModelOutput: EffectWork['toModelOutput']
 }
 
 /** A child activation. */
@@ -262,6 +274,27 @@ export interface OrchestrationToolOptions<Name extends string, S extends SchemaL
   readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
+/** A tool that the client of the run runs: a page, an editor, a program. */
+export interface ClientToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+  /**
+   * The schema of what the client sends back. An answer that does not fit is refused, and the call stays open. Default:
+   * any JSON value.
+   */
+  readonly output?: SchemaLike
+  /**
+   * Milliseconds for the client to answer, from the question on, also over restarts. Then the model is told that the
+   * client did not run it. Default: no limit, it waits for as long as it takes.
+   */
+  readonly timeoutMs?: number
+  /**
+   * Whether the client may be asked again for the same call in another attempt at the same work. `read` and
+   * `idempotent`: it is. `once`: what the client has answered is not asked again. Default `once`.
+   */
+  readonly effect?: ToolEffect
+  /** What the model is shown of an output, as for `tool()`. Default: the whole output. */
+  readonly toModelOutput?: (given: ModelOutputInput<ToolInput<S>>) => unknown
+}
+
 const commonChecks: Checks<ToolOptions<string, undefined>> = {
   name: required(nameCheck),
   description: unchecked,
@@ -308,14 +341,27 @@ const orchestrationChecks: Checks<Omit<OrchestrationToolOptions<string, undefine
   ...commonChecks,
   run: unchecked,
 }
+const clientChecks: Checks<ClientToolOptions<string, undefined>> = {
+  ...commonChecks,
+  output: unchecked,
+  effect: effectCheck,
+  timeoutMs: number((given) => given > 0, 'more than 0'),
+  toModelOutput: expects(isFunction, 'a function of the result'),
+}
 const bothChecks = { ...effectChecks, ...orchestrationChecks }
 
 /** What must hold between them. */
 const toolRule: Rule<AnyTool> = (options, where) => {
-  const { execute, run, action, background, sensitive = false } = options
-  const approval = approvalRule(options.approval, sensitive)
+  const { execute, run } = options
   return [
     (typeof execute === 'function') === (typeof run === 'function') && `${where}: give either execute or run`,
+    ...commonRule(options, where),
+  ]
+}
+function commonRule(options: ToolOptions<string, SchemaLike>, where: string): readonly (string | false)[] {
+  const { action, background, sensitive = false } = options
+  const approval = approvalRule(options.approval, sensitive)
+  return [
     background === true && action !== undefined && `${where}: a tool with background: true cannot have an action`,
     ...(approval === undefined ? [] : untimedProblems({ ...approval, sensitive }, where)),
   ]
@@ -340,8 +386,7 @@ export function tool<const Name extends string, S extends SchemaLike | undefined
 export function tool(given: object): Tool {
   mustBeOptions(given, 'tool', 'tool.invalid')
   const options = given as AnyTool
-  const { name, description = '', sensitive = false } = options
-  const where = `tool "${name}"`
+  const where = `tool "${options.name}"`
   // with both, all option names are known, and giving both is the problem
   const both = options.execute !== undefined && options.run !== undefined
   const checks = both ? bothChecks : options.run === undefined ? effectChecks : orchestrationChecks
@@ -349,13 +394,13 @@ export function tool(given: object): Tool {
     rule: toolRule,
     meant: meantByToolOptions,
   })
-  const { costUsd, background = false } = options
-  const approval = approvalRule(options.approval, sensitive)
   const input = schemaOf(options.input, options.parameters, where, problems)
   refuseProblems('tool.invalid', problems)
   const declared = declaredEffect(options)
   const effect = declared ?? 'once'
-  const work: Tool['work'] =
+  return toolWith(
+    options,
+    input,
     typeof options.run === 'function'
       ? { kind: 'orchestration', run: options.run }
       : {
@@ -366,25 +411,73 @@ export function tool(given: object): Tool {
           retry: options.retry,
           execute: options.execute as EffectWork['execute'],
           toModelOutput: options.toModelOutput,
-        }
+        },
+  )
+}
+
+/**
+ * Defines a tool that the client runs, such as a page or an editor: a call is a question to the outside that waits for
+ * the client's answer, on disk if need be. Throws `tool.invalid` with all of its problems.
+ */
+export function clientTool<const Name extends string, S extends SchemaLike | undefined = undefined>(
+  options: ClientToolOptions<Name, S>,
+): Tool<Name>
+export function clientTool(given: object): Tool {
+  mustBeOptions(given, 'clientTool', 'tool.invalid')
+  const options = given as ClientToolOptions<string, SchemaLike>
+  const where = `tool "${options.name}"`
+  const problems = optionProblems<ClientToolOptions<string, SchemaLike>>(
+    clientChecks as Checks<ClientToolOptions<string, SchemaLike>>,
+    options,
+    where,
+    { rule: commonRule, meant: meantByToolOptions },
+  )
+  const input = schemaOf(options.input, options.parameters, where, problems)
+  const output = outputSchema(options.output, where, problems)
+  refuseProblems('tool.invalid', problems)
+  const declared = declaredEffect(options)
+  return toolWith(options, input, {
+    kind: 'client',
+    effect: declared ?? 'once',
+    ...(declared === undefined ? { undeclared: true as const } : undefined),
+    timeoutMs: options.timeoutMs,
+    output,
+    toModelOutput: options.toModelOutput as EffectWork['toModelOutput'],
+  })
+}
+
+function outputSchema(given: SchemaLike | undefined, where: string, problems: string[]): Schema | undefined {
+  try {
+    return given === undefined ? undefined : compileSchema(given, `${where}: output`)
+  } catch (thrown) {
+    problems.push(messageOf(thrown))
+    return undefined
+  }
+}
+
+/** The tool of checked options. */
+function toolWith(options: ToolOptions<string, SchemaLike>, input: Schema, work: Tool['work']): Tool {
+  const { name, description = '', sensitive = false, background = false } = options
+  const costUsd = options.costUsd as Tool['costUsd']
+  const action = options.action as ActionRule | undefined
+  const effect = work.kind === 'effect' || work.kind === 'client' ? work.effect : undefined
   return {
     kind: 'tool',
     name,
     sensitive,
-    approval,
+    approval: approvalRule(options.approval, sensitive),
     input,
     work,
     ...present({ costUsd }),
-    action: options.action,
+    action,
     ...(background ? { background: true as const } : undefined),
-    repeatable: options.repeatable ?? !(sensitive || (work.kind === 'effect' && effect === 'once')),
+    repeatable: options.repeatable ?? !(sensitive || effect === 'once'),
     version: versionOf(options.version, {
       parameters: input.json,
-      ...(work.kind === 'effect' ? { effect } : undefined),
+      ...(effect === undefined ? undefined : { effect }),
+      ...(work.kind === 'client' ? { client: true, ...present({ output: work.output?.json }) } : undefined),
       sensitive,
-      ...(options.action === undefined || typeof options.action === 'function'
-        ? undefined
-        : { action: options.action as Json }),
+      ...(action === undefined || typeof action === 'function' ? undefined : { action: action as Json }),
       ...(typeof costUsd === 'number' ? { costUsd } : undefined),
       ...(background ? { background } : undefined),
     }),
@@ -393,7 +486,11 @@ export function tool(given: object): Tool {
 }
 
 /** What the author of a tool has said of running it twice; undefined: nothing. */
-function declaredEffect({ effect, sensitive, retry }: Partial<AnyTool>): ToolEffect | undefined {
+function declaredEffect({
+  effect,
+  sensitive,
+  retry,
+}: Pick<Partial<AnyTool>, 'effect' | 'sensitive' | 'retry'>): ToolEffect | undefined {
   if (effect !== undefined) return effect
   if (sensitive === true) return 'once'
   return retry === undefined || retry.attempts === 1 ? undefined : 'idempotent'
@@ -556,8 +653,12 @@ function aiSdkProblem(given: AiSdkTool): string | undefined {
   if (type === 'provider' || type === 'provider-defined' || given['isProviderExecuted'] !== undefined)
     return 'is a tool of a provider, which only that provider knows: give it an inputSchema and an execute of your own'
   if (type !== undefined && type !== 'function' && type !== 'dynamic') return `has the type ${described(type)}`
-  if (typeof execute !== 'function')
-    return 'has no execute: tools that run in a browser or at a provider are not supported; give it one, or ask with interrupt() in a run'
+  if (execute !== undefined && typeof execute !== 'function')
+    return `has an execute that is ${described(execute)}, expected a function`
+  if (execute === undefined && (given.inputSchema ?? given.parameters) === undefined)
+    return 'has neither an execute nor an inputSchema: expected a tool of the AI SDK; the client runs one without execute'
+  if (execute === undefined && (given['onInputStart'] ?? given['onInputAvailable']) !== undefined)
+    return 'has hooks for its input and no execute: the client runs it, so give the client what they do'
   if (typeof description === 'function') return 'has a description that is a function: give it as a text'
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue
@@ -575,9 +676,9 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
     throw new ReeveError('tool.invalid', `tool "${name}" ${problem}`, {
       hint: 'An AI SDK tool is taken whole or not at all.',
     })
-  const { execute, needsApproval, toModelOutput } = given
+  const { execute, needsApproval, toModelOutput, outputSchema: output } = given
   const schema = given.inputSchema ?? given.parameters
-  return tool({
+  const common = {
     name,
     description: describedWithExamples(given),
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
@@ -591,6 +692,12 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
     ...(toModelOutput === undefined
       ? undefined
       : { toModelOutput: (made: unknown) => (toModelOutput as (made: unknown) => unknown).call(given, made) }),
+  }
+  // without execute the client runs it, as in the AI SDK: what comes from there is checked
+  if (execute === undefined)
+    return clientTool({ ...common, ...(output === undefined ? undefined : { output: output as AiSdkSchema }) })
+  return tool({
+    ...common,
     execute: async (input: unknown, io) => {
       await announceInput(given, input, io)
       return lastYielded(callAiSdk(execute, given, input, io), io)

@@ -206,7 +206,7 @@ async function refuseOther(runtime: Runtime, id: string, where: string): Promise
   if (kind === 'interrupt')
     throw usage(
       `"${id}" is a question: it needs an answer, not a decision`,
-      `Answer with: ${answerCommand(shellWord(id), where)}`,
+      `Answer with: ${answerCommand(shellWord(id), where, question.body as Json)}`,
     )
   throw usage(
     `"${id}" is ${kind === 'in-doubt' ? 'an effect in doubt' : 'a diverged step'}, not an approval`,

@@ -9,6 +9,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import {
   answerCommand,
+  askedText,
   doneLines,
   expiredText,
   printedLines,
@@ -77,20 +78,20 @@ function entryOf(
   { expired, call }: QuestionContext,
 ): { readonly text: readonly string[]; readonly command: string } {
   const content: { readonly [name: string]: Json } = isObject(body) ? body : {}
-  const { path, tool, input, question, reason, onTimeout } = content
+  const { path, tool, input, reason, onTimeout } = content
   const who = Array.isArray(path) ? ` ${visible(path.join('/'))}` : ''
   const what =
     kind === 'approval'
       ? `${preview(tool ?? null)} ${preview(input ?? null)}${reason === undefined ? '' : `: ${preview(reason)}`}`
       : kind === 'interrupt'
-        ? preview(question ?? null)
+        ? askedText(body as Json)
         : call === undefined
           ? visible(address)
           : callText(call)
   const word = shellWord(id)
   const command = {
     approval: `${reeve} approve ${word}${where}`,
-    interrupt: answerCommand(word, where),
+    interrupt: answerCommand(word, where, body as Json),
     'in-doubt': settleCommand('in-doubt', id, where),
     diverged: settleCommand('diverged', id, where),
   }[kind]

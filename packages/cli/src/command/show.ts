@@ -14,6 +14,7 @@ import {
 } from '@reeve/core'
 import {
   answerCommand,
+  askedText,
   expiredText,
   failedWorkersLine,
   printedLines,
@@ -221,12 +222,13 @@ function approvalEntry(approval: ApprovalView, where: string, isPending: boolean
 }
 
 function interruptEntry(interrupt: InterruptView, where: string, isPending: boolean, now: number): ShownEntry {
-  const { id, question, open, outcome } = interrupt
-  const asked = `${id} ${preview(question)}`
+  const { id, open, outcome } = interrupt
+  const text = askedText(interrupt as unknown as Json)
+  const asked = `${id} ${text}`
   if (!open) return { text: [`${asked}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`] }
   if (!isPending) return { text: [`${asked}: answered, not yet read by the run`] }
   if (isExpired(interrupt, now)) return { text: [`${asked}: ${expiredText(interrupt.until, undefined)}`] }
-  return { text: [`asks (${id}): ${preview(question)}`], command: answerCommand(id, where) }
+  return { text: [`asks (${id}): ${text}`], command: answerCommand(id, where, interrupt as unknown as Json) }
 }
 
 /** The instructions or input of the run, without the other fields of its edge. */

@@ -118,6 +118,7 @@ interface DoubtHost {
  * from.
  */
 export function isInDoubt(host: DoubtHost, op: Operation): boolean {
+  if (op.options?.isAnswered === true) return false
   const done = op.done ?? host.doneElsewhere?.(op)
   if (done !== undefined) op.done = done
   const isAsked = op.done !== undefined || isHeldByTrial(host, op)
@@ -131,7 +132,8 @@ export function isInDoubt(host: DoubtHost, op: Operation): boolean {
  * a person has approved in this run, with these arguments.
  */
 export function isHeldByTrial(host: Pick<DoubtHost, 'callerOf'>, op: Operation): boolean {
-  if (host.callerOf(op.owner).trial !== true || op.refused !== undefined) return false
+  if (host.callerOf(op.owner).trial !== true || op.refused !== undefined || op.options?.isAnswered === true)
+    return false
   const isOutside = op.effect === 'once' || op.effect === 'idempotent'
   return isOutside && op.options?.isApproved !== true && !isOwnValueStep(op.address) && !isNotice(op.owner.birth.agent)
 }

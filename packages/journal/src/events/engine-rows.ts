@@ -145,8 +145,11 @@ export const engineRows: EventRows<Exclude<JournalEvent, FactEvent>> = {
     span: undefined,
   },
   'interrupt.raised': {
-    shape: { ...kept('id path contentKey'), question: 'payload', schema: 'payload' },
-    line: ({ id, question }, { agent }) => `${agent} asks (${id}): ${preview(question)}`,
+    shape: { ...kept('id path tool callId contentKey'), question: 'payload', schema: 'payload' },
+    line: ({ id, tool, question }, { agent }) =>
+      tool === undefined
+        ? `${agent} asks (${id}): ${preview(question)}`
+        : `${agent} waits for the client to run ${tool} (${id}): ${preview(question)}`,
     span: undefined,
   },
   'approval.requested': {

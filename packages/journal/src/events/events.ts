@@ -241,10 +241,14 @@ export interface TimerSet extends AskCommand {
   /** Of the pause before another attempt: the attempt that has failed. */
   readonly retryOf?: ActivationId
 }
-/** A question to a human for a value. */
+/** A question to the outside for a value: to a person, or to the client that is to run a tool. */
 export interface InterruptRaised extends AskCommand, Keyed {
   readonly type: 'interrupt.raised'
   readonly id: string
+  /** The tool that the client is to run for this question. Absent: it is asked by code. */
+  readonly tool?: string
+  /** The model's id of the call of that tool. */
+  readonly callId?: string
   readonly question: Json
   readonly path: readonly string[]
   /** The JSON Schema of the answer. Absent: any JSON. */

@@ -7,7 +7,15 @@
  * Holds: K1: what is recorded gives the same items whatever was heard between, but for `piece` and `withdrawn`. K9: parts
  * are never needed: a recorded text comes whole, with the live answer that it completes, if one was heard.
  */
-import { childActivation, isObject, type ActivationId, type Json, type JsonObject, type Outcome } from '@reeve/core'
+import {
+  childActivation,
+  isObject,
+  present,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type Outcome,
+} from '@reeve/core'
 import type {
   ApprovalRequested,
   InterruptRaised,
@@ -52,8 +60,14 @@ export type StoryItem =
   /** A person is asked. */
   | { readonly type: 'asked'; readonly agent: IndexedActivation; readonly event: Question }
   | { readonly type: 'decided'; readonly agent: IndexedActivation; readonly event: ApprovalResolved }
-  /** A question is not open any more. `end`: how its activation ended, which closed it. */
-  | { readonly type: 'closed'; readonly agent: IndexedActivation; readonly event: Question; readonly end?: Outcome }
+  /** A question is not open any more. `answer`: to it; `end`: how its activation ended, which closed it. */
+  | {
+      readonly type: 'closed'
+      readonly agent: IndexedActivation
+      readonly event: Question
+      readonly answer?: Json
+      readonly end?: Outcome
+    }
   /** A call has no result: its activation has ended. */
   | { readonly type: 'stopped'; readonly agent: IndexedActivation; readonly event: ToolCalled; readonly end: Outcome }
   | { readonly type: 'ended'; readonly agent: IndexedActivation; readonly outcome: Outcome }
@@ -103,7 +117,9 @@ export class Story {
     // what was held back until the next turn was said before it
     if (event.type === 'model.requested' && event.purpose === undefined) items.push({ type: 'turn', agent })
     const end = event.type === 'activation.settled' ? event.outcome : undefined
-    for (const operation of closed) items.push(...closedItem(agent, operation, end))
+    const answer =
+      event.type === 'ask.settled' && event.outcome.status === 'completed' ? event.outcome.output : undefined
+    for (const operation of closed) items.push(...closedItem(agent, operation, answer, end))
     if (end !== undefined) items.push(...this.#ended(agent, end))
     return items
   }
@@ -233,9 +249,10 @@ const withdrawn = (answers: readonly LiveAnswer[]): StoryItem[] =>
 function closedItem(
   agent: IndexedActivation,
   { event }: IndexedOperation,
+  answer: Json | undefined,
   end: Outcome | undefined,
 ): readonly StoryItem[] {
   if (event.type === 'approval.requested' || event.type === 'interrupt.raised')
-    return [{ type: 'closed', agent, event, ...(end === undefined ? {} : { end }) }]
+    return [{ type: 'closed', agent, event, ...present({ answer, end }) }]
   return event.type === 'tool.called' && end !== undefined ? [{ type: 'stopped', agent, event, end }] : []
 }

@@ -198,10 +198,13 @@ const pickInterrupt = ({
   path,
   question,
   schema,
-}: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question' | 'schema'> => ({
+  tool,
+  callId,
+}: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question' | 'schema' | 'tool' | 'callId'> => ({
   id,
   path,
   question,
+  ...present({ tool, callId }),
   ...(schema === undefined ? undefined : { schema }),
 })
 

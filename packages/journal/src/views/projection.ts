@@ -143,7 +143,7 @@ function openOperation({ event, since, failedAttempts, nextAttempt, inDoubt }: I
 }
 
 /** What an open operation is, and what it is called. */
-export function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'kind' | 'name'> {
+export function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'kind' | 'name' | 'tool'> {
   switch (event.type) {
     case 'model.requested':
       return { kind: 'model', name: event.model }
@@ -152,7 +152,7 @@ export function kindOf(event: IndexedOperation['event']): Pick<OpenOperation, 'k
     case 'worker.started':
       return { kind: 'worker', name: event.agent }
     case 'interrupt.raised':
-      return { kind: 'interrupt', name: event.id }
+      return { kind: 'interrupt', name: event.id, ...present({ tool: event.tool }) }
     case 'approval.requested':
       return { kind: 'approval', name: event.tool }
     case 'timer.set':

@@ -15,6 +15,8 @@ export interface OpenOperation {
   readonly address: string
   /** The model, the tool, the worker's agent, the id of an interrupt; for the others the address. */
   readonly name: string
+  /** For an interrupt: the tool that the client is to run. Absent: code asks. */
+  readonly tool?: string
   readonly since: number
   /** For an effect: how many of its attempts have failed. */
   readonly failedAttempts: number
@@ -105,6 +107,9 @@ export interface InterruptView {
   readonly agent: string
   readonly path: readonly string[]
   readonly question: Json
+  /** The tool that the client is to run, and the model's id of the call. Absent: code asks. */
+  readonly tool?: string
+  readonly callId?: string
   /** The JSON Schema of the answer, if it has one. */
   readonly schema?: JsonObject
   readonly askedAt: number

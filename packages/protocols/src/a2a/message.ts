@@ -109,6 +109,7 @@ export function questionParts({
   prompt,
   until,
   approval,
+  call,
   question,
   answerSchema,
 }: AskedQuestion): readonly A2aPart[] {
@@ -117,7 +118,9 @@ export function questionParts({
     approval === undefined
       ? kind === 'in-doubt'
         ? form(id, { happened: { type: 'boolean' }, value: {} }, ['happened'])
-        : form(id, { value: answerSchema ?? {} }, ['value'])
+        : call === undefined
+          ? form(id, { value: answerSchema ?? {} }, ['value'])
+          : resultForm(id, call.output)
       : form(
           id,
           {
@@ -131,9 +134,9 @@ export function questionParts({
         )
   const data = {
     id,
-    kind,
+    kind: call === undefined ? kind : 'client-tool',
     path,
-    ...present({ question, ...asked }),
+    ...present({ question, ...call, ...asked }),
     ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
     schema,
   } as JsonObject
@@ -142,6 +145,11 @@ export function questionParts({
     { data, mediaType: 'application/json' },
   ]
 }
+
+/** What came of a call that the client has run, or why nothing did. */
+const resultForm = (id: string, output: JsonObject | undefined): JsonObject => ({
+  anyOf: [form(id, { output: output ?? {} }, ['output']), form(id, { error: { type: 'string' } }, ['error'])],
+})
 
 const form = (id: string, properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
@@ -194,8 +202,14 @@ function replyIn(given: Json): SentReply {
     if (typeof happened !== 'boolean') throw invalid('happened is not true or false')
     return { ...named, reply: { type: 'happened', happened, ...present({ value }) } }
   }
+  const output = own(given, 'output')
+  const error = own(given, 'error')
+  if (output !== undefined || error !== undefined) {
+    known('output', 'error')
+    return { ...named, reply: { type: 'answer', value: present({ output, error }) } }
+  }
   known('value')
-  if (value === undefined) throw invalid('a reply has neither decision nor value nor happened')
+  if (value === undefined) throw invalid('a reply has none of decision, value, output, error and happened')
   return { ...named, reply: { type: 'answer', value } }
 }
 

@@ -35,6 +35,7 @@ import {
   isSettlement,
   followRun,
   requestPath,
+  resultAnswer,
   needsPeople,
   reply,
   settlementOf,
@@ -99,9 +100,10 @@ export function agUi(options: AgUiOptions): Protocol {
           hint: 'It takes POST.',
         })
       const asked = readRunInput(await context.body())
-      const meant = await (asked.resume.length === 0
+      const answers = asked.resume.length > 0 ? asked.resume : await clientAnswers(context, name, asked)
+      const meant = await (answers.length === 0
         ? startedRun(context, name, asked)
-        : resumedRun(context, name, asked))
+        : resumedRun(context, name, { ...asked, resume: answers }))
       const cancels = onDisconnect === 'cancel'
       return context.stream((signal) => streamed(context, meant, asked, cancels ? request.signal : undefined, signal))
     },
@@ -182,6 +184,32 @@ async function resumedRun(context: ProtocolContext, agent: string, asked: AgUiRe
   for (const { known, said } of replies) await reply(context, run, known, said)
   const answered = replies.map(({ known }) => known)
   return { run, from: await firstAnswered(run, answered, before), answered }
+}
+
+/**
+ * What the results at the end of the messages answer: calls that the newest run of the thread has put to the client.
+ * Those that are open; where none is, those that were answered before, as a request that is sent again has them.
+ */
+async function clientAnswers(
+  context: ProtocolContext,
+  agent: string,
+  { threadId, results }: AgUiRequest,
+): Promise<readonly ResumeEntry[]> {
+  if (results.length === 0) return []
+  const [newest] = await context.runtime.runs({ session: threadId, agent, limit: 1 })
+  if (newest === undefined) return []
+  const { interrupts } = await (await context.run(newest.run)).view()
+  const found = interrupts.flatMap((each) => {
+    const { id, activation, callId, open } = each
+    const result =
+      each.tool === undefined || callId === undefined
+        ? undefined
+        : results.find(({ toolCallId }) => toolCallId.startsWith(`${activation}:`) && toolCallId.endsWith(`/${callId}`))
+    if (result === undefined) return []
+    return [{ open, entry: { interruptId: id, status: 'resolved', payload: resultAnswer(result, each as unknown as Json)! } as const }]
+  })
+  const open = found.filter((each) => each.open)
+  return (open.length > 0 ? open : found).map(({ entry }) => entry)
 }
 
 function unknownInterrupt({ interruptId }: ResumeEntry): never {

@@ -368,7 +368,7 @@ export class EventTranslator {
       events.push({ type: 'SUBAGENT_FINISHED', subagentRunId: id, outcome: { type: 'suspended', ...interruptIds } })
     }
     const interrupts = asking.map(({ question, owner }) => {
-      const callId = question.approval?.callId
+      const callId = question.approval?.callId ?? question.call?.callId
       const toolCallId = callId === undefined ? undefined : this.#calls.get(question.activation)?.get(callId)
       const subagentRunId = owner?.subagentRunId
       const isShown = subagentRunId !== undefined && this.#subagents.has(subagentRunId as ActivationId)

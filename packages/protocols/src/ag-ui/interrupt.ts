@@ -12,7 +12,7 @@ import type { AgUiInterrupt } from './wire.ts'
 
 /** A question as an interrupt. `toolCallId`, `subagentRunId`: of the call and the worker in this stream. */
 export function interruptOf(
-  { id, kind, path, prompt, until, approval, question, answerSchema }: AskedQuestion,
+  { id, kind, path, prompt, until, approval, call, question, answerSchema }: AskedQuestion,
   place: { readonly toolCallId?: string; readonly subagentRunId?: string },
 ): AgUiInterrupt {
   const isTool = approval !== undefined && approval.kind === undefined
@@ -24,7 +24,9 @@ export function interruptOf(
       : kind === 'approval'
         ? 'approval'
         : kind === 'interrupt'
-          ? 'question'
+          ? call === undefined
+            ? 'question'
+            : 'client_tool'
           : 'in_doubt',
     message: prompt,
     ...present({
@@ -32,7 +34,7 @@ export function interruptOf(
       responseSchema: approval === undefined ? (kind === 'in-doubt' ? doubtSchema : answerSchema) : schemaOf(approval),
       expiresAt: until === undefined ? undefined : new Date(until).toISOString(),
     }),
-    metadata: { reeve: { path, ...present({ question, ...asked }) } },
+    metadata: { reeve: { path, ...present({ question, ...call, ...asked }) } },
   }
 }
 

@@ -27,6 +27,15 @@ export interface AgUiRequest {
   /** The client has messages of the thread: it has seen what was shown before. */
   readonly hasMessages: boolean
   readonly resume: readonly ResumeEntry[]
+  /** The last messages, where they are results of tools: of those that the client runs they are answers. */
+  readonly results: readonly ClientResult[]
+}
+
+/** The message of a tool, as the client has it. */
+export interface ClientResult {
+  readonly toolCallId: string
+  readonly content: string
+  readonly error?: string
 }
 
 const longestId = 256
@@ -45,12 +54,30 @@ export function readRunInput(body: Json | undefined): AgUiRequest {
   const resume = (given as readonly Json[]).map(entryIn)
   const twice = resume.find(({ interruptId }, i) => resume.findIndex((each) => each.interruptId === interruptId) < i)
   if (twice !== undefined) throw invalid(`resume names ${JSON.stringify(twice.interruptId)} twice`)
-  const place = { threadId, runId, hasMessages: messages.length > 0, resume }
+  const place = {
+    threadId,
+    runId,
+    hasMessages: messages.length > 0,
+    resume,
+    results: resultsIn(messages as readonly Json[]),
+  }
   const last = (messages as readonly Json[]).at(-1)
   if (resume.length > 0 || !isObject(last) || own(last, 'role') !== 'user') return place
   const content = contentIn(own(last, 'content'))
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
   return { ...place, said: { text, files: content.filter((part) => part.type === 'file') } }
+}
+
+/** The messages of tools at the end. */
+function resultsIn(messages: readonly Json[]): readonly ClientResult[] {
+  const isResult = (message: Json): boolean => isObject(message) && own(message, 'role') === 'tool'
+  const last = messages.findLastIndex((message) => !isResult(message))
+  return messages.slice(last + 1).flatMap((message) => {
+    if (!isObject(message)) return []
+    const [toolCallId, content, error] = ['toolCallId', 'content', 'error'].map((name) => own(message, name))
+    if (typeof toolCallId !== 'string' || typeof content !== 'string') return []
+    return [{ toolCallId, content, ...(typeof error === 'string' && error !== '' ? { error } : {}) }]
+  })
 }
 
 function idIn(body: JsonObject, name: 'threadId' | 'runId'): string {

@@ -25,7 +25,7 @@ interface Attributed extends Common {
 /** A question that ends a stream; a resume entry answers it by its id. */
 export interface AgUiInterrupt extends Attributed {
   readonly id: string
-  readonly reason: 'tool_approval' | 'approval' | 'question' | 'in_doubt'
+  readonly reason: 'tool_approval' | 'approval' | 'question' | 'client_tool' | 'in_doubt'
   readonly message?: string
   readonly toolCallId?: string
   /** JSON Schema of the payload. */

@@ -4,7 +4,7 @@
  * Owns: the parts of a message, made of what is shown of a run. Does not own: what is shown (../chat-feed), chunks of a
  * stream (chunk-writer.ts), which say the same while it happens. Pure but for reading the runs.
  */
-import { isObject, own, type Json, type JsonObject } from '@reeve/core'
+import { isObject, own, present, type Json, type JsonObject } from '@reeve/core'
 import { hasEnded, type Run, type RunSummary } from '@reeve/runtime'
 import { ChatFeed, runInput, type FindRun } from '../chat-feed/index.ts'
 import { ChunkWriter } from './chunk-writer.ts'
@@ -110,8 +110,9 @@ class MessageParts {
     const { toolCallId } = chunk
     if (chunk.type === 'tool-input-available') {
       const { toolName, input, toolMetadata, providerExecuted } = chunk
-      const part = { type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input, providerExecuted }
-      const given = { ...part, toolMetadata: { path: toolMetadata.path } }
+      const part = { type: 'dynamic-tool', toolName, toolCallId, state: 'input-available', input }
+      const where = { toolMetadata: { ...toolMetadata } }
+      const given = { ...part, ...where, ...present({ providerExecuted }) }
       if (this.#open.has(toolCallId)) return this.#change(toolCallId, () => given)
       return this.#add(given, toolCallId)
     }

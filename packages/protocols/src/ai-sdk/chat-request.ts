@@ -36,6 +36,10 @@ export interface ChatAnswers {
   readonly position: number | undefined
   readonly approvals: readonly { readonly id: string; readonly approved: boolean; readonly reason?: string }[]
   readonly answers: readonly { readonly id: string; readonly value: Json }[]
+  /** What came of calls that the client has run, by their questions. */
+  readonly results: readonly { readonly id: string; readonly value: Json }[]
+  /** The questions of calls that the client has and has not answered. */
+  readonly running: readonly string[]
 }
 
 /** A request of a chat. */
@@ -116,9 +120,12 @@ function answersIn(body: JsonObject, message: JsonObject): ChatAnswers {
   const given = member(body, 'answers') ?? {}
   if (!hasNames(given) || !isObject(given)) throw invalid('answers is no object of answers by the ids of questions')
   const answers = Object.entries(given).map(([id, value]) => ({ id, value }))
-  if (approvals.length === 0 && answers.length === 0)
+  const calls = partsOf(message).flatMap(clientCallOf)
+  const results = calls.flatMap(({ id, value }) => (value === undefined ? [] : [{ id, value }]))
+  const running = calls.flatMap(({ id, value }) => (value === undefined ? [id] : []))
+  if (approvals.length + answers.length + results.length === 0)
     throw invalid('the last message is of the assistant, and answers nothing')
-  if (approvals.length + answers.length > 100) throw invalid('more than 100 answers at once')
+  if (approvals.length + answers.length + results.length > 100) throw invalid('more than 100 answers at once')
   const metadata = member(message, 'metadata')
   const position = isObject(metadata) ? member(metadata, 'position') : undefined
   const isPosition = typeof position === 'number' && Number.isSafeInteger(position) && position >= 0
@@ -128,5 +135,25 @@ function answersIn(body: JsonObject, message: JsonObject): ChatAnswers {
     position: isPosition ? position : undefined,
     approvals,
     answers,
+    results,
+    running,
+  }
+}
+
+/** A part of a call that the client runs, by the question that it was given with it. */
+function clientCallOf(part: JsonObject): readonly { readonly id: string; readonly value?: Json }[] {
+  const metadata = member(part, 'toolMetadata')
+  const id = isObject(metadata) ? member(metadata, 'question') : undefined
+  // those that are over are the server's
+  if (typeof id !== 'string' || member(part, 'providerExecuted') === true) return []
+  switch (member(part, 'state')) {
+    case 'output-available':
+      return [{ id, value: { output: member(part, 'output') ?? null } }]
+    case 'output-error': {
+      const error = member(part, 'errorText')
+      return [{ id, value: { error: typeof error === 'string' ? error : '' } }]
+    }
+    default:
+      return [{ id }]
   }
 }

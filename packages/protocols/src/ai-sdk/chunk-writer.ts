@@ -18,6 +18,15 @@ interface Written {
   readonly block: string | undefined
 }
 
+type ClientCallItem = Extract<ChatItem, { readonly type: 'call' }> & { readonly question: string }
+
+/** What a reader was sent before, and what it has sent. */
+export interface WrittenBefore {
+  readonly from?: number
+  readonly answered?: Iterable<string>
+  readonly known?: Iterable<string>
+}
+
 /** Writes the chunks for one reader. */
 export class ChunkWriter {
   readonly #run: Pick<RunMessageMetadata, 'run' | 'agent'>
@@ -27,11 +36,23 @@ export class ChunkWriter {
   /** Approvals that are not decided, by their calls. */
   readonly #waiting = new Set<string>()
   readonly #questions = new Map<string, QuestionData>()
+  /** Calls that the client runs and has not answered, by their ids. */
+  readonly #clientCalls = new Map<string, ClientCallItem>()
+  readonly #answered: ReadonlySet<string>
+  readonly #known: ReadonlySet<string>
 
-  /** `from`: what came at this position or before it is not written; 0 writes everything. */
-  constructor(run: Pick<RunMessageMetadata, 'run' | 'agent'>, from = 0) {
+  /**
+   * `from`: what came at this position or before it is not written; 0 writes everything. `answered`, `known`: of calls
+   * that the client runs, by their questions: those whose result it has just sent, and those that it works on.
+   */
+  constructor(
+    run: Pick<RunMessageMetadata, 'run' | 'agent'>,
+    { from = 0, answered = [], known = [] }: WrittenBefore = {},
+  ) {
     this.#run = run
     this.#from = from
+    this.#answered = new Set(answered)
+    this.#known = new Set(known)
   }
 
   /** The first chunk. The message has the id of the run, whichever request asks for it. */
@@ -40,19 +61,28 @@ export class ChunkWriter {
   }
 
   take(change: ChatChange): readonly UiMessageChunk[] {
-    const chunks = change.type === 'withdraw' ? this.#withdraw(change.blocks) : this.#ofItem(change.item)
-    return change.position > this.#from ? chunks : []
+    if (change.type === 'withdraw') {
+      const taken = this.#withdraw(change.blocks)
+      return change.position > this.#from ? taken : []
+    }
+    const { item } = change
+    // the client has made these parts its own: what it sent must become the server's, or it is sent again and again
+    const question = item.type === 'result' ? this.#clientCalls.get(item.call)?.question : undefined
+    const isSent = question !== undefined && this.#answered.has(question)
+    const chunks = this.#ofItem(item)
+    return change.position > this.#from || isSent ? chunks : []
   }
 
   /** The last chunks: why nothing more is shown, and up to where it was shown. */
   end(end: StreamEnd): readonly UiMessageChunk[] {
     const { position } = end
+    const asked = end.type === 'waiting' ? this.#clientRuns(end.waiting.questions.map(({ id }) => id)) : []
     const closed: UiMessageChunk[] = this.#step === undefined ? [] : [{ type: 'finish-step' }]
     if (end.type === 'waiting') {
       const { status } = end.waiting
       const metadata = { ...this.#run, status, position }
       const finishReason = status === 'waiting' ? 'tool-calls' : 'other'
-      return [...closed, { type: 'finish', finishReason, messageMetadata: metadata }]
+      return [...asked, ...closed, { type: 'finish', finishReason, messageMetadata: metadata }]
     }
     const { run: _run, usage, ...outcome } = end.outcome
     const finish: UiMessageChunk = {
@@ -62,6 +92,26 @@ export class ChunkWriter {
     }
     const why = endReason(withoutHandoff(outcome as Outcome))
     return [...closed, finish, ...(why === undefined ? [] : [why])]
+  }
+
+  /**
+   * What the client is to run now. It is written when the run waits, since the client sends nothing while it reads; so a
+   * call that was answered is never given to a client that reads it again.
+   */
+  #clientRuns(open: readonly string[]): readonly UiMessageChunk[] {
+    const runs = [...this.#clientCalls.values()].filter(
+      ({ question }) => open.includes(question) && !this.#known.has(question),
+    )
+    return this.#write(
+      runs.map(({ call: toolCallId, tool: toolName, input, path, question }) => ({
+        type: 'tool-input-available',
+        toolCallId,
+        toolName,
+        input,
+        dynamic: true,
+        toolMetadata: { path, question },
+      })),
+    )
   }
 
   #ofItem(item: ChatItem): readonly UiMessageChunk[] {
@@ -113,11 +163,16 @@ export class ChunkWriter {
     const ours = { toolCallId, dynamic: true, providerExecuted: true } as const
     switch (item.type) {
       case 'call': {
-        const { tool: toolName, input, path } = item
+        const { tool: toolName, input, path, question } = item
+        if (question !== undefined) {
+          this.#clientCalls.set(toolCallId, { ...item, question })
+          return []
+        }
         return [{ type: 'tool-input-available', ...ours, toolName, input, toolMetadata: { path } }]
       }
       case 'result':
         return [
+          ...this.#ranOnClient(toolCallId),
           item.isError === true
             ? { type: 'tool-output-error', ...ours, errorText: textOf(item.output) }
             : { type: 'tool-output-available', ...ours, output: item.output },
@@ -136,6 +191,16 @@ export class ChunkWriter {
     }
   }
 
+  /** A call that was answered, as one that a client which has not seen it leaves alone. */
+  #ranOnClient(toolCallId: string): readonly UiMessageChunk[] {
+    const known = this.#clientCalls.get(toolCallId)
+    if (known === undefined) return []
+    this.#clientCalls.delete(toolCallId)
+    const { tool: toolName, input, path, question } = known
+    const ours = { toolCallId, dynamic: true, providerExecuted: true } as const
+    return [{ type: 'tool-input-available', ...ours, toolName, input, toolMetadata: { path, question } }]
+  }
+
   #turn(): readonly UiMessageChunk[] {
     if (this.#waiting.size > 0 || (this.#step !== undefined && this.#step.length === 0)) return []
     const closed: UiMessageChunk[] = this.#step === undefined ? [] : [{ type: 'finish-step' }]
@@ -144,6 +209,7 @@ export class ChunkWriter {
   }
 
   #write(chunks: readonly UiMessageChunk[], block?: string): readonly UiMessageChunk[] {
+    if (chunks.length === 0) return []
     const begin: UiMessageChunk[] = this.#step === undefined ? [{ type: 'start-step' }] : []
     this.#step ??= []
     for (const chunk of chunks) keep(this.#step, { chunk, block })

@@ -71,9 +71,10 @@ export type UiMessageChunk =
       readonly toolName: string
       readonly input: Json
       readonly dynamic: true
-      /** It runs on the server: the client has nothing to do for it. */
-      readonly providerExecuted: true
-      readonly toolMetadata: { readonly path: readonly string[] }
+      /** It runs on the server: the client has nothing to do for it. Absent: the client runs it. */
+      readonly providerExecuted?: true
+      /** `question`: where the client runs it, the id under which it sends what came of it. */
+      readonly toolMetadata: { readonly path: readonly string[]; readonly question?: string }
     }
   | {
       readonly type: 'tool-output-available'

@@ -8,7 +8,7 @@ import { ReeveError } from '@reeve/core'
 import type { Run } from '@reeve/runtime'
 import { ChatFeed, sseMessage, sseResponse, type ChatChange, type StreamReading } from '../chat-feed/index.ts'
 import type { StreamEnd } from '../protocol-run/index.ts'
-import { ChunkWriter, errorText } from './chunk-writer.ts'
+import { ChunkWriter, errorText, type WrittenBefore } from './chunk-writer.ts'
 import type { UiMessageChunk } from './chunk.ts'
 
 /** How a run is streamed. */
@@ -31,17 +31,22 @@ export interface UiMessageStreamOptions {
 export async function uiMessageStreamResponse(run: Run, options: UiMessageStreamOptions = {}): Promise<Response> {
   const { from = 0, signal = new AbortController().signal, heartbeatMs = 15_000 } = options
   const { agent } = await run.summary()
-  return messageStream(new ChatFeed(run), agent, from, { signal, heartbeatMs, readerTimeoutMs: 30_000 })
+  return messageStream(new ChatFeed(run), agent, { from }, { signal, heartbeatMs, readerTimeoutMs: 30_000 })
 }
 
 /** The header by which the AI SDK knows the stream. */
 const headers = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
 /** A followed run as a response. It is read from this call on. */
-export const messageStream = (followed: ChatFeed, agent: string, from: number, reading: StreamReading): Response =>
+export const messageStream = (
+  followed: ChatFeed,
+  agent: string,
+  before: WrittenBefore,
+  reading: StreamReading,
+): Response =>
   sseResponse(
     reading,
-    (signal) => messages(followed.read(signal), new ChunkWriter({ run: followed.run.id, agent }, from), signal),
+    (signal) => messages(followed.read(signal), new ChunkWriter({ run: followed.run.id, agent }, before), signal),
     headers,
   )
 

@@ -8,6 +8,7 @@
  * alone.
  */
 import {
+  canonical,
   expects,
   listOf,
   mustBeOptions,
@@ -19,6 +20,7 @@ import {
   shownName,
   text,
   type Checks,
+  type Json,
   type RunKey,
 } from '@reeve/core'
 import { hasEnded, mayContinue, pagesOf, type Question, type Run, type RunSummary } from '@reeve/runtime'
@@ -27,6 +29,7 @@ import { ChatFeeds } from '../chat-feed/index.ts'
 import { requestPath, usableAmong } from '../protocol-run/index.ts'
 import { chatMessages, messageKey } from './chat-history.ts'
 import { chatRequest, type ChatAnswers, type ChatMessage, type ChatRequest } from './chat-request.ts'
+import type { WrittenBefore } from './chunk-writer.ts'
 import { messageStream } from './message-stream.ts'
 
 /** What `useChat` talks to. */
@@ -159,12 +162,19 @@ class Chats {
       const decision = approved ? 'approve' : 'reject'
       await run.decide({ approvalId: id, decision, approver: principal.name, ...present({ comment: reason }) })
     }
-    for (const { id, value } of said.answers) await run.answer({ interruptId: id, value, by: principal.name })
+    // through the runtime of the caller, which knows who may run what for whom
+    for (const { id, value } of [...said.answers, ...said.results])
+      if (!isRepeated.has(id)) await context.runtime.answer({ interruptId: id, value, by: principal.name })
     const decided = said.approvals.flatMap(({ id, approved }) => {
       const question = open.find((each) => each.id === id)
       return question === undefined ? [] : [{ question, approved }]
     })
-    return this.#stream(context, run, from, decided)
+    const answered = said.results.flatMap(({ id, value }) => {
+      const question = open.find((each) => each.id === id)
+      return question === undefined ? [] : [{ question, value }]
+    })
+    const before = { from, answered: said.results.map(({ id }) => id), known: said.running }
+    return this.#stream(context, run, before, decided, answered)
   }
 
   /**
@@ -174,7 +184,7 @@ class Chats {
   async #mustBeAnswerable(
     run: Run,
     open: readonly Question[],
-    { approvals, answers }: ChatAnswers,
+    { approvals, answers, results }: ChatAnswers,
     approver: string,
   ): Promise<ReadonlySet<string>> {
     const repeated = new Set<string>()
@@ -190,6 +200,14 @@ class Chats {
     for (const { id, value } of answers)
       if (!open.some((each) => each.id === id && each.kind === 'interrupt'))
         await run.answer({ interruptId: id, value, by: approver })
+    for (const { id, value } of results) {
+      if (open.some((each) => each.id === id && each.kind === 'interrupt')) continue
+      const { outcome } = (await run.view()).interrupts.find((each) => each.id === id) ?? {}
+      const isSame =
+        outcome?.status === 'completed' && outcome.by === approver && canonical(outcome.output) === canonical(value)
+      if (isSame) repeated.add(id)
+      else await run.answer({ interruptId: id, value, by: approver })
+    }
     return repeated
   }
 
@@ -216,13 +234,15 @@ class Chats {
   async #stream(
     { runtime, signal, heartbeatMs, readerTimeoutMs }: ProtocolContext,
     run: Run,
-    from = 0,
+    before: WrittenBefore = {},
     decided: readonly { readonly question: Question; readonly approved: boolean }[] = [],
+    answered: readonly { readonly question: Question; readonly value: Json }[] = [],
   ): Promise<Response> {
     const { agent } = await run.summary()
     const followed = this.#followed.follow(run, (id) => runtime.handle(id))
     for (const { question, approved } of decided) followed.noteDecision(question, approved)
-    return messageStream(followed, agent, from, { signal, heartbeatMs, readerTimeoutMs })
+    for (const { question, value } of answered) followed.noteAnswer(question, value)
+    return messageStream(followed, agent, before, { signal, heartbeatMs, readerTimeoutMs })
   }
 }
 
@@ -250,8 +270,8 @@ function mustBeFree(runs: readonly RunSummary[]): void {
 }
 
 /** Where the run asked last of what is answered: whoever answers it has seen the run up to there. */
-async function askedAt(run: Run, { approvals, answers }: ChatAnswers): Promise<number> {
-  const ids = new Set([...approvals, ...answers].map(({ id }) => id))
+async function askedAt(run: Run, { approvals, answers, results }: ChatAnswers): Promise<number> {
+  const ids = new Set([...approvals, ...answers, ...results].map(({ id }) => id))
   let last = 0
   for await (const page of pagesOf(run))
     for (const { event, position } of page)

@@ -6,7 +6,7 @@
  * Holds: K9: readers change nothing; one that leaves leaves the run alone. A reader that comes late gets what was shown
  * before, also text that is not recorded yet. What waits for a slow reader is joined.
  */
-import { detached, ReeveError, systemClock, type RunId } from '@reeve/core'
+import { detached, ReeveError, systemClock, type Json, type RunId } from '@reeve/core'
 import { childRunsIn, WovenReading } from '@reeve/journal'
 import { pagesOf, type Question, type Run, type StreamItem } from '@reeve/runtime'
 import { followRun, type StreamEnd } from '../protocol-run/index.ts'
@@ -142,6 +142,13 @@ export class ChatFeed {
     if (question.run === this.run.id) return
     if (!this.#fold.knows(question.id)) this.#take(this.#fold.takeQuestion(question))
     this.#take(this.#fold.takeDecision(question.id, approved))
+  }
+
+  /** What the client has said of a call. Of one of a child run it is shown at once: its events are in another feed. */
+  noteAnswer(question: Question, answer: Json): void {
+    if (question.run === this.run.id) return
+    if (!this.#fold.knows(question.id)) this.#take(this.#fold.takeQuestion(question))
+    this.#take(this.#fold.takeAnswer(question.id, answer))
   }
 
   /**

@@ -12,6 +12,7 @@ import {
   digest,
   isObject,
   isToolAgent,
+  own,
   runOf,
   type ActivationId,
   type Json,
@@ -31,7 +32,7 @@ import {
   type Spoken,
   type StoryItem,
 } from '@reeve/journal'
-import type { Question, StreamItem } from '@reeve/runtime'
+import { clientCallIn, type Question, type StreamItem } from '@reeve/runtime'
 import { applyChange, type ChatItem, type ChatChange, type ChatWorker } from './chat-item.ts'
 
 /** Characters of a worker's text that are shown. */
@@ -77,6 +78,8 @@ export class ChatFold {
   readonly #unshown = new Map<string, string>()
   readonly #approvals = new Map<string, { readonly call: string; readonly asked: Requested }>()
   readonly #questions = new Set<string>()
+  /** Shown calls that the client runs, by their questions. */
+  readonly #clientCalls = new Map<string, string>()
   #blocks = 0
   #changes: ChatChange[] = []
 
@@ -103,14 +106,21 @@ export class ChatFold {
 
   /** Whether this approval or question is shown, or was. */
   knows(id: string): boolean {
-    return this.#approvals.has(id) || this.#questions.has(id)
+    return this.#approvals.has(id) || this.#questions.has(id) || this.#clientCalls.has(id)
   }
 
   /** Shows a question of a child run, whose events are in another feed: it has no place in this one. */
   takeQuestion({ id, kind, activation, body }: Question): readonly ChatChange[] {
     this.#changes = []
     if (kind === 'approval') this.#requested(activation, body as Requested)
-    else if (kind === 'interrupt' && isObject(body)) this.#asked(id, body)
+    else if (kind === 'interrupt' && isObject(body)) this.#askedFor(activation, id, body as JsonObject)
+    return this.#changes.map(nowhere)
+  }
+
+  /** Shows what the client has said of a call of a child run. */
+  takeAnswer(question: string, answer: Json): readonly ChatChange[] {
+    this.#changes = []
+    this.#clientAnswered(question, answer)
     return this.#changes.map(nowhere)
   }
 
@@ -153,11 +163,14 @@ export class ChatFold {
       case 'asked':
         this.#waiting(item.agent.id, 'waiting')
         if (item.event.type === 'approval.requested') return this.#requested(item.agent.id, item.event)
-        return this.#asked(item.event.id, item.event as unknown as JsonObject)
+        return this.#askedFor(item.agent.id, item.event.id, item.event as unknown as JsonObject)
       case 'decided':
         return this.#resolved(item.event)
       case 'closed':
-        if (item.event.type === 'interrupt.raised') this.#answeredQuestion(item.event.id)
+        if (item.event.type === 'interrupt.raised') {
+          this.#answeredQuestion(item.event.id)
+          if (item.answer !== undefined) this.#clientAnswered(item.event.id, item.answer)
+        }
         this.#waiting(item.agent.id, 'running')
         if (item.event.type === 'approval.requested' && item.end !== undefined) this.#decided(item.event.id, false)
         return
@@ -335,6 +348,31 @@ export class ChatFold {
     if (approved) return
     this.#open.delete(call)
     this.#show({ type: 'denied', call })
+  }
+
+  /** A question to people, or to the client that is to run a tool. */
+  #askedFor(activation: ActivationId, id: string, body: JsonObject): void {
+    const asked = clientCallIn(body)
+    if (asked === undefined) return this.#asked(id, body)
+    const { tool, callId, input } = asked
+    const { path } = body
+    const name = this.#nameOf(activation, callId)
+    const call = this.#calls.get(name) ?? `call_${digest(name).slice(0, 20)}`
+    this.#calls.set(name, call)
+    this.#open.set(call, activation)
+    this.#unshown.delete(name)
+    this.#clientCalls.set(id, call)
+    const agents = Array.isArray(path) ? (path as readonly string[]) : []
+    this.#show({ type: 'call', call, tool, input, path: agents, question: id })
+  }
+
+  /** What the client has said is shown at once: the model may be told later. */
+  #clientAnswered(question: string, answer: Json): void {
+    const call = this.#clientCalls.get(question)
+    if (call === undefined || !isObject(answer)) return
+    const error = own(answer, 'error')
+    if (error === undefined) this.#result(call, own(answer, 'output') ?? null)
+    else this.#result(call, error, true)
   }
 
   #asked(question: string, body: JsonObject): void {

@@ -28,13 +28,15 @@ export type ChatItem =
   | { readonly type: 'block-end'; readonly block: string }
   /** A file that an agent in control made: a `data:` URL, or the address of the provider. */
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
-  /** A tool is called by an agent in control, or by any agent if a person has to approve it. */
+  /** A tool is called by an agent in control, or by any agent if a person has to approve it or the client to run it. */
   | {
       readonly type: 'call'
       readonly call: string
       readonly tool: string
       readonly input: Json
       readonly path: readonly string[]
+      /** The client runs it: the id of the question that takes what came of it. */
+      readonly question?: string
     }
   | { readonly type: 'result'; readonly call: string; readonly output: Json; readonly isError?: true }
   /** A person refused the call: it did not run. */

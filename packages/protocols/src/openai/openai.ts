@@ -34,7 +34,7 @@ import {
   sseResponse,
   type ChatChange,
 } from '../chat-feed/index.ts'
-import { requestPath, type StreamEnd } from '../protocol-run/index.ts'
+import { requestPath, resultAnswer, type StreamEnd } from '../protocol-run/index.ts'
 import { completion, CompletionWriter, type CompletionHead } from './chat-completion.ts'
 import { failedResponse, refuse, type OpenAiError } from './errors.ts'
 import {
@@ -219,6 +219,12 @@ class OpenAiApi {
     }
     for (const { id, value } of answers) {
       const body = open.find((each) => each.id === id)?.body
+      const result = resultAnswer({ content: value }, body as Json)
+      if (result !== undefined) {
+        // through the runtime of the caller, which knows who may run what for whom
+        await context.runtime.answer({ interruptId: id, value: result, by: name })
+        continue
+      }
       const schema = isObject(body) ? body['schema'] : undefined
       const isTyped = isObject(schema) && schema['type'] !== 'string'
       await run.answer({ interruptId: id, value: isTyped ? valueTyped(value, 'the answer') : value, by: name })

@@ -14,7 +14,7 @@ import {
   type Outcome,
   type RunId,
 } from '@reeve/core'
-import { approvalsAmong, type Question, type RunSummary } from '@reeve/runtime'
+import { approvalsAmong, clientCallIn, type Question, type RunSummary } from '@reeve/runtime'
 import { sseMessage, type ChatChange } from '../chat-feed/index.ts'
 import type { StreamEnd } from '../protocol-run/index.ts'
 import { outcomeError } from './errors.ts'
@@ -81,6 +81,18 @@ function askingItems(questions: readonly Question[]): readonly JsonObject[] {
         arguments: JSON.stringify(input),
       }))
     if (question.kind !== 'interrupt' || !isObject(question.body)) return []
+    const call = clientCallIn(question.body as Json)
+    if (call !== undefined)
+      return [
+        {
+          id: `fc_${question.id}`,
+          type: 'function_call',
+          status: 'completed',
+          call_id: question.id,
+          name: call.tool,
+          arguments: JSON.stringify(call.input),
+        },
+      ]
     const { question: asks = null, schema = null } = question.body
     return [
       {

@@ -16,7 +16,15 @@ import {
   type Json,
   type JsonObject,
 } from '@reeve/core'
-import { approvalsAmong, type Approval, type Decision, type Question, type Runtime } from '@reeve/runtime'
+import {
+  approvalsAmong,
+  clientCallIn,
+  type Approval,
+  type ClientCall,
+  type Decision,
+  type Question,
+  type Runtime,
+} from '@reeve/runtime'
 
 /** An open question. Times are milliseconds since 1970. */
 export interface AskedQuestion {
@@ -38,6 +46,8 @@ export interface AskedQuestion {
     /** JSON Schema of the arguments, where the tool is known here. */
     readonly inputSchema?: JsonObject
   }
+  /** Of a call that the client is to run: the tool, the exact arguments, the schema of the output. */
+  readonly call?: ClientCall
   /** Of a question: what was asked. */
   readonly question?: Json
   /** Of a question: the JSON Schema of its answer, where it has one. */
@@ -64,6 +74,11 @@ function askedQuestion(question: Question, runtime: Runtime): AskedQuestion | un
   if (kind === 'interrupt') {
     const asked = isObject(body) ? (body['question'] ?? null) : null
     const schema = isObject(body) && isObject(body['schema']) ? body['schema'] : undefined
+    const call = clientCallIn(body as Json)
+    if (call !== undefined) {
+      const prompt = shown(`${who} waits for the client to run ${call.tool}: ${asText(call.input)}`)
+      return { ...common, kind, prompt, call, ...present({ answerSchema: schema }) }
+    }
     return { ...common, kind, prompt: shown(asText(asked)), question: asked, ...present({ answerSchema: schema }) }
   }
   const [approval] = approvalsAmong([question])

@@ -8,5 +8,6 @@
 export { askedBy, followRun, needsPeople, type FollowedItem, type FollowOptions, type StreamEnd } from './follow-run.ts'
 export { askedQuestions, type AskedQuestion } from './asked-question.ts'
 export { findQuestion, isSettled, isSettlement, reply, settlementOf, type KnownQuestion, type Reply } from './reply.ts'
+export { resultAnswer } from './client-result.ts'
 export { requestPath } from './request-path.ts'
 export { agentName, agentNameCheck, usableAmong, type NamedAgent } from './named-agent.ts'

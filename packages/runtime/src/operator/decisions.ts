@@ -36,7 +36,7 @@ import {
 } from '@reeve/core'
 import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '@reeve/engine'
 import { viewOf, type ApprovalRequested, type InterruptView, type RunFold } from '@reeve/journal'
-import { aloneReason, grantProblem, notPermitted, type AloneReason, type Granting } from '@reeve/oversight'
+import { aloneReason, clientAnswerProblem, grantProblem, notPermitted, type AloneReason, type Granting } from '@reeve/oversight'
 import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { foldsOf, viewFold } from '../feed/run-folds.ts'
 import { runPages } from '../feed/whole-feed.ts'
@@ -567,6 +567,11 @@ export async function answer(access: DecisionAccess, given: Answer): Promise<voi
     throw new ReeveError('interrupt.invalid', 'by must be a name that is not empty')
   const question = await openQuestion(access, id, 'interrupt')
   if (question !== undefined) {
+    const misfit = clientAnswerProblem(question.body as Json, value)
+    if (misfit !== undefined)
+      throw new ReeveError('interrupt.invalid', misfit, {
+        hint: 'The question has the schema of its answer. It is still open, and nothing was changed.',
+      })
     const posted = await access.engine.post({
       type: 'answer',
       activation: question.activation,

@@ -45,6 +45,7 @@ import {
   type TrialChanges,
 } from '@reeve/runtime'
 import type { Principal } from '../wire.ts'
+import { mustBeItsClient } from './client-tools.ts'
 import { administers, allows } from './principal.ts'
 
 /** How many of the newest runs are searched for a question that is not open any more. */
@@ -335,7 +336,11 @@ export function runtimeOf(runtime: Runtime, principal: Principal): Runtime {
         await (await holderOf(decision.approvalId, 'approval.unknown')).decide(decision)
       }),
     async answer(answer) {
-      await (await holderOf(answer.interruptId, 'interrupt.unknown')).answer(answer)
+      const holder = await holderOf(answer.interruptId, 'interrupt.unknown')
+      const [open] = await runtime.questions({ id: answer.interruptId, ...inTenant })
+      const summary = open === undefined ? undefined : await summaryOf(runtime, open.run)
+      if (open !== undefined && summary !== undefined) mustBeItsClient(open, summary, principal)
+      await holder.answer(answer)
     },
     async settleDoubt(settlement) {
       await holderOf(settlement.id, 'interrupt.unknown')

@@ -21,12 +21,15 @@ const nothing = (): void => {}
 
 export function ChatQuestion({ question }: { readonly question: QuestionView }) {
   const { id, kind, path, approval, interrupt, doubt, mayAnswer, until } = question
-  const input = approval?.input ?? doubt?.input
+  const input = approval?.input ?? doubt?.input ?? interrupt?.call?.input
+  const asked = interrupt?.call === undefined ? interrupt : undefined
   const asks =
     approval !== undefined
       ? 'wants to run'
       : kind === 'interrupt'
-        ? 'asks'
+        ? interrupt?.call === undefined
+          ? 'asks'
+          : 'waits for the client to run'
         : doubt?.trial === true
           ? 'would run'
           : 'needs to know about'
@@ -36,7 +39,7 @@ export function ChatQuestion({ question }: { readonly question: QuestionView }) 
         <Icon name="hand" />
         <span>
           <VisibleText>{path.join(' › ')}</VisibleText> {asks}{' '}
-          {interrupt === undefined && (
+          {asked === undefined && (
             <b>
               <VisibleText>{subjectOf(question)}</VisibleText>
             </b>
@@ -48,12 +51,12 @@ export function ChatQuestion({ question }: { readonly question: QuestionView }) 
         {until !== undefined && <Countdown until={until} />}
         <Link to={`/?question=${encodeURIComponent(id)}`}>In the inbox</Link>
       </header>
-      {interrupt !== undefined && (
+      {asked !== undefined && (
         <p>
-          <VisibleText lines>{questionText(interrupt.question)}</VisibleText>
+          <VisibleText lines>{questionText(asked.question)}</VisibleText>
         </p>
       )}
-      {interrupt !== undefined && typeof interrupt.question !== 'string' && <JsonView value={interrupt.question} />}
+      {asked !== undefined && typeof asked.question !== 'string' && <JsonView value={asked.question} />}
       {input !== undefined && <Arguments input={input} />}
       {input !== undefined && (
         <details>

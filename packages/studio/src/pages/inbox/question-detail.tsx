@@ -104,7 +104,18 @@ export function QuestionDetail(props: QuestionDetailProps) {
                   </div>
                 </Panel>
               )}
-              {interrupt !== undefined && (
+              {interrupt?.call !== undefined && (
+                <Panel title="What the client is to run">
+                  <div className="stack">
+                    <p>
+                      The run waits for its client to run <VisibleText>{interrupt.call.tool}</VisibleText> with these
+                      arguments. Nobody approves it. An administrator may answer in the place of the client.
+                    </p>
+                    <Arguments input={interrupt.call.input} />
+                  </div>
+                </Panel>
+              )}
+              {interrupt !== undefined && interrupt.call === undefined && (
                 <Panel title="The question">
                   {typeof interrupt.question === 'string' ? (
                     <VisibleText lines>{interrupt.question}</VisibleText>

@@ -30,6 +30,7 @@ export function inOrder(questions: readonly QuestionView[], now: number): readon
 /** What the question is about, in a word. */
 export function subjectOf({ kind, approval, interrupt, doubt }: QuestionView): string {
   if (approval !== undefined) return approval.tool
+  if (interrupt?.call !== undefined) return interrupt.call.tool
   if (interrupt !== undefined) return questionText(interrupt.question)
   return doubt?.name ?? (kind === 'in-doubt' ? 'effect in doubt' : 'diverged step')
 }

@@ -157,10 +157,10 @@ export function QuestionRow(props: {
   )
 }
 
-function Kind({ question: { kind, approval } }: { readonly question: QuestionView }) {
+function Kind({ question: { kind, approval, interrupt } }: { readonly question: QuestionView }) {
   return approval === undefined ? (
     <Badge tone={kind === 'interrupt' ? 'info' : 'held'} icon={kind === 'interrupt' ? 'doubt' : 'warn'}>
-      {kindLabels[kind]}
+      {interrupt?.call === undefined ? kindLabels[kind] : 'Client tool'}
     </Badge>
   ) : (
     <RiskBadge risk={approval.risk} />

@@ -136,7 +136,10 @@ const timeOf = (at: number): string => new Date(at).toLocaleTimeString([], { hou
 
 const sayings: Readonly<Record<Open['kind'], (open: Open, more: string) => Omit<Doing, 'since'>>> = {
   approval: (_, more) => ({ kind: 'human', text: `waits for an approver's decision${more}` }),
-  interrupt: (_, more) => ({ kind: 'human', text: `waits for a person's answer${more}` }),
+  interrupt: ({ tool }, more) =>
+    tool === undefined
+      ? { kind: 'human', text: `waits for a person's answer${more}` }
+      : { kind: 'wait', text: `waits for the client to run ${tool}${more}` },
   model: (open, more) => ({ kind: 'work', text: `asks ${open.name}${retried(open)}${more}` }),
   tool: (open, more) => ({ kind: 'work', text: `runs ${open.name}${retried(open)}${more}` }),
   step: (open, more) => ({ kind: 'work', text: `${stepText(open.name)}${retried(open)}${more}` }),

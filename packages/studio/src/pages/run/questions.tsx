@@ -31,7 +31,14 @@ export function RunQuestions() {
         ))}
         {interrupts.map((interrupt) => (
           <Question key={interrupt.id} id={interrupt.id} asked={interrupt}>
-            <VisibleText>{interrupt.agent}</VisibleText> asks:{' '}
+            <VisibleText>{interrupt.agent}</VisibleText>{' '}
+            {interrupt.tool === undefined ? (
+              'asks:'
+            ) : (
+              <>
+                waits for the client to run <VisibleText>{interrupt.tool}</VisibleText>:
+              </>
+            )}{' '}
             <VisibleText>
               {typeof interrupt.question === 'string' ? interrupt.question : JSON.stringify(interrupt.question)}
             </VisibleText>
