@@ -58,7 +58,7 @@ export type {
   RuntimeVersions,
   UnderWay,
 } from '@reeve/runtime'
-export { agent, delegate, sleep, step, tool, transferTo } from '@reeve/agent'
+export { agent, delegate, providerTool, sleep, step, tool, transferTo, webSearch } from '@reeve/agent'
 export type {
   Agent,
   AgentContext,
@@ -77,6 +77,7 @@ export type {
   OnIterationComplete,
   OrchestrationToolOptions,
   OutputOf,
+  ProviderToolOptions,
   Scorer,
   ScorerFunction,
   Summarize,
@@ -84,6 +85,7 @@ export type {
   ToolEffect,
   ToolIO,
   ToolsLike,
+  WebSearchOptions,
 } from '@reeve/agent'
 export { asTool, loop, parallel, router, sequential, sessionValue } from '@reeve/flow'
 export type {
