@@ -33,7 +33,7 @@ import { jsonObject } from './messages.ts'
 import { readFinish, type AnswerFinish } from './finish.ts'
 import type { ModelAnswer } from './model.ts'
 import type { BilledUsage } from './price.ts'
-import { keptInputOf, mostRan, sourceOf, summaryOf, withSource } from './provider-tools.ts'
+import { googleQueries, keptInputOf, mostRan, sourceOf, summaryOf, withSource } from './provider-tools.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { orphanThoughts, ThoughtSplitter, type TextPiece } from './thoughts.ts'
 import { readUsage } from './usage.ts'
@@ -154,6 +154,8 @@ export class AnswerFold {
         return
       case 'finish':
         this.#finish = part
+        for (const query of googleQueries(part.providerMetadata))
+          this.#ran.set(`google ${query}`, { tool: 'google_search', input: { query } })
         return
       default: // raw, ping, files of thoughts and what later versions bring: nothing an answer is made of
     }
@@ -314,6 +316,12 @@ export class AnswerFold {
     // the call may stand in an answer before, which was paused
     const call = this.#ran.get(String(toolCallId))
     if (call === undefined) return
+    // OpenAI tells what was searched for with the result
+    const action = isObject(result) ? result['action'] : undefined
+    if (isObject(action) && isObject(call.input) && Object.keys(call.input).length === 0) {
+      const { sources: _sources, ...asked } = action
+      call.input = keptInputOf(asked)
+    }
     const summary = summaryOf(result)
     if (summary !== undefined) call.summary = summary
     if (isError === true) call.isError = true

@@ -22,11 +22,29 @@ import type { Model, ProviderToolForm, ToolSpec } from './model.ts'
 /** The provider of a form: the first word of its id. */
 export const providerOf = ({ id }: Pick<ProviderToolForm, 'id'>): string => id.slice(0, id.indexOf('.'))
 
+/**
+ * The tools of these providers by their ids without a date, as the packages of the AI SDK know them. The package of
+ * OpenAI leaves out a tool that it does not know without a word.
+ */
+const known: { readonly [provider: string]: ReadonlySet<string> } = {
+  anthropic: new Set('web_search web_fetch code_execution tool_search_regex tool_search_bm25 advisor'.split(' ')),
+  openai: new Set(
+    'web_search web_search_preview file_search code_interpreter image_generation mcp tool_search'.split(' '),
+  ),
+  google: new Set(
+    'google_search enterprise_web_search url_context code_execution file_search google_maps vertex_rag_store'.split(' '),
+  ),
+}
+
+const dated = /_\d{8}$/
+const isKnown = (form: ProviderToolForm): boolean =>
+  own(known, providerOf(form))?.has(form.id.slice(providerOf(form).length + 1).replace(dated, '')) ?? true
+
 /** The form of a tool that a model's provider has; undefined if it has none. */
 export const formFor = (
   { provider = [] }: Pick<ToolSpec, 'provider'>,
   runs: readonly string[] = [],
-): ProviderToolForm | undefined => provider.find((form) => runs.includes(providerOf(form)))
+): ProviderToolForm | undefined => provider.find((form) => runs.includes(providerOf(form)) && isKnown(form))
 
 /** Why a model cannot be sent these tools, one sentence each. `models`: those of a chain, else the one. */
 export function providerToolProblems(
@@ -71,7 +89,7 @@ const listedUsd: { readonly [id: string]: number } = {
 
 /** What one call costs in US dollars; undefined if that is not known. */
 export const callPriceOf = ({ id, costUsd }: Pick<ProviderToolForm, 'id' | 'costUsd'>): number | undefined =>
-  costUsd ?? own(listedUsd, id.replace(/_\d{8}$/, ''))
+  costUsd ?? own(listedUsd, id.replace(dated, ''))
 
 /** The tools among these whose calls have no known price for a model. */
 export const unpricedTools = (
@@ -151,6 +169,19 @@ const longestTitle = 300
 export function keptInputOf(input: Json): Json {
   const text = asText(input)
   return text.length <= keptInput ? input : cut(text, keptInput)
+}
+
+/**
+ * What Google searched for. Its searches are no calls: only the metadata of the answer tells of them
+ * (https://ai.google.dev/gemini-api/docs/google-search#understanding_the_grounding_response).
+ */
+export function googleQueries(metadata: unknown): readonly string[] {
+  const said = isObject(metadata) ? Object.values(metadata) : []
+  return said.flatMap((of) => {
+    const grounding = isObject(of) ? own(of, 'groundingMetadata') : undefined
+    const queries = isObject(grounding) ? own(grounding, 'webSearchQueries') : undefined
+    return Array.isArray(queries) ? queries.filter((each) => typeof each === 'string').slice(0, mostRan) : []
+  })
 }
 
 /** One line on what a call brought: the code of an error, the number of results, or the head of the text. */

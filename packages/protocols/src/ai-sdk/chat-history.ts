@@ -4,7 +4,7 @@
  * Owns: the parts of a message, made of what is shown of a run. Does not own: what is shown (../chat-feed), chunks of a
  * stream (chunk-writer.ts), which say the same while it happens. Pure but for reading the runs.
  */
-import { isObject, own, type Json, type JsonObject } from '@reeve/core'
+import { isObject, own, present, type Json, type JsonObject } from '@reeve/core'
 import { hasEnded, type Run, type RunSummary } from '@reeve/runtime'
 import { ChatFeed, runInput, type FindRun } from '../chat-feed/index.ts'
 import { ChunkWriter } from './chunk-writer.ts'
@@ -89,6 +89,10 @@ class MessageParts {
         return this.#change(chunk.id, () => ({ state: 'done' }))
       case 'file':
         return this.#add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url })
+      case 'source-url': {
+        const { sourceId, url, title } = chunk
+        return this.#add({ type: 'source-url', sourceId, url, ...present({ title }) })
+      }
       case 'data-agent':
       case 'data-question': {
         const known = this.parts.find(({ type, id }) => type === chunk.type && id === chunk.id)
