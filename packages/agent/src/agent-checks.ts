@@ -129,7 +129,7 @@ function countProblems(agent: Agent): readonly string[] {
 export const providedProblems = (agent: Agent, model = agent.model): readonly string[] =>
   model === undefined
     ? []
-    : providerToolProblems(agent.tools?.() ?? [], modelsOf(model)).map(
+    : providerToolProblems(agent.tools?.() ?? [], modelsOf(model), agent.toolCount?.()).map(
         (problem) => `agent "${agent.name}": ${problem}. ${otherModelOrTool}`,
       )
 

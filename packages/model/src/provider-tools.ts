@@ -46,10 +46,14 @@ export const formFor = (
   runs: readonly string[] = [],
 ): ProviderToolForm | undefined => provider.find((form) => runs.includes(providerOf(form)) && isKnown(form))
 
-/** Why a model cannot be sent these tools, one sentence each. `models`: those of a chain, else the one. */
+/**
+ * Why a model cannot be sent these tools, one sentence each. `models`: those of a chain, else the one. `count`: of all
+ * tools, Reeve's own included.
+ */
 export function providerToolProblems(
   tools: readonly ToolSpec[],
   models: readonly Pick<Model, 'id' | 'providerTools'>[],
+  count = tools.length,
 ): readonly string[] {
   const provided = tools.filter(({ provider }) => provider !== undefined)
   if (provided.length === 0) return []
@@ -58,7 +62,7 @@ export function providerToolProblems(
       if (formFor(spec, providerTools?.runs) !== undefined) return []
       return [`the provider of "${id}" does not run the tool "${spec.name}" (${idsOf(spec)})`]
     }),
-    ...(providerTools?.alone === true && provided.length < tools.length ? [aloneProblem(id, provided)] : []),
+    ...(providerTools?.alone === true && provided.length < count ? [aloneProblem(id, provided)] : []),
   ])
 }
 
