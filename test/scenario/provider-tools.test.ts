@@ -11,7 +11,7 @@ import type { Model, ModelAnswer, ModelRequest } from '@reeve/model'
 import { registerAgents } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { inOrder, simulate, strictProvider, teamScenario, verifyJournal } from '@reeve/testing'
-import { calls, delegates, runtimeOf, scripted } from './team.ts'
+import { delegates, runtimeOf, scripted } from './team.ts'
 
 const usage = { input: 10, output: 5 }
 const price = { usdPerMillionTokens: { input: 1, output: 1 } }
@@ -67,6 +67,11 @@ describe('at definition', () => {
           tools: [providerTool({ id: 'anthropic.web_fetch_20250910' })],
         }),
       'the provider of "openai/gpt-5" does not run the tool "web_fetch"',
+    ],
+    [
+      'OpenAI, which would reach a server of MCP past every gate',
+      () => agent({ name: 'a', model: 'openai/gpt-5', tools: [providerTool({ id: 'openai.mcp' })] }),
+      'does not run the tool "mcp"',
     ],
     [
       'Google, which has no list of domains',

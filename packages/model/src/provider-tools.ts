@@ -23,14 +23,13 @@ import type { Model, ProviderToolForm, ToolSpec } from './model.ts'
 export const providerOf = ({ id }: Pick<ProviderToolForm, 'id'>): string => id.slice(0, id.indexOf('.'))
 
 /**
- * The tools of these providers by their ids without a date, as the packages of the AI SDK know them. The package of
- * OpenAI leaves out a tool that it does not know without a word.
+ * The tools of these providers by their ids without a date: those that read, and those that work in a room of the
+ * provider's own. What acts outside (MCP servers of OpenAI's choice) has a gate of Reeve's instead. The package of OpenAI
+ * leaves out a tool that it does not know without a word.
  */
 const known: { readonly [provider: string]: ReadonlySet<string> } = {
-  anthropic: new Set('web_search web_fetch code_execution tool_search_regex tool_search_bm25 advisor'.split(' ')),
-  openai: new Set(
-    'web_search web_search_preview file_search code_interpreter image_generation mcp tool_search'.split(' '),
-  ),
+  anthropic: new Set('web_search web_fetch code_execution'.split(' ')),
+  openai: new Set('web_search web_search_preview file_search code_interpreter'.split(' ')),
   google: new Set(
     'google_search enterprise_web_search url_context code_execution file_search google_maps vertex_rag_store'.split(' '),
   ),
