@@ -155,7 +155,7 @@ export class AnswerFold {
       case 'finish':
         this.#finish = part
         for (const query of googleQueries(part.providerMetadata))
-          this.#ran.set(`google ${query}`, { tool: 'google_search', input: { query } })
+          this.#ran.set(`google ${query}`, { tool: 'google_search', input: keptInputOf({ query }) })
         return
       default: // raw, ping, files of thoughts and what later versions bring: nothing an answer is made of
     }

@@ -6,15 +6,7 @@
  * at this level, so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
-import {
-  cut,
-  failure,
-  FailureError,
-  systemClock,
-  visibleLine,
-  wellFormed,
-  type JsonObject,
-} from '@reeve/core'
+import { cut, failure, FailureError, systemClock, visibleLine, wellFormed, type JsonObject } from '@reeve/core'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
 import { modelFault } from './faults.ts'

@@ -402,13 +402,7 @@ const forClaude = (limits: ProviderLimits, modelId: string): ProviderLimits =>
   /claude/i.test(modelId) ? { ...limits, callId: claudeIds } : limits
 
 /** What an agent's definition may know of them. */
-export function knownLimits({
-  tools,
-  stops,
-  blankStops,
-  leastOutput,
-  providerTools,
-}: ProviderLimits): Partial<Model> {
+export function knownLimits({ tools, stops, blankStops, leastOutput, providerTools }: ProviderLimits): Partial<Model> {
   const settings: SettingLimits = {
     ...(stops !== undefined && { stops }),
     ...(blankStops !== undefined && { blankStops }),

@@ -31,7 +31,9 @@ const known: { readonly [provider: string]: ReadonlySet<string> } = {
   anthropic: new Set('web_search web_fetch code_execution'.split(' ')),
   openai: new Set('web_search web_search_preview file_search code_interpreter'.split(' ')),
   google: new Set(
-    'google_search enterprise_web_search url_context code_execution file_search google_maps vertex_rag_store'.split(' '),
+    'google_search enterprise_web_search url_context code_execution file_search google_maps vertex_rag_store'.split(
+      ' ',
+    ),
   ),
 }
 
@@ -189,16 +191,22 @@ export function googleQueries(metadata: unknown): readonly string[] {
 
 /** One line on what a call brought: the code of an error, the number of results, or the head of the text. */
 export function summaryOf(result: unknown): string | undefined {
-  if (Array.isArray(result)) return `${result.length} ${result.length === 1 ? 'result' : 'results'}`
+  if (Array.isArray(result)) return countOf(result)
   if (typeof result === 'string') return lineOf(result)
-  if (!isObject(result)) return undefined
+  return isObject(result)
+    ? (lineIn(result) ?? (isObject(result['action']) ? lineIn(result['action']) : undefined))
+    : undefined
+}
+
+function lineIn(result: JsonObject): string | undefined {
   for (const member of ['errorCode', 'error', 'stderr', 'stdout', 'output', 'url', 'query', 'status'])
     if (typeof result[member] === 'string' && result[member].trim() !== '') return lineOf(result[member])
   for (const member of ['results', 'outputs', 'sources'])
-    if (Array.isArray(result[member])) return summaryOf(result[member])
-  const { action } = result
-  return isObject(action) ? summaryOf(action) : undefined
+    if (Array.isArray(result[member])) return countOf(result[member])
+  return undefined
 }
+
+const countOf = ({ length }: readonly unknown[]): string => `${length} ${length === 1 ? 'result' : 'results'}`
 
 const lineOf = (text: string): string => visibleLine(cut(text, keptSummary))
 

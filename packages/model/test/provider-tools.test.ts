@@ -55,6 +55,12 @@ const sentForms: Readonly<Record<string, string>> = {
   'openai responses': '{"type":"web_search"}',
   google: '{"googleSearch":{}}',
 }
+/** By what it is known again; Google wants nothing of its searches back. */
+const sentAgain: Readonly<Record<string, string>> = {
+  anthropic: 'encrypted:https://example.com/rain',
+  'openai responses': 'web_search_call',
+  google: 'It rains.',
+}
 const running = wires.filter(({ name }) => name in sentForms)
 
 describe.each(running)('$name', (wire) => {
@@ -66,9 +72,7 @@ describe.each(running)('$name', (wire) => {
     const answer = await resolveModel(wire.model, llm.options).call(asking('weather', more))
     expect(llm.requests()[0]?.body).toContain(sentForms[wire.name])
     expect(answer).toMatchObject({ text: 'It rains.', calls: [], finish: 'stop' })
-    expect(answer.ran).toMatchObject([
-      { tool: wire.name === 'google' ? 'google_search' : 'web_search' },
-    ])
+    expect(answer.ran).toMatchObject([{ tool: wire.name === 'google' ? 'google_search' : 'web_search' }])
     expect(JSON.stringify(answer.ran)).toContain('weather')
     expect(answer.sources?.map(({ url }) => url)).toEqual(pages.map(({ url }) => url))
     // Google's search has no price by the call
@@ -89,8 +93,7 @@ describe.each(running)('$name', (wire) => {
     ]
     await resolveModel(wire.model, llm.options).call(saying(history, { tools: [search] }))
     const again = llm.requests().at(-1)?.body
-    if (wire.name === 'anthropic') expect(again).toContain('encrypted:https://example.com/rain')
-    if (wire.name === 'openai responses') expect(again).toContain('web_search_call')
+    expect(again).toContain(sentAgain[wire.name])
     expect(again).not.toContain('[Sources:')
     await resolveModel('openai-chat/gpt-4.1', llm.options).call(saying(history, { tools: [delegate] }))
     const other = llm.requests().at(-1)?.body
@@ -145,10 +148,7 @@ test('a search that fails is told as such, and the answer stands', async () => {
 })
 
 test('a search that pauses goes on, and the parts are one answer', async () => {
-  llm.on(
-    { userMessage: 'weather' },
-    { parts: [{ type: 'ran', query: 'weather', open: true }], finish: 'pause_turn' },
-  )
+  llm.on({ userMessage: 'weather' }, { parts: [{ type: 'ran', query: 'weather', open: true }], finish: 'pause_turn' })
   const model = resolveModel('anthropic/claude-sonnet-5', llm.options)
   const paused = await model.call(asking('weather', { tools: [search] }))
   expect(paused).toMatchObject({ finish: 'paused', ran: [{ tool: 'web_search' }] })

@@ -205,9 +205,7 @@ test('what the provider ran is shown as its calls, and its sources as sources', 
     { url: 'https://example.com/rain', title: 'Rain' },
   ])
   const [, history] = [shown, await chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'Weather?')] })]
-  expect(history.filter(({ type }) => type === 'source-url')).toEqual(
-    shown.filter(({ type }) => type === 'source-url'),
-  )
+  expect(history.filter(({ type }) => type === 'source-url')).toEqual(shown.filter(({ type }) => type === 'source-url'))
 })
 
 test('a text of an attempt that failed is taken back, and is not there for who reads later', async () => {

@@ -54,7 +54,10 @@ const searcher = agent({
 })
 
 async function api() {
-  const { server, runtime, errors } = await serving({ agents: [echo, asker, searcher] }, { auth, protocols: [openai()] })
+  const { server, runtime, errors } = await serving(
+    { agents: [echo, asker, searcher] },
+    { auth, protocols: [openai()] },
+  )
   const ask = async (
     user: string,
     path: string,

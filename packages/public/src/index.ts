@@ -77,6 +77,7 @@ export type {
   OnIterationComplete,
   OrchestrationToolOptions,
   OutputOf,
+  ProviderTool,
   ProviderToolOptions,
   Scorer,
   ScorerFunction,

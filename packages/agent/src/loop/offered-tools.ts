@@ -87,7 +87,8 @@ export class OfferedTools {
       else if (gateOf(oversight, { action: name, sensitive: false, description, always: false }, mode).asks)
         withheld.set(name, 'oversight asks about every call of it')
     }
-    const isSame = withheld.size === this.#withheld.size && [...withheld.keys()].every((name) => this.#withheld.has(name))
+    const isSame =
+      withheld.size === this.#withheld.size && [...withheld.keys()].every((name) => this.#withheld.has(name))
     if (!isSame) this.#known = undefined
     this.#withheld = new Set(withheld.keys())
     for (const [name, why] of withheld) {

@@ -25,14 +25,27 @@ import {
   type JsonObject,
   type Rule,
 } from '@reeve/core'
-import { compileSchema } from '@reeve/edge'
-import type { ProviderToolForm } from '@reeve/model'
+import { compileSchema, type Schema } from '@reeve/edge'
+import type { ProviderToolForm, ToolSpec } from '@reeve/model'
 import { versionOf } from '../definition.ts'
-import type { Tool } from './tool.ts'
 
 /** The work of a tool that a provider runs. */
 export interface ProviderWork {
   readonly kind: 'provider'
+}
+
+/** A tool that a provider runs: a `Tool` of which nothing runs here. Immutable; any number of agents may use it. */
+export interface ProviderTool<Name extends string = string> {
+  readonly kind: 'tool'
+  readonly name: Name
+  readonly version: string
+  readonly spec: ToolSpec
+  readonly input: Schema
+  readonly sensitive: false
+  readonly approval: undefined
+  readonly work: ProviderWork
+  readonly action: undefined
+  readonly repeatable: true
 }
 
 /** A tool of one provider, by its id. */
@@ -83,7 +96,9 @@ const idCheck = expects(
   'provider.tool, such as "anthropic.web_search_20250305"',
 )
 const argsCheck: Check = (given, where) => {
-  const problem = isObject(given) ? jsonProblem(given, where) : `${where} is ${described(given)}, expected an object of JSON`
+  const problem = isObject(given)
+    ? jsonProblem(given, where)
+    : `${where} is ${described(given)}, expected an object of JSON`
   return problem === undefined ? [] : [problem]
 }
 
@@ -120,8 +135,8 @@ const callerRule: Rule<ProviderToolOptions & Unkept> = ({ id }, where) => [
  * A tool that the provider of a model runs inside the call of the model. Throws `tool.invalid`. An agent whose model's
  * provider does not have it is refused when it is made.
  */
-export function providerTool<const Name extends string = string>(options: ProviderToolOptions<Name>): Tool<Name>
-export function providerTool(options: ProviderToolOptions & Unkept): Tool {
+export function providerTool<const Name extends string = string>(options: ProviderToolOptions<Name>): ProviderTool<Name>
+export function providerTool(options: ProviderToolOptions & Unkept): ProviderTool {
   mustBeOptions(options, 'provider tool', 'tool.invalid')
   const where = `provider tool "${String(options.name ?? options.id)}"`
   refuseProblems('tool.invalid', optionProblems(providerToolChecks, options, where, { rule: callerRule }))
@@ -133,8 +148,8 @@ export function providerTool(options: ProviderToolOptions & Unkept): Tool {
  * The search of the web that the provider of the agent's model runs: Anthropic, OpenAI (not over chat completions) or
  * Google. Each model of a chain uses that of its own. Throws `tool.invalid`.
  */
-export function webSearch<const Name extends string = 'web_search'>(options?: WebSearchOptions<Name>): Tool<Name>
-export function webSearch(options: WebSearchOptions & Unkept = {}): Tool {
+export function webSearch<const Name extends string = 'web_search'>(options?: WebSearchOptions<Name>): ProviderTool<Name>
+export function webSearch(options: WebSearchOptions & Unkept = {}): ProviderTool {
   mustBeOptions(options, 'webSearch', 'tool.invalid')
   refuseProblems('tool.invalid', optionProblems(webSearchChecks, options, 'webSearch', { rule: noRule }))
   const { name = 'web_search', maxUses, allowedDomains, costUsd } = options
@@ -154,7 +169,7 @@ const usualName = (id: string): string => id.slice(id.indexOf('.') + 1).replace(
 
 const anything = { type: 'object', properties: {} } as const
 
-function toolOfForms(name: string, provider: readonly ProviderToolForm[]): Tool {
+function toolOfForms(name: string, provider: readonly ProviderToolForm[]): ProviderTool {
   return {
     kind: 'tool',
     name,
@@ -182,7 +197,7 @@ export const isAiSdkProviderTool = (given: object): given is AiSdkProviderTool =
   'type' in given && (given.type === 'provider' || given.type === 'provider-defined')
 
 /** Adopts a tool of a provider. `costUsd` may be added to it. Throws `tool.invalid`. */
-export function fromAiSdkProviderTool(name: string, given: AiSdkProviderTool & { readonly costUsd?: unknown }): Tool {
+export function fromAiSdkProviderTool(name: string, given: AiSdkProviderTool & { readonly costUsd?: unknown }): ProviderTool {
   const { id, isProviderExecuted, costUsd } = given
   if (isProviderExecuted === false || typeof id !== 'string')
     throw new ReeveError(

@@ -202,7 +202,14 @@ export class ResponseWriter {
   #text(block: string, delta: string): readonly string[] {
     const found = this.#items.find((each) => each.block === block)
     const index = this.#indices
-    const item = found ?? { id: `msg_${this.#summary.run}_${index}`, index, block, text: '', isDone: false, sources: [] }
+    const item = found ?? {
+      id: `msg_${this.#summary.run}_${index}`,
+      index,
+      block,
+      text: '',
+      isDone: false,
+      sources: [],
+    }
     const place = { item_id: item.id, output_index: item.index, content_index: 0 }
     const begin: string[] = []
     if (found === undefined) {

@@ -560,16 +560,20 @@ const tools: readonly ProviderRule[] = [
         ),
     ],
   ),
-  rule('The type of a tool is one that there is.', 'https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview', [
-    'tool-type',
-    (request) =>
-      firstOf(toolsOf(request), (tool, index) => {
-        const type = textAt(tool, 'type') ?? 'custom'
-        return ownTools.test(type)
-          ? undefined
-          : `tools.${index}: Input tag '${type}' found using 'type' does not match any of the expected tags`
-      }),
-  ]),
+  rule(
+    'The type of a tool is one that there is.',
+    'https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview',
+    [
+      'tool-type',
+      (request) =>
+        firstOf(toolsOf(request), (tool, index) => {
+          const type = textAt(tool, 'type') ?? 'custom'
+          return ownTools.test(type)
+            ? undefined
+            : `tools.${index}: Input tag '${type}' found using 'type' does not match any of the expected tags`
+        }),
+    ],
+  ),
   rule('The name of a tool is there once.', 'https://github.com/danny-avila/LibreChat/issues/13162', [
     'tool-name-unique',
     (request) =>

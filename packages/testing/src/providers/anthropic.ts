@@ -187,10 +187,8 @@ function blocksOfSearch({ query, found = [], error, open }: ProviderRan, ids: Id
   return [asked, { start: result, deltas: [], whole: result }]
 }
 
-const blocksOf = (
-  part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>,
-  ids: IdSource,
-): readonly AnswerBlock[] => (part.type === 'ran' ? blocksOfSearch(part, ids) : [blockOf(part, ids)])
+const blocksOf = (part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: IdSource): readonly AnswerBlock[] =>
+  part.type === 'ran' ? blocksOfSearch(part, ids) : [blockOf(part, ids)]
 
 function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' | 'ran' }>, ids: IdSource): AnswerBlock {
   if (part.type === 'text') {
