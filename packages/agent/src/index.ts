@@ -175,7 +175,13 @@ export {
   type RetireRequest,
   type TeamCommand,
 } from './teamwork/team-commands.ts'
-export { providerTool, webSearch, type ProviderTool, type ProviderToolOptions, type WebSearchOptions } from './tool/provider-tool.ts'
+export {
+  providerTool,
+  webSearch,
+  type ProviderTool,
+  type ProviderToolOptions,
+  type WebSearchOptions,
+} from './tool/provider-tool.ts'
 export { tool, toolsOf } from './tool/tool.ts'
 export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
 export type {

@@ -3,6 +3,7 @@
  * of what they did, what is sent again, and what they cost.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { asText } from '@reeve/core'
 import {
   answerMessage,
   joinedAnswer,
@@ -210,7 +211,7 @@ test('what a provider says is bounded and made visible, and only addresses of th
   expect(sourceOf({ url: `https://example.com/${'x'.repeat(3_000)}` })).toBeUndefined()
   expect(sourceOf({ title: 'Report', filename: 'r.pdf' })).toEqual({ title: 'Report', filename: 'r.pdf' })
   expect(sourceOf({})).toBeUndefined()
-  expect(String(keptInputOf({ code: 'x'.repeat(5_000) })).length).toBeLessThanOrEqual(1_000)
+  expect(asText(keptInputOf({ code: 'x'.repeat(5_000) })).length).toBeLessThanOrEqual(1_000)
   expect(summaryOf({ stdout: `${'x'.repeat(1_000)}\n` })!.length).toBeLessThanOrEqual(300)
   expect(summaryOf([1, 2])).toBe('2 results')
 })

@@ -148,7 +148,9 @@ export function providerTool(options: ProviderToolOptions & Unkept): ProviderToo
  * The search of the web that the provider of the agent's model runs: Anthropic, OpenAI (not over chat completions) or
  * Google. Each model of a chain uses that of its own. Throws `tool.invalid`.
  */
-export function webSearch<const Name extends string = 'web_search'>(options?: WebSearchOptions<Name>): ProviderTool<Name>
+export function webSearch<const Name extends string = 'web_search'>(
+  options?: WebSearchOptions<Name>,
+): ProviderTool<Name>
 export function webSearch(options: WebSearchOptions & Unkept = {}): ProviderTool {
   mustBeOptions(options, 'webSearch', 'tool.invalid')
   refuseProblems('tool.invalid', optionProblems(webSearchChecks, options, 'webSearch', { rule: noRule }))
@@ -197,7 +199,10 @@ export const isAiSdkProviderTool = (given: object): given is AiSdkProviderTool =
   'type' in given && (given.type === 'provider' || given.type === 'provider-defined')
 
 /** Adopts a tool of a provider. `costUsd` may be added to it. Throws `tool.invalid`. */
-export function fromAiSdkProviderTool(name: string, given: AiSdkProviderTool & { readonly costUsd?: unknown }): ProviderTool {
+export function fromAiSdkProviderTool(
+  name: string,
+  given: AiSdkProviderTool & { readonly costUsd?: unknown },
+): ProviderTool {
   const { id, isProviderExecuted, costUsd } = given
   if (isProviderExecuted === false || typeof id !== 'string')
     throw new ReeveError(
@@ -215,7 +220,7 @@ export function fromAiSdkProviderTool(name: string, given: AiSdkProviderTool & {
     ...(costUsd === undefined ? undefined : { costUsd: costUsd as number }),
     ...(asked === undefined ? undefined : { approval: asked }),
     ...present({ sensitive }),
-  } as ProviderToolOptions)
+  })
 }
 
 const withoutUndefined = (args: JsonObject): JsonObject =>
