@@ -101,6 +101,7 @@ const messages: readonly Required<Message>[] = [
     calls: [{ id: 'a', name: 'read', input: { path: 'x' }, invalid: '{' } satisfies Required<ToolCall>],
     files: [{ type: 'file', mediaType: 'image/png', data: 'AA==' }],
     reasoning: { model: 'm', parts: [{ type: 'reasoning', text: 'hm' }] },
+    sources: [{ url: 'https://example.com/', title: 'x', filename: 'y' }],
   } satisfies Required<AssistantMessage>,
   {
     role: 'tool',

@@ -6,7 +6,16 @@
  */
 import { described, isName, nameForm, ReeveError } from '@reeve/core'
 import type { Limits } from '@reeve/edge'
-import { fewerTools, modelsOf, priceOfModel, toolCountProblem, type Prices } from '@reeve/model'
+import {
+  fewerTools,
+  modelsOf,
+  otherModelOrTool,
+  priceOfModel,
+  providerToolProblems,
+  toolCountProblem,
+  unpricedTools,
+  type Prices,
+} from '@reeve/model'
 import {
   agentsCheck,
   isAgent,
@@ -59,7 +68,8 @@ export function agentProblems(roots: readonly Agent[], prices?: Prices): readonl
     if (!isAgent(agent)) continue
     const ownProblems = agent.problems()
     for (const problem of ownProblems) add(problem)
-    if (ownProblems.length === 0) for (const problem of countProblems(agent)) add(problem)
+    if (ownProblems.length === 0)
+      for (const problem of [...countProblems(agent), ...providedProblems(agent)]) add(problem)
     if (ownProblems.length === 0)
       for (const problem of agentsCheck(agent.related(), `agent "${agent.name}": related()`)) add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
@@ -115,6 +125,14 @@ function countProblems(agent: Agent): readonly string[] {
   return problem === undefined ? [] : [`agent "${agent.name}": ${problem}. ${fewerTools}`]
 }
 
+/** A provider runs its own tools alone; one that does not know a tool would answer without it. */
+export const providedProblems = (agent: Agent, model = agent.model): readonly string[] =>
+  model === undefined
+    ? []
+    : providerToolProblems(agent.tools?.() ?? [], modelsOf(model), agent.toolCount?.()).map(
+        (problem) => `agent "${agent.name}": ${problem}. ${otherModelOrTool}`,
+      )
+
 /** Only agents with a model count turns of their own, so only they may limit them. */
 export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where: string): readonly string[] =>
   isAgent(agent) && limits?.ownTurns !== undefined && agent.lastAnswer === undefined
@@ -135,29 +153,51 @@ function priceProblems(agent: Agent, prices: Prices | undefined): readonly Coded
 }
 
 /**
- * The models without a known price that these agents and all agents below them use, each with its agent. `model`: the
+ * What has no known price of the models and their providers' tools that these agents and all agents below them use, each with its agent. `model`: the
  * model that an agent uses in this run.
  */
 export function unpricedModels(
   roots: readonly Agent[],
   prices: Prices | undefined,
   model: (agent: Agent) => Agent['model'] = (agent) => agent.model,
-): readonly string[] {
-  return reachableAgents(roots).flatMap((each) =>
-    [model(each), ...(each.otherModels ?? [])].flatMap((agentModel) =>
+): readonly Unpriced[] {
+  return reachableAgents(roots).flatMap((each) => [
+    ...[model(each), ...(each.otherModels ?? [])].flatMap((agentModel) =>
       (agentModel === undefined ? [] : modelsOf(agentModel)).flatMap((one) =>
         priceOfModel(one, prices) === undefined
-          ? [`"${one.id}" (${agentModel?.of === undefined ? '' : `${agentModel.of}, `}agent "${each.name}")`]
+          ? [
+              {
+                whose: `"${one.id}" (${agentModel?.of === undefined ? '' : `${agentModel.of}, `}agent "${each.name}")`,
+                give: 'createRuntime({ prices })',
+              },
+            ]
           : [],
       ),
     ),
-  )
+    ...unpricedToolsOf(each, model(each)),
+  ])
+}
+
+/** What has no known price, and what gives it one. */
+export interface Unpriced {
+  readonly whose: string
+  readonly give: string
+}
+
+/** The tools of its model's provider whose calls have no known price. */
+function unpricedToolsOf(agent: Agent, model: Agent['model']): readonly Unpriced[] {
+  const specs = agent.tools?.() ?? []
+  const names = new Set(model === undefined ? [] : modelsOf(model).flatMap((one) => unpricedTools(specs, one)))
+  return [...names].map((name) => ({
+    whose: `a call of the tool "${name}" (agent "${agent.name}")`,
+    give: `costUsd of the tool: providerTool({ costUsd })`,
+  }))
 }
 
 /** The problem of a cap in US dollars on a model without a price. */
-export const capProblem = (cap: string, whose: string): CodedProblem => ({
+export const capProblem = (cap: string, { whose, give }: Unpriced): CodedProblem => ({
   code: 'budget.no-price',
-  message: `${cap} cannot be kept, because the price of ${whose} is not known; give it with createRuntime({ prices })`,
+  message: `${cap} cannot be kept, because the price of ${whose} is not known; give it with ${give}`,
 })
 
 /** One key per cycle, wherever the cycle is entered. */

@@ -115,7 +115,10 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
 }
 
 /** What is known of an agent's model before it is called. */
-export type AgentModel = Pick<Model, 'id' | 'price' | 'prepare' | 'mostTools' | 'settingLimits' | 'chain'> & {
+export type AgentModel = Pick<
+  Model,
+  'id' | 'price' | 'prepare' | 'mostTools' | 'providerTools' | 'settingLimits' | 'chain'
+> & {
   readonly of?: string
 }
 

@@ -20,7 +20,7 @@ export type Fit = string | undefined | { readonly runs: Json }
 interface RunnableTool {
   readonly input: Schema
   readonly work:
-    | { readonly kind: 'effect' | 'client' | 'orchestration' }
+    | { readonly kind: 'effect' | 'client' | 'orchestration' | 'provider' }
     | { readonly kind: 'agent'; readonly agent: { readonly inputSchema?: Schema | undefined } }
 }
 

@@ -178,6 +178,13 @@ export {
 export { clientTool, isSearchable, tool, toolsOf } from './tool/tool.ts'
 export { searchable, type SearchableOptions } from './tool/searchable.ts'
 export { offeredCount } from './tool/search-toolbox.ts'
+export {
+  providerTool,
+  webSearch,
+  type ProviderTool,
+  type ProviderToolOptions,
+  type WebSearchOptions,
+} from './tool/provider-tool.ts'
 export { callHook, hookStepOptions, hookReplyProblem, type HookReply } from './hook-call.ts'
 export type {
   ActionRule,

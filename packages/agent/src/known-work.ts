@@ -30,7 +30,7 @@ interface CalledTool {
   readonly name: string
   readonly work:
     | { readonly kind: 'effect' | 'client'; readonly effect: 'read' | 'idempotent' | 'once' }
-    | { readonly kind: 'orchestration' }
+    | { readonly kind: 'orchestration' | 'provider' }
     | { readonly kind: 'agent'; readonly agent: { readonly name: string } }
 }
 

@@ -164,14 +164,14 @@ test.each<[string, object, string]>([
   ['a description that is a function', { description: () => 'x' }, 'description that is a function'],
   ['hooks and no execute', { execute: undefined, onInputStart: () => 1 }, 'hooks for its input and no execute'],
   [
-    'a provider that runs it',
-    { type: 'provider', id: 'openai.web_search', isProviderExecuted: true, args: {} },
-    'tool of a provider',
+    'a provider that runs it, and an approval',
+    { type: 'provider', id: 'openai.web_search', isProviderExecuted: true, args: {}, needsApproval: true },
+    'nobody can be asked',
   ],
   [
     'a provider that defines it',
-    { type: 'provider-defined', id: 'anthropic.bash', name: 'bash', args: {} },
-    'tool of a provider',
+    { type: 'provider-defined', id: 'anthropic.bash_20250124', name: 'bash', args: {} },
+    'does not run it',
   ],
 ])('one with %s is refused when it is defined', (_, more, problem) => {
   const people = { inputSchema, execute: () => 1, ...more }

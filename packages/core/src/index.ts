@@ -213,7 +213,7 @@ export {
   unknownWorker,
   unknownNames,
 } from './names.ts'
-export { askTool, messageContent, transferred, transferTool, CallNumbers } from './message.ts'
+export { askTool, formatSources, messageContent, transferred, transferTool, CallNumbers } from './message.ts'
 export type {
   Action,
   AssistantMessage,
@@ -222,7 +222,9 @@ export type {
   HistoryEntry,
   Message,
   Reasoning,
+  RanTool,
   ReasoningPart,
+  Source,
   SystemMessage,
   ToolCall,
   ToolMessage,

@@ -57,6 +57,30 @@ export interface Reasoning {
   readonly parts: readonly ReasoningPart[]
 }
 
+/** A place that an answer is taken from, as its provider names it: a page of the web by its `url`, else a document. */
+export interface Source {
+  /** `http` or `https`, without a name and password. */
+  readonly url?: string
+  readonly title?: string
+  readonly filename?: string
+}
+
+/** A call of a tool that the provider ran inside the call of its model. */
+export interface RanTool {
+  /** The name of the tool; of a step of the provider's own, the provider's name for it. */
+  readonly tool: string
+  /** What it was called with; the first 1,000 characters of longer ones, as a text. */
+  readonly input: Json
+  /** It failed. The model was told so by its provider. */
+  readonly isError?: true
+  /** One line on what it brought. The whole stands in the answer's `reasoning`. */
+  readonly summary?: string
+}
+
+/** Sources in words, for a model that is not shown how its predecessor found them. */
+export const formatSources = (sources: readonly Source[]): string =>
+  `[Sources: ${sources.map(({ url, title, filename }) => [title ?? filename, url && `<${url}>`].filter((each) => each !== undefined).join(' ')).join('; ')}]`
+
 /** The numbers of the calls in a conversation, by their ids. */
 export class CallNumbers {
   #byId: Map<string, number> | undefined
@@ -90,7 +114,7 @@ export function messageContent(message: Message, numbers: CallNumbers): string {
   }
   let text = `${message.role} ${canonical(message.content)}`
   if (message.role !== 'assistant') return text
-  const { calls, files, reasoning } = message
+  const { calls, files, reasoning, sources } = message
   for (const { id, name, input, invalid } of calls ?? []) {
     numbers.add(id)
     text += ` call ${canonical(name)} ${canonical(input)}`
@@ -103,6 +127,7 @@ export function messageContent(message: Message, numbers: CallNumbers): string {
     )
     text += ` reasoning ${canonical({ ...reasoning, parts })}`
   }
+  if (sources !== undefined) text += ` sources ${canonical(sources as unknown as Json)}`
   return text
 }
 
@@ -129,6 +154,8 @@ export interface AssistantMessage {
   /** What it made besides text: pictures, sound. */
   readonly files?: readonly FilePart[]
   readonly reasoning?: Reasoning
+  /** What it is taken from, as the provider says. */
+  readonly sources?: readonly Source[]
 }
 
 /** The result of one tool call. */

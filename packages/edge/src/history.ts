@@ -8,8 +8,10 @@
  */
 import {
   asText,
+  formatSources,
   isObject,
   jsonProblem,
+  present,
   transferred,
   transferTool,
   type AssistantMessage,
@@ -70,8 +72,9 @@ const isEmpty = ({ content, calls = [], files = [] }: AssistantMessage): boolean
 function retold(agent: string, message: Message): string | readonly ContentPart[] | undefined {
   switch (message.role) {
     case 'assistant': {
-      const { content, calls = [], files = [] } = message
-      const said = content.trim() === '' ? '' : ` [${agent}] said: ${content}.`
+      const { content, calls = [], files = [], sources } = message
+      const from = sources === undefined ? '' : ` ${formatSources(sources)}`
+      const said = content.trim() === '' ? '' : ` [${agent}] said: ${content}.${from}`
       const called = calls.map(
         ({ name, input, invalid }) =>
           ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? asText(input)}.`,
@@ -153,8 +156,10 @@ export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryE
 
 /** A message as nothing but words and files. A tool's result that is an answer becomes its agent's own words. */
 function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
-  if (message.role === 'assistant' && message.files !== undefined)
-    return { role: 'assistant', content: message.content, files: message.files }
+  if (message.role === 'assistant') {
+    const { content, files, sources } = message
+    return { role: 'assistant', content, ...present({ files, sources }) }
+  }
   return { role: 'assistant', content: message.content === null ? '' : asText(message.content) }
 }
 

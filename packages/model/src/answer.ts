@@ -13,13 +13,17 @@ import {
   readJson,
   isObject,
   jsonProblem,
+  visibleLine,
   type CallUsage,
+  type Draft,
   type FilePart,
   type Json,
   type JsonObject,
   type ModelPart,
+  type RanTool,
   type Reasoning,
   type ReasoningPart,
+  type Source,
   type ToolCall,
 } from '@reeve/core'
 import { asksTheSame, madeId } from './call-ids.ts'
@@ -29,6 +33,7 @@ import { jsonObject } from './messages.ts'
 import { readFinish, type AnswerFinish } from './finish.ts'
 import type { ModelAnswer } from './model.ts'
 import type { BilledUsage } from './price.ts'
+import { googleQueries, keptInputOf, mostRan, sourceOf, summaryOf, withSource } from './provider-tools.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { orphanThoughts, ThoughtSplitter, type TextPiece } from './thoughts.ts'
 import { readUsage } from './usage.ts'
@@ -45,8 +50,8 @@ export interface FoldContext {
   /** Whether the parts come from a stream, which may end early, or from a finished result. */
   readonly streamed: boolean
   readonly emit: ((part: ModelPart) => void) | undefined
-  /** What tokens cost, in US dollars. */
-  readonly cost: (usage: BilledUsage) => number | undefined
+  /** What tokens, and calls of tools that the provider ran, cost in US dollars. */
+  readonly cost: (usage: BilledUsage, ran: readonly RanTool[]) => number | undefined
 }
 
 interface TextBlock {
@@ -90,6 +95,11 @@ export class AnswerFold {
   /** By the id that the provider gave. */
   readonly #given = new Map<string, readonly ToolCall[]>()
   readonly #files: FilePart[] = []
+  /** By the provider's ids of calls. */
+  readonly #ran = new Map<string, Draft<RanTool>>()
+  /** Inputs that are being written of calls that the provider runs: nobody waits for a result of them. */
+  readonly #running = new Set<string>()
+  #sources: readonly Source[] = []
   #emit: ((part: ModelPart) => void) | undefined
   #finish: SpecPart | undefined
   #response: SpecPart | undefined
@@ -98,6 +108,11 @@ export class AnswerFold {
   constructor(context: FoldContext) {
     this.#context = context
     this.#emit = context.emit
+  }
+
+  /** The id of the model that was asked. */
+  get model(): string {
+    return this.#context.model
   }
 
   /** Takes the next part. Error parts are not for the fold: who reads the stream throws them. */
@@ -111,18 +126,26 @@ export class AnswerFold {
       case 'reasoning-end':
         return this.#text(part, part.type.startsWith('text') ? 'text' : 'reasoning')
       case 'tool-input-start':
+        if (part.providerExecuted === true) return void this.#running.add(String(part.id))
         return this.#send({ type: 'tool-input.start', id: String(part.id), name: String(part.toolName) })
       case 'tool-input-delta':
+        if (this.#running.has(String(part.id))) return
         return this.#send({ type: 'tool-input.delta', id: String(part.id), text: String(part.delta) })
       case 'tool-input-end':
+        if (this.#running.has(String(part.id))) return
         return this.#send({ type: 'tool-input.end', id: String(part.id) })
       case 'tool-call':
         return this.#call(part)
       case 'file':
         return this.#file(part)
       case 'tool-result':
+        this.#result(part)
+        return this.#opaque(part)
       case 'custom':
         return this.#opaque(part)
+      case 'source':
+        this.#sources = withSource(this.#sources, sourceOf(part))
+        return
       case 'stream-start':
         this.#warnings = warningTexts(part.warnings)
         return
@@ -131,8 +154,10 @@ export class AnswerFold {
         return
       case 'finish':
         this.#finish = part
+        for (const query of googleQueries(part.providerMetadata))
+          this.#ran.set(`google ${query}`, { tool: 'google_search', input: keptInputOf({ query }) })
         return
-      default: // raw, ping, sources, files of thoughts and what later versions bring: nothing an answer is made of
+      default: // raw, ping, files of thoughts and what later versions bring: nothing an answer is made of
     }
   }
 
@@ -142,7 +167,9 @@ export class AnswerFold {
   }
 
   #usage(): CallUsage | undefined {
-    return readUsage(this.#finish?.usage, this.#finish?.providerMetadata, this.#context.cost)
+    return readUsage(this.#finish?.usage, this.#finish?.providerMetadata, (usage) =>
+      this.#context.cost(usage, [...this.#ran.values()]),
+    )
   }
 
   /**
@@ -168,6 +195,8 @@ export class AnswerFold {
       ...(usage !== undefined && { usage }),
       model: this.#context.model,
       ...(reasoning !== undefined && { reasoning }),
+      ...(this.#ran.size > 0 && { ran: [...this.#ran.values()].slice(0, mostRan) }),
+      ...(this.#sources.length > 0 && { sources: this.#sources }),
       ...(response !== undefined && { response }),
       ...(this.#warnings.length > 0 && { warnings: this.#warnings }),
       ...(metadata !== undefined && { providerMetadata: metadata }),
@@ -260,7 +289,10 @@ export class AnswerFold {
   }
 
   #call(part: SpecPart): void {
-    if (part.providerExecuted === true) return this.#opaque(part)
+    if (part.providerExecuted === true) {
+      this.#runs(part)
+      return this.#opaque(part)
+    }
     const given = typeof part.toolCallId === 'string' ? part.toolCallId : ''
     const asked = { name: String(part.toolName), ...readInput(part.input, this.#context.identity) }
     const same = given === '' ? [] : (this.#given.get(given) ?? [])
@@ -271,6 +303,28 @@ export class AnswerFold {
     this.#given.set(given, [...same, call])
     const metadata = jsonObject(part.providerMetadata)
     this.#blocks.push({ type: 'call', callId: id, ...(metadata !== undefined && { metadata }) })
+  }
+
+  #runs({ toolCallId, toolName, input }: SpecPart): void {
+    const read = readInput(input)
+    const asked = keptInputOf(read.invalid ?? read.input)
+    this.#ran.set(String(toolCallId), { tool: nameOf(toolName), input: asked })
+  }
+
+  #result({ toolCallId, result, isError, preliminary }: SpecPart): void {
+    if (preliminary === true) return
+    // the call may stand in an answer before, which was paused
+    const call = this.#ran.get(String(toolCallId))
+    if (call === undefined) return
+    // OpenAI tells what was searched for with the result
+    const action = isObject(result) ? result['action'] : undefined
+    if (isObject(action) && isObject(call.input) && Object.keys(call.input).length === 0) {
+      const { sources: _sources, ...asked } = action
+      call.input = keptInputOf(asked)
+    }
+    const summary = summaryOf(result)
+    if (summary !== undefined) call.summary = summary
+    if (isError === true) call.isError = true
   }
 
   #file(part: SpecPart): void {
@@ -307,7 +361,8 @@ export class AnswerFold {
 
   #reasoning(): Reasoning | undefined {
     const signed = this.#files.some((file) => file.metadata !== undefined) // then their model has to be known
-    if (!signed && !this.#blocks.some(saysMore) && !hasStrayFile(this.#blocks)) return undefined
+    const isPlain = this.#sources.length === 0 && !signed
+    if (isPlain && !this.#blocks.some(saysMore) && !hasStrayFile(this.#blocks)) return undefined
     const parts = this.#blocks.map((block): ReasoningPart => {
       if (!isText(block)) return block
       const metadata = block.metadata === undefined ? {} : { metadata: block.metadata }
@@ -326,6 +381,10 @@ export class AnswerFold {
     }
   }
 }
+
+const longestName = 100
+/** What a provider calls a tool that it ran. */
+const nameOf = (given: unknown): string => visibleLine(cut(String(given), longestName))
 
 /** A finished result, as the parts a stream of it would have had. */
 export function* partsOf(result: SpecGenerateResult): Generator<SpecPart> {

@@ -231,6 +231,8 @@ const answerNames: NamesOf<ModelAnswerInput & ModelAnswer> = {
   stopReason: true,
   model: true,
   reasoning: true,
+  ran: true,
+  sources: true,
   response: true,
   warnings: true,
   providerMetadata: true,

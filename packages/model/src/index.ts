@@ -10,8 +10,10 @@ export type {
   ContentPart,
   FilePart,
   Message,
+  RanTool,
   Reasoning,
   ReasoningPart,
+  Source,
   SystemMessage,
   ToolCall,
   ToolMessage,
@@ -27,6 +29,8 @@ export type {
   ModelLink,
   ModelRequest,
   ModelSettings,
+  ProviderToolForm,
+  ProviderToolSupport,
   SettingLimits,
   ToolSpec,
 } from './model.ts'
@@ -42,6 +46,16 @@ export {
 } from './resolve.ts'
 export { providerNames } from './providers.ts'
 export { settingProblems } from './request-limits.ts'
+export {
+  callPriceOf,
+  feesAhead,
+  feesOf,
+  formFor,
+  otherModelOrTool,
+  providerOf,
+  providerToolProblems,
+  unpricedTools,
+} from './provider-tools.ts'
 export { fewerTools, toolCountProblem } from './wire-form.ts'
 export type { LanguageModelLike } from './spec.ts'
 export {

@@ -6,7 +6,7 @@
  * at this level, so none happen.
  * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
  */
-import { FailureError, systemClock, wellFormed, type JsonObject } from '@reeve/core'
+import { cut, failure, FailureError, systemClock, visibleLine, wellFormed, type JsonObject } from '@reeve/core'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
 import { modelFault } from './faults.ts'
@@ -16,7 +16,8 @@ import { PromptRenderer } from './prompt.ts'
 import { knownLimits, limitsOfObject, type ProviderLimits } from './provider-limits.ts'
 import { mustTakeSettings } from './request-limits.ts'
 import { SilenceWatch } from './silence.ts'
-import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
+import { droppedTool, feesOf, otherModelOrTool } from './provider-tools.ts'
+import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart, SpecTool, SpecVersion } from './spec.ts'
 import { hasWholeAnswer, hearWire } from './wire.ts'
 import { wireForm, withInstructions, type PartReader, type WireForm } from './wire-form.ts'
 
@@ -55,7 +56,11 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
         return call.hasBegun
       },
       emit,
-      cost: (usage) => (charged === undefined ? undefined : costOf(usage, charged)),
+      cost: (usage, ran) => {
+        const fees = feesOf(ran, request.tools, limits)
+        const tokens = charged === undefined ? undefined : costOf(usage, charged)
+        return fees === undefined || tokens === undefined ? undefined : tokens + fees
+      },
     })
     const watch = new SilenceWatch(signal, request.silenceMs)
     hearWire(watch.signal, watch.heard)
@@ -65,7 +70,7 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
       const reader = form.reader()
       const providerOptions = withStrictness(options.providerOptions?.(request), form, limits)
       const heard = { ...request, signal: watch.signal }
-      const asked = wellFormedOptions(callOptions(heard, renderer, form, providerOptions))
+      const asked = wellFormedOptions(callOptions(heard, renderer, form, providerOptions, sdk.specificationVersion))
       await untilAborted(readAnswer(sdk, asked, reader, fold, watch, call), watch.signal)
       return fold.answer()
     } catch (error) {
@@ -134,12 +139,24 @@ async function readAnswer(
       call.hasContent = true
       watch.begins()
     } else watch.heard()
+    mustSendTools(part, fold.model)
     for (const each of reader.read(part)) fold.add(each)
   })
 }
 
 async function readWhole(sdk: SpecModel, asked: SpecCallOptions, reader: PartReader, fold: AnswerFold): Promise<void> {
-  for (const part of partsOf(await sdk.doGenerate(asked))) for (const each of reader.read(part)) fold.add(each)
+  for (const part of partsOf(await sdk.doGenerate(asked))) {
+    mustSendTools(part, fold.model)
+    for (const each of reader.read(part)) fold.add(each)
+  }
+}
+
+/** Throws a `FailureError` (`model.unsupported`) where the package of a provider has left out one of its tools. */
+function mustSendTools({ type, warnings }: SpecPart, model: string): void {
+  const dropped = type === 'stream-start' ? droppedTool(warnings) : undefined
+  if (dropped === undefined) return
+  const what = `"${model}" was not sent all tools: ${visibleLine(cut(dropped, 300))}`
+  throw new FailureError(failure('model.unsupported', what, 'validation', { hint: otherModelOrTool }))
 }
 
 /** https://github.com/vercel/ai/blob/main/packages/provider/src/errors/unsupported-functionality-error.ts */
@@ -199,12 +216,13 @@ function callOptions(
   renderer: PromptRenderer,
   { tools, responseFormat, instructions }: WireForm,
   defaults: LanguageModelProviderOptions,
+  version: SpecVersion,
 ): SpecCallOptions {
   const { toolChoice, settings = {} } = request
   const providerOptions = merged(defaults, settings.providerOptions)
   return {
     prompt: withInstructions(renderer.render(request.messages), instructions),
-    ...(tools.length > 0 && { tools, toolChoice: { type: toolChoice ?? ('auto' as const) } }),
+    ...(tools.length > 0 && { tools: toolsFor(tools, version), toolChoice: { type: toolChoice ?? ('auto' as const) } }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...sampling(settings),
     ...(providerOptions !== undefined && { providerOptions }),
@@ -215,6 +233,10 @@ function callOptions(
     },
   }
 }
+
+/** v2 has another word for the tools of a provider. */
+const toolsFor = (tools: readonly SpecTool[], version: SpecVersion): SpecTool[] =>
+  tools.map((tool) => (version === 'v2' && tool.type === 'provider' ? { ...tool, type: 'provider-defined' } : tool))
 
 /** Objects that hold only well-formed text: tools and schemas are looked at once, however often they are offered. */
 const seenWellFormed = new WeakSet<object>()
@@ -232,10 +254,11 @@ function wellFormedOptions({ prompt, abortSignal, tools, responseFormat, ...rest
     prompt,
     abortSignal,
     ...(tools !== undefined && {
-      tools: tools.map((tool) => ({
-        ...wellFormed({ ...tool, inputSchema: {} }),
-        inputSchema: once(tool.inputSchema),
-      })),
+      tools: tools.map((tool) =>
+        tool.type === 'function'
+          ? { ...wellFormed({ ...tool, inputSchema: {} }), inputSchema: once(tool.inputSchema) }
+          : wellFormed(tool),
+      ),
     }),
     ...(responseFormat !== undefined && {
       responseFormat:

@@ -12,9 +12,11 @@ import {
   type JsonObject,
   type Reasoning,
   type ReasoningPart,
+  type Source,
   type ToolCall,
 } from '@reeve/core'
 import type { ModelAnswer } from './model.ts'
+import { mostRan, withSource } from './provider-tools.ts'
 
 /** The message that an answer becomes in the conversation. */
 export function answerMessage(answer: {
@@ -22,12 +24,14 @@ export function answerMessage(answer: {
   readonly calls: readonly ToolCall[]
   readonly files?: readonly FilePart[]
   readonly reasoning?: Reasoning
+  readonly sources?: readonly Source[]
 }): AssistantMessage {
-  const { text, calls, files, reasoning } = answer
+  const { text, calls, files, reasoning, sources } = answer
   const message: Draft<AssistantMessage> = { role: 'assistant', content: text }
   if (calls.length > 0) message.calls = calls
   if (files !== undefined && files.length > 0) message.files = files
   if (reasoning !== undefined) message.reasoning = reasoning
+  if (sources !== undefined && sources.length > 0) message.sources = sources
   return message
 }
 
@@ -37,12 +41,16 @@ export function joinedAnswer(parts: readonly ModelAnswer[], last: ModelAnswer): 
   const all = [...parts, last]
   const files = all.flatMap(({ files: of = [] }) => of)
   const reasoning = joinedReasoning(all)
-  const { reasoning: _reasoning, files: _files, ...rest } = last
+  const ran = all.flatMap(({ ran: of = [] }) => of).slice(0, mostRan)
+  const sources = all.flatMap(({ sources: of = [] }) => of).reduce<readonly Source[]>(withSource, [])
+  const { reasoning: _reasoning, files: _files, ran: _ran, sources: _sources, ...rest } = last
   return {
     ...rest,
     text: all.map(({ text }) => text).join(''),
     ...(files.length > 0 && { files }),
     ...(reasoning !== undefined && { reasoning }),
+    ...(ran.length > 0 && { ran }),
+    ...(sources.length > 0 && { sources }),
   }
 }
 

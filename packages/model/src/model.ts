@@ -5,15 +5,46 @@
  * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets
  * (edge/).
  */
-import type { CallUsage, FilePart, JsonObject, Message, ModelPart, Reasoning, ToolCall } from '@reeve/core'
+import type {
+  CallUsage,
+  FilePart,
+  JsonObject,
+  Message,
+  ModelPart,
+  RanTool,
+  Reasoning,
+  Source,
+  ToolCall,
+} from '@reeve/core'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as the model sees it. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the arguments; an object schema. */
+  /** JSON Schema of the arguments; an object schema. Of a tool that a provider runs: of any object, and not sent. */
   readonly parameters: JsonObject
+  /** The provider runs it, inside the call of its model: its forms, one for each provider. Absent: Reeve runs it. */
+  readonly provider?: readonly ProviderToolForm[]
+}
+
+/** A tool that a provider runs, as that provider knows it. */
+// a type, not an interface: it is JSON
+export type ProviderToolForm = {
+  /** `provider.tool`, as the AI SDK names it: `anthropic.web_search_20250305`. */
+  readonly id: string
+  /** What the provider is told of it, in the AI SDK's words: `{ maxUses: 5 }`. */
+  readonly args: JsonObject
+  /** What one call costs, in US dollars. Default: the list price, if the provider lists one by the call. */
+  readonly costUsd?: number
+}
+
+/** The tools that a model's provider runs. */
+export interface ProviderToolSupport {
+  /** The first words of the ids of its tools: `anthropic`. */
+  readonly runs: readonly string[]
+  /** They are taken only in a request without other tools. */
+  readonly alone?: true
 }
 
 /** How to sample. Whatever is left out is the provider's default. */
@@ -105,6 +136,10 @@ export interface ModelAnswer {
   /** The id of the model that was asked, as in `Model.id`. */
   readonly model: string
   readonly reasoning?: Reasoning
+  /** The calls of tools that the provider ran, in order; absent if none. At most 100. */
+  readonly ran?: readonly RanTool[]
+  /** What the answer is taken from, each once; absent if the provider names nothing. At most 100. */
+  readonly sources?: readonly Source[]
   /** What the provider says of itself: the id of the response and the name of the model that made it. */
   readonly response?: { readonly id?: string; readonly model?: string }
   /** What the provider could not do as it was asked, in its own words. */
@@ -146,6 +181,8 @@ export interface Model {
   readonly price?: ModelPrice
   /** The most tools of one request, Reeve's own included. Default: no limit is known. */
   readonly mostTools?: number
+  /** The tools that its provider runs: others are refused when the agent is defined. Default: none. */
+  readonly providerTools?: ProviderToolSupport
   /** What its provider takes of settings: others are refused when the agent is defined. Default: nothing is known. */
   readonly settingLimits?: SettingLimits
   /** Of a chain: its models, the first asked first. Absent: it is one model. */

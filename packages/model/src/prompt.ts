@@ -6,6 +6,7 @@
  * Does not own: which messages are sent (agent/).
  */
 import {
+  formatSources,
   isObject,
   wellFormed,
   type AssistantMessage,
@@ -153,8 +154,11 @@ function assistantContent(message: AssistantMessage, target: PromptTarget): Spec
   const isAnothers = reasoning !== undefined && reasoning.model !== target.identity
   if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts))
     return reasonedContent(message, reasoning.parts, target)
+  // how they were found is shown to the model that found them alone
+  const sources = isAnothers && message.sources !== undefined ? formatSources(message.sources) : ''
+  const text = [message.content, sources].filter((each) => !isBlank(each)).join(apart)
   return [
-    ...(isBlank(message.content) ? [] : [{ type: 'text', text: message.content }]),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
     ...(message.files ?? []).map((file) => filePart(file, target, isAnothers ? undefined : file.metadata)),
     ...(message.calls ?? []).map((call) => callContent(call, undefined, target)),
   ]

@@ -6,7 +6,7 @@
  * rewriting of schemas (schema-dialect.ts), what is sent in the end (wire-form.ts).
  * A provider without a row has the last one, which promises least.
  */
-import type { Model, SettingLimits } from './model.ts'
+import type { Model, ProviderToolSupport, SettingLimits } from './model.ts'
 import type { SchemaDialect } from './schema-dialect.ts'
 
 /**
@@ -41,6 +41,8 @@ export interface ProviderLimits extends SettingLimits {
   readonly prefill?: boolean
   /** The media types of files in messages of the user, given as base64 and by URL. Absent: its package knows them. */
   readonly files?: { readonly data: RegExp; readonly url: RegExp }
+  /** The tools that it runs itself. Default: none; of a model object, those whose ids begin with its provider's name. */
+  readonly providerTools?: ProviderToolSupport
   /** Where this is written down. */
   readonly sources: readonly string[]
 }
@@ -111,6 +113,7 @@ const openaiRow: Row = {
   stops: 0,
   leastOutput: 16,
   callId: /^.{1,40}$/su,
+  providerTools: { runs: ['openai'] },
   files: {
     data: /^(?:image\/(?:png|jpe?g|gif|webp)|application\/pdf)$/,
     url: /^(?:image\/(?:\*|png|jpe?g|gif|webp)|application\/pdf)$/,
@@ -150,6 +153,8 @@ const openaiChatRow: Row = {
   names: ['openai-chat', 'openai.chat', 'azure.chat', 'azure-openai.chat'],
   stops: 4,
   leastOutput: 1,
+  // its tools are of the responses alone
+  providerTools: { runs: [] },
   files: {
     data: /^(?:image\/(?:png|jpe?g|gif|webp)|application\/pdf|audio\/(?:wav|mp3|mpeg))$/,
     url: pictureUrls,
@@ -171,6 +176,7 @@ const table: readonly Row[] = [
     strictOptions: [],
     blankStops: false,
     prefill: false,
+    providerTools: { runs: ['anthropic'] },
     callId: claudeIds,
     files: {
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
@@ -196,6 +202,7 @@ const table: readonly Row[] = [
     tellsSchema: false,
     strictOptions: [],
     stops: 5,
+    providerTools: { runs: ['google'] },
     files: { data: googleFiles, url: googleFiles },
     sources: [
       'https://github.com/google-gemini/gemini-cli/issues/19083 (512 function declarations)',
@@ -205,6 +212,8 @@ const table: readonly Row[] = [
       'https://discuss.ai.google.dev/t/recursive-schema-definition/68607 (references that loop)',
     ],
     models: [
+      // before Gemini 3 its tools exclude functions: https://ai.google.dev/gemini-api/docs/tool-combination
+      { models: /^(?:models\/)?gemini-[12]/, providerTools: { runs: ['google'], alone: true } },
       // Gemma has neither JSON mode nor a format
       { models: /^(?:models\/)?gemma/, output: 'none', outputBesideTools: 'answer-tool', tellsSchema: true },
     ],
@@ -369,10 +378,18 @@ export function limitsOfObject(provider: string, modelId: string): ProviderLimit
   const words = provider.split('.')
   for (let count = words.length; count > 0; count--) {
     const row = rows.get(words.slice(0, count).join('.'))
-    if (row !== undefined) return limitsOfRow(row, modelId)
+    if (row !== undefined) return withToolsOf(words[0]!, limitsOfRow(row, modelId))
   }
-  return forClaude(unknownObject, modelId)
+  return withToolsOf(words[0]!, forClaude(unknownObject, modelId))
 }
+
+/** Its package knows which of its provider's tools there are. Bedrock runs none of Anthropic's. */
+const withToolsOf = (provider: string, limits: ProviderLimits): ProviderLimits =>
+  provider === 'bedrock'
+    ? { ...limits, providerTools: { runs: [] } }
+    : limits.providerTools === undefined
+      ? { ...limits, providerTools: { runs: [provider] } }
+      : limits
 
 /** The limits of a model by its id, `provider/model`. A provider of the user's own is a server of which nothing is known. */
 export function limitsOfId(provider: string, modelId: string): ProviderLimits {
@@ -385,7 +402,7 @@ const forClaude = (limits: ProviderLimits, modelId: string): ProviderLimits =>
   /claude/i.test(modelId) ? { ...limits, callId: claudeIds } : limits
 
 /** What an agent's definition may know of them. */
-export function knownLimits({ tools, stops, blankStops, leastOutput }: ProviderLimits): Partial<Model> {
+export function knownLimits({ tools, stops, blankStops, leastOutput, providerTools }: ProviderLimits): Partial<Model> {
   const settings: SettingLimits = {
     ...(stops !== undefined && { stops }),
     ...(blankStops !== undefined && { blankStops }),
@@ -393,6 +410,7 @@ export function knownLimits({ tools, stops, blankStops, leastOutput }: ProviderL
   }
   return {
     ...(tools !== undefined && { mostTools: tools }),
+    ...(providerTools !== undefined && { providerTools }),
     ...(Object.keys(settings).length > 0 && { settingLimits: settings }),
   }
 }

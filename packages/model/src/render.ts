@@ -7,6 +7,7 @@
  */
 import { asText, CallNumbers, canonical, messageContent, type Json, type Message, type Sha256 } from '@reeve/core'
 import type { ModelSettings, ToolSpec } from './model.ts'
+import { contentOfTool } from './provider-tools.ts'
 
 /** All that an answer of a model depends on, besides the messages that it is shown. */
 export interface ModelCall {
@@ -27,12 +28,15 @@ export function modelCallContent(
 ): string {
   let text = `model ${canonical(model)}`
   if (tools.length > 0)
-    text += remembered(lists, tools, (all) => all.map((tool) => ` tool ${digestOf(tool, sha256)}`).join(''))
+    text += remembered(lists, tools, (all) => all.map((tool) => ` tool ${toolDigest(tool, sha256)}`).join(''))
   if (settings !== undefined) text += ` settings ${canonical(settings as Json)}`
   if (outputSchema !== undefined) text += ` output ${digestOf(outputSchema, sha256)}`
   if (purpose !== undefined) text += ` purpose ${canonical(purpose)}`
   return `${text} ${messages}`
 }
+
+const toolDigest = (tool: ToolSpec, sha256: Sha256): string =>
+  remembered(digests, tool, (each) => sha256(canonical(contentOfTool(each) as unknown as Json)))
 
 const digestOf = (value: object, sha256: Sha256): string =>
   remembered(digests, value, (each) => sha256(canonical(each as Json)))

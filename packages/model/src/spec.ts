@@ -27,15 +27,25 @@ export interface SpecModel {
   doStream(options: SpecCallOptions): PromiseLike<{ readonly stream: ReadableStream<SpecPart> }>
 }
 
+/** A tool of a request. `provider-defined` is what v2 calls a tool of the provider. */
+export type SpecTool =
+  | {
+      readonly type: 'function'
+      readonly name: string
+      readonly description: string
+      readonly inputSchema: JsonObject
+    }
+  | {
+      readonly type: 'provider' | 'provider-defined'
+      readonly id: string
+      readonly name: string
+      readonly args: JsonObject
+    }
+
 /** What is asked of a model. The same in all three versions, but for files inside the prompt. */
 export interface SpecCallOptions {
   readonly prompt: SpecMessage[]
-  readonly tools?: {
-    readonly type: 'function'
-    readonly name: string
-    readonly description: string
-    readonly inputSchema: JsonObject
-  }[]
+  readonly tools?: SpecTool[]
   readonly toolChoice?: { readonly type: 'auto' | 'none' | 'required' }
   readonly responseFormat?: { readonly type: 'json'; readonly schema?: JsonObject; readonly name?: string } | undefined
   readonly abortSignal: AbortSignal
@@ -72,6 +82,9 @@ export interface SpecPart {
   readonly mediaType?: unknown
   readonly data?: unknown
   readonly filename?: unknown
+  readonly sourceType?: unknown
+  readonly url?: unknown
+  readonly title?: unknown
   readonly modelId?: unknown
   readonly finishReason?: unknown
   readonly usage?: unknown

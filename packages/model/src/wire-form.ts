@@ -8,6 +8,7 @@
  */
 import { beginning, failure, FailureError, isObject, type Json, type JsonObject } from '@reeve/core'
 import type { ModelRequest, ToolSpec } from './model.ts'
+import { formFor, otherModelOrTool, providerToolProblems } from './provider-tools.ts'
 import type { ProviderLimits } from './provider-limits.ts'
 import { outputSchema, toolSchema, wrapperMember, type WrittenOutput } from './schema-dialect.ts'
 import type { SpecCallOptions, SpecMessage, SpecPart } from './spec.ts'
@@ -36,15 +37,17 @@ const answerTool = 'final_answer'
 export function wireForm(request: ModelRequest, limits: ProviderLimits, model: string): WireForm {
   const { tools, outputSchema: output, toolChoice } = request
   const instructions: string[] = []
+  const isAlone = mustRun(tools, limits, model)
   const sent: NonNullable<SpecCallOptions['tools']> = tools.map((tool) => toolOf(tool, limits, instructions))
   if (output === undefined) {
     mustFit(sent.length, limits, model)
     return { tools: sent, responseFormat: undefined, strict: undefined, instructions, reader: () => asItIs }
   }
   const callable = tools.length > 0 && toolChoice !== 'none'
-  const asked = callable ? limits.outputBesideTools : limits.output
+  // neither a format nor a tool for the answer goes with tools that exclude others
+  const asked = isAlone ? 'none' : callable ? limits.outputBesideTools : limits.output
   const written = outputSchema(output, limits.dialect, asked === 'strict')
-  const way = written.tooLarge && asked !== 'json' ? (callable ? 'answer-tool' : 'none') : asked
+  const way = written.tooLarge && asked !== 'json' ? (callable && !isAlone ? 'answer-tool' : 'none') : asked
   if (way === 'answer-tool') {
     const name = freeName(tools)
     sent.push({
@@ -99,6 +102,19 @@ function mustFit(count: number, { tools: most }: ProviderLimits, model: string):
   )
 }
 
+/** Throws for a tool that its provider does not run. Returns whether the request has tools that exclude others. */
+function mustRun(tools: readonly ToolSpec[], { providerTools }: ProviderLimits, model: string): boolean {
+  const provided = tools.filter(({ provider }) => provider !== undefined)
+  if (provided.length === 0) return false
+  const [problem] = providerToolProblems(tools, [{ id: model, ...(providerTools !== undefined && { providerTools }) }])
+  if (problem === undefined) return providerTools?.alone === true
+  throw new FailureError(
+    failure('model.unsupported', problem, 'validation', { hint: otherModelOrTool }),
+    undefined,
+    'nothing',
+  )
+}
+
 /** What to do where there are too many tools. */
 export const fewerTools =
   'Let the model find them: searchable(tools). Or divide them among workers; a worker with an input of its own is a tool as well.'
@@ -116,10 +132,12 @@ const freeName = (tools: readonly ToolSpec[]): string => {
 }
 
 function toolOf(
-  { name, description, parameters }: ToolSpec,
-  { description: most, dialect }: ProviderLimits,
+  { name, description, parameters, provider }: ToolSpec,
+  { description: most, dialect, providerTools }: ProviderLimits,
   instructions: string[],
 ): NonNullable<SpecCallOptions['tools']>[number] {
+  const form = provider && formFor({ provider }, providerTools?.runs)
+  if (form !== undefined) return { type: 'provider', id: form.id, name, args: form.args }
   const inputSchema = toolSchema(parameters, dialect)
   if (most === undefined || description.length <= most) return { type: 'function', name, description, inputSchema }
   instructions.push(`The whole description of the tool "${name}":\n${description}`)

@@ -1,7 +1,7 @@
 /** The protocol of `useChat` over a real socket: what is hostile, sent twice, or another's. The official client is in conformance/. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { agent, supervisor, tool, type Agent } from 'reeve'
+import { agent, supervisor, tool, webSearch, type Agent } from 'reeve'
 import { uiMessages } from 'reeve/ai-sdk'
 import { z } from 'zod'
 import { sentEvents, serving } from '../../server/test/serving.ts'
@@ -177,6 +177,36 @@ test.each(['inline', 'run'] as const)(
     expect(said(await chunks('ann', '/chat', body('c1', answered(run, id, true, { position }))))).toBe('Done.')
   },
 )
+
+test('what the provider ran is shown as its calls, and its sources as sources', async () => {
+  const answer = {
+    text: 'It rains.',
+    calls: [],
+    finish: 'stop',
+    model: 'anthropic/m',
+    ran: [
+      { tool: 'web_search', input: { query: 'weather' }, summary: '1 result' },
+      { tool: 'web_search', input: { query: 'more' }, isError: true, summary: 'max_uses_exceeded' },
+    ],
+    sources: [{ url: 'https://example.com/rain', title: 'Rain' }, { filename: 'a.pdf' }],
+  } as const
+  const model = { id: 'anthropic/m', providerTools: { runs: ['anthropic'] }, call: () => Promise.resolve(answer) }
+  const { chunks } = await chat([agent({ name: 'searcher', model, tools: [webSearch()] })])
+  const shown = await chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'Weather?')] })
+  expect(said(shown)).toBe('It rains.')
+  const ran = shown.filter(({ type }) => type.startsWith('tool-'))
+  expect(ran).toMatchObject([
+    { type: 'tool-input-available', toolName: 'web_search', input: { query: 'weather' }, providerExecuted: true },
+    { type: 'tool-output-available', output: '1 result' },
+    { type: 'tool-input-available', input: { query: 'more' } },
+    { type: 'tool-output-error', errorText: 'max_uses_exceeded' },
+  ])
+  expect(shown.filter(({ type }) => type === 'source-url')).toMatchObject([
+    { url: 'https://example.com/rain', title: 'Rain' },
+  ])
+  const [, history] = [shown, await chunks('ann', '/chat', { id: 'c1', messages: [message('m1', 'Weather?')] })]
+  expect(history.filter(({ type }) => type === 'source-url')).toEqual(shown.filter(({ type }) => type === 'source-url'))
+})
 
 test('a text of an attempt that failed is taken back, and is not there for who reads later', async () => {
   let go = (): void => {}

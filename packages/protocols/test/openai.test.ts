@@ -1,7 +1,7 @@
 /** OpenAI's API over a real socket: what is hostile, sent twice, or another's. The official client is in conformance/. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { agent } from 'reeve'
+import { agent, webSearch } from 'reeve'
 import { openai } from 'reeve/openai'
 import { serving } from '../../server/test/serving.ts'
 
@@ -39,8 +39,25 @@ interface Told {
   }
 }
 
+const searched = {
+  text: 'It rains.',
+  calls: [],
+  finish: 'stop',
+  model: 'anthropic/m',
+  ran: [{ tool: 'web_search', input: { query: 'weather' } }],
+  sources: [{ url: 'https://example.com/rain', title: 'Rain' }],
+} as const
+const searcher = agent({
+  name: 'searcher',
+  model: { id: 'anthropic/m', providerTools: { runs: ['anthropic'] }, call: () => Promise.resolve(searched) },
+  tools: [webSearch()],
+})
+
 async function api() {
-  const { server, runtime, errors } = await serving({ agents: [echo, asker] }, { auth, protocols: [openai()] })
+  const { server, runtime, errors } = await serving(
+    { agents: [echo, asker, searcher] },
+    { auth, protocols: [openai()] },
+  )
   const ask = async (
     user: string,
     path: string,
@@ -305,6 +322,24 @@ test.each([
   const { status, told, said } = await heard(path, body)
   expect([status, said]).toEqual([400, []])
   expect(JSON.stringify(told)).toContain('it ends with calls of tools or their results')
+})
+
+test('the sources of an answer are annotations of its text', async () => {
+  const { ask } = await api()
+  const { body } = await ask('ann', '/v1/responses', { model: 'searcher', input: 'Weather?' })
+  expect(body['output']).toMatchObject([
+    {
+      type: 'message',
+      content: [
+        {
+          text: 'It rains.',
+          annotations: [
+            { type: 'url_citation', url: 'https://example.com/rain', title: 'Rain', start_index: 0, end_index: 9 },
+          ],
+        },
+      ],
+    },
+  ])
 })
 
 test('a path may end with a slash', async () => {

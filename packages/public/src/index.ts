@@ -58,7 +58,18 @@ export type {
   RuntimeVersions,
   UnderWay,
 } from '@reeve/runtime'
-export { agent, clientTool, delegate, searchable, sleep, step, tool, transferTo } from '@reeve/agent'
+export {
+  agent,
+  clientTool,
+  delegate,
+  providerTool,
+  searchable,
+  sleep,
+  step,
+  tool,
+  transferTo,
+  webSearch,
+} from '@reeve/agent'
 export type {
   Agent,
   AgentContext,
@@ -78,6 +89,8 @@ export type {
   OnIterationComplete,
   OrchestrationToolOptions,
   OutputOf,
+  ProviderTool,
+  ProviderToolOptions,
   Scorer,
   ScorerFunction,
   SearchableOptions,
@@ -87,6 +100,7 @@ export type {
   ToolEffect,
   ToolIO,
   ToolsLike,
+  WebSearchOptions,
 } from '@reeve/agent'
 export { asTool, loop, parallel, router, sequential, sessionValue } from '@reeve/flow'
 export type {

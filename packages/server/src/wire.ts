@@ -7,7 +7,7 @@
  */
 import type { Revision } from '@reeve/edge'
 import type { Span, SpanPage } from '@reeve/journal'
-import type { ActivationId, Failure, Json, JsonObject, Outcome, RunId, Usage } from '@reeve/core'
+import type { ActivationId, Failure, Json, JsonObject, Outcome, RunId, Source, Usage } from '@reeve/core'
 import type {
   ActivationView,
   Approval,
@@ -365,6 +365,8 @@ export interface ConversationEntry {
   readonly text?: string
   readonly value?: Json
   readonly isError?: boolean
+  /** What an answer is taken from, as the provider of its model says. */
+  readonly sources?: readonly Source[]
 }
 
 /** The audit of a run and what its check says. */

@@ -48,6 +48,7 @@ export {
   type ProviderFailure,
   type ProviderName,
   type ProviderPart,
+  type ProviderRan,
   type ProviderReply,
   type ProviderRequest,
   type ProviderRule,

@@ -273,6 +273,10 @@ export class ToolBinding implements Binding {
   }
 
   run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
+    if (this.#tool.work.kind === 'provider') {
+      const message = `"${call.name}" is run by the provider of the model: use it without calling it as a function`
+      return Promise.resolve(refuse(ctx, call, failure('tool.unknown', message, 'validation'), `[${message}]`))
+    }
     const { hooks, background } = state
     const isWrapped = hooks?.wrapsTools === true
     const work = (): Promise<CallResult> =>

@@ -12,6 +12,7 @@ import {
   deepFreeze,
   expects,
   failure,
+  formatSources,
   isObject,
   number,
   object,
@@ -303,7 +304,8 @@ function lineOf(message: Message): string {
         ({ name, input, invalid }) => `[calls ${name}] ${invalid ?? asText(input)}`,
       )
       const files = (message.files ?? []).map(partText)
-      const words = [message.content, ...files].filter((each) => each !== '').join(' ')
+      const sources = message.sources === undefined ? '' : formatSources(message.sources)
+      const words = [message.content, ...files, sources].filter((each) => each !== '').join(' ')
       return [...(words === '' ? [] : [`[assistant] ${words}`]), ...called].join('\n')
     }
     case 'tool':

@@ -23,7 +23,7 @@ import {
 } from '@reeve/core'
 import { defaultLimits, howToLift, saysNothing, type Edge, type Schema } from '@reeve/edge'
 import type { Context, RetryPolicy } from '@reeve/engine'
-import { answerShape, callScope } from '@reeve/journal'
+import { callScope } from '@reeve/journal'
 import {
   answerMessage,
   joinedAnswer,
@@ -37,7 +37,7 @@ import type { Completion } from '../extensions/completion.ts'
 import { nextStep, goOn, nextStepAfterLast, type NextStep, type OnIterationComplete } from '../extensions/iteration.ts'
 import { exceeded } from '../extensions/last-answer.ts'
 import type { MiddlewareHooks } from '../extensions/middleware.ts'
-import { fixedToolbox, type Opening, type Toolbox } from '../tool/binding.ts'
+import type { Opening } from '../tool/binding.ts'
 import { refuse } from '../tool/refusal.ts'
 import type { CallResult } from '../conversation/call-result.ts'
 import { askModel } from '../model-call/model-call.ts'
@@ -48,13 +48,12 @@ import { TurnView, type Extension } from '../extensions/extension.ts'
 import { correction, outputOf, outputMisfit } from '../output.ts'
 import type { Tool } from '../tool/tool.ts'
 import { supersededTransfer } from '../tool/transfer-tool.ts'
-import { offeredTools, runCalls } from './turn.ts'
+import { OfferedTools } from './offered-tools.ts'
+import { runCalls } from './turn.ts'
 import { defaultTurns, type TurnBudget } from '../conversation/turn-budget.ts'
 
 /** How often a model may correct an output that does not fit its schema. */
 export const outputRepairs = 2
-
-const noTools = fixedToolbox([])
 
 /** What the loop needs of a model agent. */
 export interface ModelSetup {
@@ -128,6 +127,8 @@ export async function turnLoop(
     if (waiting !== undefined) await waiting
     const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
+    const withheld = offer.withhold(turn.ctx)
+    if (withheld !== undefined) await withheld
     const called = await askModel(setup, state, turn.ctx, offer.specs, turn.prompt, {
       last: setup.lastAnswer && isLast,
       holds: offer.answerShape,
@@ -270,38 +271,6 @@ class OpenAnswer {
     if (end.status !== 'failed' || text === '') return end
     const { failure: what } = end
     return { ...end, failure: { ...what, details: { ...what.details, partial: cut(text, keptText) } } }
-  }
-}
-
-/** The tools offered in each turn. The same list again while nothing changes. */
-class OfferedTools {
-  toolbox: Toolbox
-  readonly #state: ConversationState
-  #known: Toolbox['specs'] | undefined
-  #specs: Toolbox['specs'] = []
-
-  /** Whether this is one of Reeve's own verbs. */
-  readonly #isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
-  /** What of an answer is structure. */
-  readonly answerShape = answerShape(this.#isVerb)
-
-  constructor(state: ConversationState, toolbox: Toolbox) {
-    this.#state = state
-    this.toolbox = toolbox
-  }
-
-  get specs(): Toolbox['specs'] {
-    const { specs } = this.toolbox
-    if (specs !== this.#known) {
-      this.#known = specs
-      this.#specs = offeredTools(specs, this.#state, this.#isVerb)
-    }
-    return this.#specs
-  }
-
-  /** Offers no tools from now on. */
-  nothing(): void {
-    this.toolbox = noTools
   }
 }
 

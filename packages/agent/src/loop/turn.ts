@@ -6,16 +6,17 @@
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids).
  */
 import { failure } from '@reeve/core'
-import { denies, allowsTool } from '@reeve/edge'
+import { allowsTool, denies } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { callScope } from '@reeve/journal'
-import { argumentsProblem, type ToolCall, type ToolSpec } from '@reeve/model'
+import { argumentsProblem, type ToolCall } from '@reeve/model'
 import { approvalQuestion, approvedBefore, expiredBy, review } from '@reeve/oversight'
 import { noSuchTool, refuse, refuseUnreached } from '../tool/refusal.ts'
 import type { CallResult } from '../conversation/call-result.ts'
 import { knownOfTool, toldRefusal } from '../known-work.ts'
 import { type Binding, type Toolbox } from '../tool/binding.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
+import { offeredTools } from './offered-tools.ts'
 import { madeFor, repeatedResult } from './equal-calls.ts'
 import { earlierQuestion, approvalRefusal, noteReview, passGate } from '../approval/tool-gate.ts'
 import { approvalReason } from '../approval/approval-policy.ts'
@@ -148,19 +149,4 @@ async function unknownTool(
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   const message = `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`
   return { ...refuseUnreached(ctx, call, what, message), unknownTool: true }
-}
-
-/**
- * The tools that the model is offered, without those that the edge forbids. The same list again while nothing changes.
- */
-export function offeredTools(
-  specs: readonly ToolSpec[],
-  state: ConversationState,
-  isVerb?: (name: string) => boolean,
-): readonly ToolSpec[] {
-  const { permissions } = state.edge.bounds
-  if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
-  return specs.filter(({ name }) =>
-    isVerb?.(name) === true ? !denies(permissions, name) : allowsTool(permissions, name),
-  )
 }

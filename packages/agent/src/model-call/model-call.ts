@@ -27,6 +27,8 @@ import {
   estimateTokens,
   fallbackOfAnswer,
   fallbackReason,
+  feesAhead,
+  feesOf,
   hasOwnTier,
   leastCostOf,
   modelCallContent,
@@ -34,6 +36,7 @@ import {
   nextLink,
   priceIn,
   priceOfModel,
+  unpricedTools,
   type FallbackReason,
   type Model,
   type ModelAnswer,
@@ -191,7 +194,10 @@ function askOne(
   const ask = (io: StepIO): Promise<Json> => {
     // inside the step: an answer that is recorded already needs no price
     if (state.edge.bounds.limits?.usd !== undefined && price === undefined)
-      throw new FailureError(unpriced(agent, model))
+      throw new FailureError(unpriced(agent, `"${model.id}"`, 'createRuntime({ prices })'))
+    const [free] = state.edge.bounds.limits?.usd === undefined ? [] : unpricedTools(specs, model)
+    if (free !== undefined)
+      throw new FailureError(unpriced(agent, `a call of the tool "${free}"`, 'costUsd of the tool'))
     const request: Draft<ModelRequest> = withSignalOf(io, { messages, tools: specs, key: io.key })
     // a provider is told of a trace only where the caller has one
     if (state.place.caller.traceparent !== undefined) request.traceparent = io.traceparent
@@ -207,7 +213,7 @@ function askOne(
     const listedPrice = rules.prices && priceIn(rules.prices, model.id)
     return model.call(request).then((given) => {
       const sound = withSoundUsage(given)
-      const answer = listedPrice === undefined ? sound : priced(sound, listedPrice)
+      const answer = listedPrice === undefined ? sound : priced(sound, listedPrice, feesOf(sound.ran, specs, model))
       mustAnswer(answer, model.isRule === true)
       const unfinished = isPassedOn?.(answer) === true ? answerProblem(answer, { agent, cap }) : undefined
       // a failed step: what it showed is withdrawn, what it used counts
@@ -249,10 +255,10 @@ async function waitForRoom(ctx: Context, waited: number): Promise<void> {
   await ctx.next(ctx.begin('look', () => null, { effect: 'read' }))
 }
 
-const unpriced = (agent: string, { id }: Model): Failure =>
+const unpriced = (agent: string, what: string, give: string): Failure =>
   failure(
     'budget.no-price',
-    `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with createRuntime({ prices })`,
+    `"${agent}" works under a limit in US dollars, and the price of ${what} is not known; give it with ${give}`,
     'validation',
   )
 
@@ -266,10 +272,11 @@ function withSoundUsage(answer: ModelAnswer): ModelAnswer {
 }
 
 /** An answer that says what was used, and not what that cost, of a model whose price this runtime knows. */
-function priced(answer: ModelAnswer, price: ModelPrice): ModelAnswer {
+function priced(answer: ModelAnswer, price: ModelPrice, fees: number | undefined): ModelAnswer {
   const { usage } = answer
   const isPriced = usage === undefined || usage.usd !== undefined || hasOwnTier(usage)
-  const usd = isPriced ? undefined : costOf(usage, price)
+  const tokens = isPriced ? undefined : costOf(usage, price)
+  const usd = tokens === undefined || fees === undefined ? undefined : tokens + fees
   return usd === undefined ? answer : { ...answer, usage: { ...usage, usd } }
 }
 
@@ -302,8 +309,10 @@ function budgetOf(
   const { limits } = state.edge.bounds
   const given = { model, price, settings, limits, input: tokens + estimateTokens([], specs), spent: state.spent }
   const cap = outputCapOf(given)
+  const reserved = reserveFor(cap, given)
+  const fees = feesAhead(specs, model)
   return {
-    reserve: reserveFor(cap, given),
+    reserve: fees === 0 || reserved.usd === undefined ? reserved : { ...reserved, usd: reserved.usd + fees },
     settings: cap.byBudget === true ? { ...settings, maxOutputTokens: cap.tokens! } : settings,
     cap,
   }

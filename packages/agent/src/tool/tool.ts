@@ -61,6 +61,7 @@ import { versionOf, type Agent } from '../definition.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
 import { retryCheck } from '../retry-check.ts'
 import { modelMessages } from './ai-sdk-messages.ts'
+import { fromAiSdkProviderTool, isAiSdkProviderTool, type ProviderWork } from './provider-tool.ts'
 import type { ModelOutputInput } from './model-output.ts'
 import type { AgentContext } from '../code/agent-context.ts'
 
@@ -119,7 +120,7 @@ export interface Tool<Name extends string = string> {
   readonly approval: ApprovalRule | undefined
   /** The cost of a call in US dollars, if known. */
   readonly costUsd?: number | ((input: unknown) => number)
-  readonly work: EffectWork | ClientWork | OrchestrationWork | AgentWork
+  readonly work: EffectWork | ClientWork | OrchestrationWork | AgentWork | ProviderWork
   /** What a result does to the calling agent. */
   readonly action: ActionRule | undefined
   /** The caller does not wait for it. */
@@ -650,8 +651,6 @@ const aiSdkOptions: Readonly<Record<string, string | undefined>> = {
 /** Why an AI SDK tool cannot be adopted whole; undefined if it can. */
 function aiSdkProblem(given: AiSdkTool): string | undefined {
   const { type, execute, description } = given
-  if (type === 'provider' || type === 'provider-defined' || given['isProviderExecuted'] !== undefined)
-    return 'is a tool of a provider, which only that provider knows: give it an inputSchema and an execute of your own'
   if (type !== undefined && type !== 'function' && type !== 'dynamic') return `has the type ${described(type)}`
   if (execute !== undefined && typeof execute !== 'function')
     return `has an execute that is ${described(execute)}, expected a function`
@@ -671,6 +670,7 @@ function aiSdkProblem(given: AiSdkTool): string | undefined {
 
 /** Adopts an AI SDK tool. Its author cannot declare an effect in the AI SDK, so it has one only if it was added. */
 function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
+  if (isAiSdkProviderTool(given)) return fromAiSdkProviderTool(name, given)
   const problem = aiSdkProblem(given)
   if (problem !== undefined)
     throw new ReeveError('tool.invalid', `tool "${name}" ${problem}`, {

@@ -41,6 +41,7 @@ import {
   person,
   shown,
   why,
+  ranLine,
 } from './line-text.ts'
 
 /** An event inside another one: what was open, or had come in. No fact is either. */
@@ -179,9 +180,10 @@ export const engineRows: EventRows<Exclude<JournalEvent, FactEvent>> = {
     shape: { ...kept('usage charge madeBy'), outcome: outcomeOf('payload') },
     line: ({ outcome, attempts }, { agent, effect, wasShown, wasInDoubt }) => {
       if (failedForGood(outcome) && wasShown) return `${agent}: ${effect} ${lastFailureText(outcome, attempts)}`
-      return wasInDoubt && outcome.status === 'completed'
+      if (outcome.status !== 'completed') return undefined
+      return wasInDoubt
         ? `${agent}: ${effect} is settled as happened: ${preview(outcome.output)}`
-        : undefined
+        : ranLine(outcome.output, agent)
     },
     entry: ({ outcome }, { agent, effect }) => `${agent}: ${effect} ${ended(outcome)}`,
     span: undefined,

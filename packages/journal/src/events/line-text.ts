@@ -3,7 +3,18 @@
  *
  * Owns: how these are said. Does not own: which sentence says what (the rows).
  */
-import { cut, describeOutcome, preview, visible, visibleLine, type Outcome } from '@reeve/core'
+import {
+  argumentsLine,
+  asText,
+  cut,
+  describeOutcome,
+  isObject,
+  preview,
+  visible,
+  visibleLine,
+  type Json,
+  type Outcome,
+} from '@reeve/core'
 
 const briefCharacters = 120
 
@@ -51,3 +62,14 @@ export const failedForGood = ({ status }: Outcome): boolean => status === 'faile
 /** How an effect failed for good, after how many attempts. */
 export const lastFailureText = (outcome: Outcome, attempts = 1): string =>
   `${shown(describeOutcome(outcome))}${attempts === 1 ? '' : ` (attempt ${attempts}, the last)`}`
+
+/** What the provider of a model ran while it answered; undefined if nothing. `output`: of a step. */
+export function ranLine(output: Json, agent: string): string | undefined {
+  if (!isObject(output) || typeof output['model'] !== 'string' || !Array.isArray(output['ran'])) return undefined
+  const calls = (output['ran'] as readonly Json[]).filter(isObject)
+  const said = calls.map(({ tool = '', input = null, isError, summary }) => {
+    const brought = typeof summary === 'string' ? `: ${isError === true ? 'failed, ' : ''}${brief(summary)}` : ''
+    return `${asText(tool)} with ${argumentsLine(input)}${brought}`
+  })
+  return said.length === 0 ? undefined : `${agent}: the provider of ${output['model']} ran ${said.join('; ')}`
+}

@@ -42,6 +42,7 @@ export const endReasonShape = { failure, ...failures } satisfies Shape
 const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
 const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept', inText: 'kept' }] } satisfies Shape
+const ran = { tool: 'kept', isError: 'kept' } satisfies Shape
 const message: Shape = (value) => ({
   role: 'kept',
   callId: 'kept',
@@ -92,6 +93,7 @@ export const answer = {
   usage: 'kept',
   model: 'kept',
   reasoning,
+  ran: [ran],
   response: 'kept',
   providerMetadata: 'payload',
 } satisfies Shape

@@ -44,6 +44,8 @@ import {
   type FormattedResult,
   type Json,
   type Outcome,
+  type RanTool,
+  type Source,
   type ToolCall,
   type HandoffRecord,
 } from '@reeve/core'
@@ -93,6 +95,10 @@ type SpokenContent =
        * model said it, or the journal does not know.
        */
       readonly finish?: string
+      /** The calls of tools that the provider ran while the model answered. */
+      readonly ran?: readonly RanTool[]
+      /** What the answer is taken from, as the provider says. */
+      readonly sources?: readonly Source[]
       /** What this call of the model used. Absent: no model said it, or the provider did not say. */
       readonly usage?: CallUsage
     }
@@ -486,6 +492,8 @@ function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenCo
   if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined
   const calls = listOf<ToolCall>(answer['calls'])
   const files = listOf<FilePart>(answer['files'])
+  const ran = listOf<RanTool>(answer['ran'])
+  const sources = listOf<Source>(answer['sources'])
   work.calls = new Map(calls.map(({ id, name }) => [id, name]))
   work.answered.clear()
   work.results = []
@@ -495,6 +503,8 @@ function answerOf(work: SpeakerWork, answer: Json, continues: boolean): SpokenCo
     ...textContent(work, answer['text']),
     ...(calls.length === 0 ? {} : { calls }),
     ...(files.length === 0 ? {} : { files }),
+    ...(ran.length === 0 ? {} : { ran }),
+    ...(sources.length === 0 ? {} : { sources }),
     ...(typeof finish === 'string' ? { finish } : {}),
     ...(isObject(usage) ? { usage: usage as CallUsage } : {}),
   }

@@ -220,6 +220,11 @@ const cases: {
     'tools: Tool names must be unique.',
     tools(tool(), tool({ name: 'see' })),
   ],
+  'tool-type': [
+    tools({ type: 'crystal_ball_20250101', name: 'look' }),
+    "tools.0: Input tag 'crystal_ball_20250101' found using 'type' does not match any of the expected tags",
+    tools({ type: 'web_search_20250305', name: 'web_search' }),
+  ],
   'tool-root': [
     input({ properties: {} }),
     'tools.0.custom.input_schema.type: Field required',

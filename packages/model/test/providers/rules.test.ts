@@ -447,6 +447,10 @@ const responsesCases: { readonly [rule: string]: RuleCase } = {
     bad: (body) => ({ ...body, tools: Array.from({ length: 129 }, (_, n) => ({ type: 'function', name: `t${n}` })) }),
     good: (body) => ({ ...body, tools: Array.from({ length: 128 }, (_, n) => ({ type: 'function', name: `t${n}` })) }),
   },
+  'openai/tool-type': {
+    bad: (body) => ({ ...body, tools: [{ type: 'crystal_ball' }] }),
+    good: (body) => ({ ...body, tools: [{ type: 'web_search' }] }),
+  },
   'openai/tool-choice': {
     bad: (body) => ({ ...body, tool_choice: 'required' }),
     good: (body) => ({ ...body, tool_choice: 'required', ...flat({}) }),

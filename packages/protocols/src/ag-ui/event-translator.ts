@@ -284,7 +284,17 @@ export class EventTranslator {
     const open = [...(this.#calls.get(activation) ?? [])].filter(([, id]) => this.#unanswered.has(id))
     const known = new Map(open)
     this.#calls.set(activation, known)
-    for (const call of (spoken.type === 'assistant' ? spoken.calls : undefined) ?? []) {
+    const { calls = [], ran = [] } = spoken.type === 'assistant' ? spoken : {}
+    for (const [i, { tool, input, isError, summary = '' }] of ran.entries()) {
+      const toolCallId = `${answer.id}/ran-${i}`
+      events.push(
+        { type: 'TOOL_CALL_START', toolCallId, toolCallName: tool, parentMessageId: answer.id, ...owner },
+        { type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(input), ...owner },
+        { type: 'TOOL_CALL_END', toolCallId, ...owner },
+        this.#result(toolCallId, owner, summary, isError),
+      )
+    }
+    for (const call of calls) {
       const toolCallId = `${answer.id}/${call.id}`
       known.set(call.id, toolCallId)
       this.#unanswered.set(toolCallId, owner)

@@ -89,6 +89,10 @@ class MessageParts {
         return this.#change(chunk.id, () => ({ state: 'done' }))
       case 'file':
         return this.#add({ type: 'file', mediaType: chunk.mediaType, url: chunk.url })
+      case 'source-url': {
+        const { sourceId, url, title } = chunk
+        return this.#add({ type: 'source-url', sourceId, url, ...present({ title }) })
+      }
       case 'data-agent':
       case 'data-question': {
         const known = this.parts.find(({ type, id }) => type === chunk.type && id === chunk.id)

@@ -7,7 +7,7 @@
  * No step begins while a call of the last one waits for a person: a client looks for answered approvals in the last
  * step only.
  */
-import { describeOutcome, totalUsage, withoutHandoff, type Outcome, type Usage } from '@reeve/core'
+import { describeOutcome, present, totalUsage, withoutHandoff, type Outcome, type Usage } from '@reeve/core'
 import type { ChatChange, ChatItem } from '../chat-feed/index.ts'
 import type { StreamEnd } from '../protocol-run/index.ts'
 import type { AgentData, QuestionData, RunMessageMetadata, UiMessageChunk } from './chunk.ts'
@@ -132,6 +132,10 @@ export class ChunkWriter {
       }
       case 'file':
         return this.#write([{ type: 'file', mediaType: item.mediaType, url: item.url }])
+      case 'source': {
+        const { source: sourceId, url, title } = item
+        return this.#write([{ type: 'source-url', sourceId, url, ...present({ title }) }])
+      }
       case 'worker': {
         const { id, ...data } = item.worker
         return this.#write([{ type: 'data-agent', id, data: data satisfies AgentData }])

@@ -65,6 +65,7 @@ export type UiMessageChunk =
   | { readonly type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; readonly id: string }
   | { readonly type: 'text-delta' | 'reasoning-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  | { readonly type: 'source-url'; readonly sourceId: string; readonly url: string; readonly title?: string }
   | {
       readonly type: 'tool-input-available'
       readonly toolCallId: string

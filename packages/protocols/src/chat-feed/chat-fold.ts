@@ -13,6 +13,7 @@ import {
   isObject,
   isToolAgent,
   own,
+  present,
   runOf,
   type ActivationId,
   type Json,
@@ -255,12 +256,28 @@ export class ChatFold {
       this.#show({ type: kind, block, text: whole })
       this.#show({ type: 'block-end', block })
     }
+    if (spoken.type === 'assistant') this.#ran(spoken)
     for (const file of (spoken.type === 'assistant' ? spoken.files : undefined) ?? [])
       this.#show({
         type: 'file',
         mediaType: file.mediaType,
         url: 'url' in file ? file.url : `data:${file.mediaType};base64,${file.data}`,
       })
+  }
+
+  /** What the provider did for an answer, and what it took it from. */
+  #ran({ activation, position, path, ran = [], sources = [] }: Extract<Spoken, { readonly type: 'assistant' }>): void {
+    ran.forEach(({ tool, input, isError, summary }, i) => {
+      const call = `ran_${digest(`${activation} ${position} ${i}`).slice(0, 20)}`
+      this.#show({ type: 'call', call, tool, input, path })
+      const failed = isError === true ? { isError } : undefined
+      this.#show({ type: 'result', call, output: summary ?? null, ...failed })
+    })
+    for (const { url, title } of sources)
+      if (url !== undefined) {
+        const source = `source_${digest(`${activation} ${position} ${url}`).slice(0, 20)}`
+        this.#show({ type: 'source', source, url, ...present({ title }) })
+      }
   }
 
   #newBlock(): string {

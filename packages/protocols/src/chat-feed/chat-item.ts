@@ -28,6 +28,8 @@ export type ChatItem =
   | { readonly type: 'block-end'; readonly block: string }
   /** A file that an agent in control made: a `data:` URL, or the address of the provider. */
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  /** A page of the web that an answer is taken from. */
+  | { readonly type: 'source'; readonly source: string; readonly url: string; readonly title?: string }
   /** A tool is called by an agent in control, or by any agent if a person has to approve it or the client to run it. */
   | {
       readonly type: 'call'

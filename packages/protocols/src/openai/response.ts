@@ -8,6 +8,7 @@
 import {
   describeOutcome,
   isObject,
+  present,
   withoutHandoff,
   type Json,
   type JsonObject,
@@ -57,16 +58,30 @@ interface TextItem {
   readonly block: string
   text: string
   isDone: boolean
+  /** What it is taken from. */
+  readonly sources: { readonly url: string; readonly title?: string }[]
 }
 
-const textPart = (text: string): JsonObject => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+const textPart = (text: string, sources: TextItem['sources'] = []): JsonObject => ({
+  type: 'output_text',
+  text,
+  // of the whole text: no provider of Reeve's says of which part
+  annotations: sources.map(({ url, title = url }) => ({
+    type: 'url_citation',
+    url,
+    title,
+    start_index: 0,
+    end_index: text.length,
+  })),
+  logprobs: [],
+})
 
-const messageItem = ({ id, text }: TextItem, status: string): JsonObject => ({
+const messageItem = ({ id, text, sources }: TextItem, status: string): JsonObject => ({
   id,
   type: 'message',
   role: 'assistant',
   status,
-  content: status === 'in_progress' ? [] : [textPart(text)],
+  content: status === 'in_progress' ? [] : [textPart(text, sources)],
 })
 
 /** What asks for a person, as items that a client can answer. */
@@ -127,6 +142,7 @@ export class ResponseWriter {
     if (change.type === 'withdraw') return change.blocks.flatMap((block) => this.#withdraw(block))
     const { item } = change
     if (item.type === 'text') return this.#text(item.block, item.text)
+    if (item.type === 'source') return this.#source(item)
     if (item.type !== 'block-end') return []
     const ended = this.#items.find(({ block }) => block === item.block)
     return ended === undefined ? [] : this.#done(ended, 'completed')
@@ -180,6 +196,17 @@ export class ResponseWriter {
     }
   }
 
+  /** A source of the last text. The whole response has it as an annotation. */
+  #source({ url, title }: { readonly url: string; readonly title?: string }): readonly string[] {
+    const item = this.#items.at(-1)
+    if (item === undefined) return []
+    item.sources.push({ url, ...present({ title }) })
+    const annotation = { type: 'url_citation', url, title: title ?? url, start_index: 0, end_index: item.text.length }
+    const annotation_index = item.sources.length - 1
+    const place = { item_id: item.id, output_index: item.index, content_index: 0 }
+    return [this.#event('response.output_text.annotation.added', { ...place, annotation_index, annotation })]
+  }
+
   #event(type: string, members: JsonObject): string {
     return sseMessage({ type, sequence_number: this.#sequence++, ...members }, type)
   }
@@ -187,7 +214,14 @@ export class ResponseWriter {
   #text(block: string, delta: string): readonly string[] {
     const found = this.#items.find((each) => each.block === block)
     const index = this.#indices
-    const item = found ?? { id: `msg_${this.#summary.run}_${index}`, index, block, text: '', isDone: false }
+    const item = found ?? {
+      id: `msg_${this.#summary.run}_${index}`,
+      index,
+      block,
+      text: '',
+      isDone: false,
+      sources: [],
+    }
     const place = { item_id: item.id, output_index: item.index, content_index: 0 }
     const begin: string[] = []
     if (found === undefined) {

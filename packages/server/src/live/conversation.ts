@@ -69,9 +69,15 @@ const idOf = ({ callId }: { readonly callId?: string }): Pick<EntryContent, 'cal
 function entriesOf(said: Spoken): readonly EntryContent[] {
   switch (said.type) {
     case 'assistant': {
-      const { agent: name, text, calls = [] } = said
+      const { agent: name, text, calls = [], ran = [], sources } = said
       return [
-        ...(text === '' ? [] : [{ type: 'assistant', name, text } as const]),
+        ...ran.flatMap(({ tool, input, isError, summary }): readonly EntryContent[] => [
+          { type: 'tool-call', name: tool, value: input },
+          { type: 'tool-result', name: tool, text: summary ?? '', ...present({ isError }) },
+        ]),
+        ...(text === '' && sources === undefined
+          ? []
+          : [{ type: 'assistant', name, text, ...present({ sources }) } as const]),
         ...calls.map(({ id: callId, name: tool, input }) => ({
           type: 'tool-call' as const,
           name: tool,

@@ -21,6 +21,7 @@ export type ProviderPart =
   | { readonly type: 'text'; readonly text: string | readonly string[] }
   | { readonly type: 'refusal'; readonly text: string | readonly string[] }
   | ({ readonly type: 'call' } & ProviderCall)
+  | ({ readonly type: 'ran' } & ProviderRan)
   /** Something of the vendor's own, put on the wire as it is: an event of a stream, or an item of a whole answer. */
   | { readonly type: 'raw'; readonly value: JsonObject }
 
@@ -39,6 +40,18 @@ export interface ProviderCall {
   readonly index?: number
   /** Google: the signature of the thought before it. */
   readonly signature?: string
+}
+
+/** A search of the web that the vendor ran inside the answer. Chat completions have none, and leave it out. */
+export interface ProviderRan {
+  /** What was searched for. */
+  readonly query: string
+  /** What was found. Default: nothing. */
+  readonly found?: readonly { readonly url: string; readonly title: string }[]
+  /** It failed: the vendor's code of the error. */
+  readonly error?: string
+  /** Anthropic: the answer pauses before its result. */
+  readonly open?: true
 }
 
 /** What the vendor says was used. All in tokens. */

@@ -68,6 +68,8 @@ const idsOf = (placed: readonly Placed[], member: string): readonly string[] =>
   placed.map(({ block }) => textAt(block, member) ?? '')
 
 const toolsOf = ({ body }: ProviderRequest): readonly JsonObject[] => objectsAt(body, 'tools')
+const ownTools =
+  /^(?:custom|(?:web_search|web_fetch|code_execution|bash|text_editor|computer|memory|tool_search_tool_(?:bm25|regex))_\d{8})$/
 /** Tools of one's own; those that Anthropic runs have a type and no schema. */
 const customTools = (request: ProviderRequest): readonly (readonly [tool: JsonObject, at: string])[] =>
   toolsOf(request).flatMap((tool, index) => {
@@ -556,6 +558,20 @@ const tools: readonly ProviderRule[] = [
             ? undefined
             : `${at}.name: String should match pattern '${namePattern.source}'`,
         ),
+    ],
+  ),
+  rule(
+    'The type of a tool is one that there is.',
+    'https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview',
+    [
+      'tool-type',
+      (request) =>
+        firstOf(toolsOf(request), (tool, index) => {
+          const type = textAt(tool, 'type') ?? 'custom'
+          return ownTools.test(type)
+            ? undefined
+            : `tools.${index}: Input tag '${type}' found using 'type' does not match any of the expected tags`
+        }),
     ],
   ),
   rule('The name of a tool is there once.', 'https://github.com/danny-avila/LibreChat/issues/13162', [

@@ -13,6 +13,7 @@ import {
   type FailureKind,
   type ProviderAnswer,
   type ProviderPart,
+  type ProviderRan,
   type ProviderUsage,
 } from './answer.ts'
 import { signatureOf } from './content.ts'
@@ -162,7 +163,34 @@ interface AnswerBlock {
   readonly whole: JsonObject
 }
 
-function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: IdSource): AnswerBlock {
+/** A search: the call, with its input as deltas, and its result unless the answer pauses before it. */
+function blocksOfSearch({ query, found = [], error, open }: ProviderRan, ids: IdSource): readonly AnswerBlock[] {
+  const id = ids('srvtoolu_')
+  const call = { type: 'server_tool_use', id, name: 'web_search' }
+  const asked = {
+    start: { ...call, input: {} },
+    deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify({ query }) }],
+    whole: { ...call, input: { query } },
+  }
+  if (open === true) return [asked]
+  const content: Json =
+    error === undefined
+      ? found.map(({ url, title }) => ({
+          type: 'web_search_result',
+          url,
+          title,
+          encrypted_content: `encrypted:${url}`,
+          page_age: null,
+        }))
+      : { type: 'web_search_tool_result_error', error_code: error }
+  const result = { type: 'web_search_tool_result', tool_use_id: id, content }
+  return [asked, { start: result, deltas: [], whole: result }]
+}
+
+const blocksOf = (part: Exclude<ProviderPart, { type: 'refusal' | 'raw' }>, ids: IdSource): readonly AnswerBlock[] =>
+  part.type === 'ran' ? blocksOfSearch(part, ids) : [blockOf(part, ids)]
+
+function blockOf(part: Exclude<ProviderPart, { type: 'refusal' | 'raw' | 'ran' }>, ids: IdSource): AnswerBlock {
   if (part.type === 'text') {
     return {
       start: { type: 'text', text: '' },
@@ -228,12 +256,14 @@ function streamOf(answer: ProviderAnswer, request: ProviderRequest, ids: IdSourc
       push('content', part.value)
       continue
     }
-    const block = part.type === 'raw' ? { start: part.value, deltas: [] } : blockOf(part, ids)
-    const at = (part.type === 'call' ? part.index : undefined) ?? index
-    push('content', { type: 'content_block_start', index: at, content_block: block.start })
-    for (const delta of block.deltas) push('content', { type: 'content_block_delta', index: at, delta })
-    push('content', { type: 'content_block_stop', index: at })
-    index++
+    const blocks = part.type === 'raw' ? [{ start: part.value, deltas: [] }] : blocksOf(part, ids)
+    for (const block of blocks) {
+      const at = (part.type === 'call' ? part.index : undefined) ?? index
+      push('content', { type: 'content_block_start', index: at, content_block: block.start })
+      for (const delta of block.deltas) push('content', { type: 'content_block_delta', index: at, delta })
+      push('content', { type: 'content_block_stop', index: at })
+      index++
+    }
   }
   const told = usage === null ? {} : { usage: { ...inputUsage(usage), ...outputUsage(usage) } }
   push('end', { type: 'message_delta', delta: endOf(answer), ...told })
@@ -246,7 +276,7 @@ function wholeBody(answer: ProviderAnswer, request: ProviderRequest, ids: IdSour
   const head = headOf(answer, request, ids)
   const content = partsOfAnswer(answer).flatMap((part) => {
     if (part.type === 'refusal') return []
-    return [part.type === 'raw' ? part.value : blockOf(part, ids).whole]
+    return part.type === 'raw' ? [part.value] : blocksOf(part, ids).map(({ whole }) => whole)
   })
   return {
     ...head,

@@ -161,7 +161,7 @@ function usageOf(usage: ProviderUsage, share: 'whole' | 'prompt' = 'whole'): Jso
 
 /** The parts on the wire; a text that comes in pieces is as many. */
 function partsOnWire(
-  part: Exclude<ProviderPart, { type: 'refusal' }>,
+  part: Exclude<ProviderPart, { type: 'refusal' | 'ran' }>,
   isFirstCall: boolean,
   request: ProviderRequest,
   ids: IdSource,
@@ -200,7 +200,7 @@ function parsed(text: string): Json {
 function allOnWire(answer: ProviderAnswer, request: ProviderRequest, ids: IdSource): readonly JsonObject[] {
   let called = false
   return partsOfAnswer(answer).flatMap((part) => {
-    if (part.type === 'refusal') return []
+    if (part.type === 'refusal' || part.type === 'ran') return []
     const first = part.type === 'call' && !called
     if (part.type === 'call') called = true
     return partsOnWire(part, first, request, ids)
@@ -213,7 +213,21 @@ function endOf(answer: ProviderAnswer): JsonObject {
   return {
     finishReason: stopOf(answer),
     ...(refused?.type === 'refusal' && { finishMessage: wholeOf(refused.text) }),
+    ...groundingOf(answer),
     ...answer.finishDetails,
+  }
+}
+
+/** Searches are no parts: https://ai.google.dev/gemini-api/docs/google-search#understanding_the_grounding_response. */
+function groundingOf(answer: ProviderAnswer): JsonObject {
+  const ran = partsOfAnswer(answer).filter((part) => part.type === 'ran')
+  if (ran.length === 0) return {}
+  const found = ran.flatMap(({ found: pages = [] }) => pages)
+  return {
+    groundingMetadata: {
+      webSearchQueries: ran.map(({ query }) => query),
+      groundingChunks: found.map(({ url, title }) => ({ web: { uri: url, title } })),
+    },
   }
 }
 

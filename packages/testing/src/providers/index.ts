@@ -6,6 +6,7 @@ export type {
   ProviderCall,
   ProviderFailure,
   ProviderPart,
+  ProviderRan,
   ProviderReply,
   ProviderUsage,
 } from './answer.ts'

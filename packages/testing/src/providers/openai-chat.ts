@@ -170,6 +170,7 @@ function streamOf(
   chunk('open', { role: 'assistant', content: '' })
   let calls = 0
   for (const part of partsOfAnswer(answer)) {
+    if (part.type === 'ran') continue
     if (part.type === 'raw') frames.push({ stage: 'content', data: part.value })
     else if (part.type === 'call') {
       const index = part.index ?? calls

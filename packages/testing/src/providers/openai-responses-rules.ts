@@ -107,6 +107,12 @@ const reasoningProblem = (item: JsonObject, at: number, all: readonly JsonObject
     : `Item '${textAt(item, 'id') ?? ''}' of type 'reasoning' was provided without its required following item.`
 }
 
+/** https://platform.openai.com/docs/api-reference/responses/create#responses-create-tools */
+const toolTypes: readonly string[] = (
+  'function web_search web_search_preview file_search code_interpreter image_generation mcp computer_use_preview ' +
+  'computer local_shell shell apply_patch custom tool_search'
+).split(' ')
+
 const saysJson = (request: ProviderRequest): boolean =>
   /json/i.test(textAt(request.body, 'instructions') ?? '') ||
   itemsOf(request).some((item) => {
@@ -343,6 +349,19 @@ export const openaiResponsesRules: readonly ProviderRule[] = [
         ? `Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length ${length} instead.`
         : undefined
     },
+  },
+  {
+    id: 'openai/tool-type',
+    providers,
+    what: 'The type of a tool is one that there is.',
+    source: reference,
+    check: ({ body }) =>
+      firstOf(objectsAt(body, 'tools'), (tool, at) => {
+        const type = textAt(tool, 'type') ?? ''
+        return toolTypes.includes(type)
+          ? undefined
+          : `Invalid value: '${type}'. Supported values are: ${toolTypes.map((each) => `'${each}'`).join(', ')}. (tools[${at}].type)`
+      }),
   },
   {
     id: 'openai/tool-choice',

@@ -105,6 +105,9 @@ function responseOf(
 const wantsEncrypted = (request: ProviderRequest): boolean =>
   listAt(request.body, 'include').includes('reasoning.encrypted_content')
 
+const wantsSources = (request: ProviderRequest): boolean =>
+  listAt(request.body, 'include').includes('web_search_call.action.sources')
+
 function itemOf(part: ProviderPart, request: ProviderRequest, ids: IdSource): JsonObject {
   switch (part.type) {
     case 'raw':
@@ -119,6 +122,12 @@ function itemOf(part: ProviderPart, request: ProviderRequest, ids: IdSource): Js
         summary: text === '' ? [] : [{ type: 'summary_text', text }],
         encrypted_content: encrypted,
       })
+    }
+    case 'ran': {
+      const { query, found = [], error } = part
+      const sources = found.map(({ url }) => ({ type: 'url', url }))
+      const action = { type: 'search', query, ...(wantsSources(request) && { sources }) }
+      return { id: ids('ws_'), type: 'web_search_call', status: error === undefined ? 'completed' : 'failed', action }
     }
     case 'text':
     case 'refusal':
@@ -206,6 +215,14 @@ function emitItem(
       emit('content', 'response.content_part.done', { ...place, part: contentOf(part) })
       break
     }
+    case 'ran':
+      emit('content', 'response.output_item.added', {
+        output_index,
+        item: { id: item_id, type: 'web_search_call', status: 'in_progress' },
+      })
+      for (const stage of ['in_progress', 'searching', 'completed'])
+        emit('content', `response.web_search_call.${stage}`, at)
+      break
     case 'call':
       emit('content', 'response.output_item.added', {
         output_index,

@@ -269,6 +269,37 @@ function EntryBody({ entry }: { readonly entry: ConversationEntry }) {
     <>
       {entry.text !== undefined && <ValueView value={entry.text} {...(isOfModel ? { markdown: 2 } : {})} />}
       {entry.value !== undefined && <ValueView value={entry.value} />}
+      {entry.sources !== undefined && <Sources sources={entry.sources} />}
     </>
+  )
+}
+
+/** What an answer is taken from: links that say where they lead. Only addresses of the web open. */
+function Sources({ sources }: { readonly sources: NonNullable<ConversationEntry['sources']> }) {
+  return (
+    <ul className="sources" aria-label="Sources">
+      {sources.map(({ url, title, filename }, i) => {
+        const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
+        const label = <VisibleText>{title ?? filename ?? url ?? ''}</VisibleText>
+        return (
+          <li key={i}>
+            {address !== undefined && /^https?:$/.test(address.protocol) ? (
+              <>
+                <a href={address.href} target="_blank" rel="noopener noreferrer nofollow">
+                  {label}
+                </a>
+                <span className="muted">
+                  {' ('}
+                  <VisibleText>{address.hostname}</VisibleText>
+                  {')'}
+                </span>
+              </>
+            ) : (
+              label
+            )}
+          </li>
+        )
+      })}
+    </ul>
   )
 }
