@@ -22,7 +22,7 @@ const embed = (texts: readonly string[]): number[][] =>
     return counts
   })
 
-const chat = agent({ name: 'chat', model: ({ messages }) => messages.map(({ content }) => content).join('\n') })
+const chat = agent({ name: 'chat', model: ({ messages }) => messages.map(({ content }) => String(content)).join('\n') })
 
 // #region memory
 await using memory = await pgvectorMemory({
