@@ -22,7 +22,10 @@ const embed = (texts: readonly string[]): number[][] =>
     return counts
   })
 
-const chat = agent({ name: 'chat', model: ({ messages }) => messages.map(({ content }) => content).join('\n') })
+const chat = agent({
+  name: 'chat',
+  model: ({ messages }) => messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n'),
+})
 
 // #region memory
 await using memory = await pgvectorMemory({

@@ -28,7 +28,7 @@ import {
 } from '@reeve/core'
 import type { SessionMemory } from '@reeve/runtime'
 import { embedding, isEmbeddingModel, type EmbedFunction, type EmbeddingModel } from './embedding.ts'
-import { openDatabase, schemaIn, type QueryPool } from './pool.ts'
+import { isQueryPool, openConnection, schemaIn, type QueryPool } from './pool.ts'
 import { conversationOf, firstThatFit, formatTurns, type FormatTurns, type RememberedTurn } from './recalled.ts'
 import { MemoryTable, roomOf } from './table.ts'
 
@@ -116,7 +116,7 @@ const recallChecks: Checks<RecallOptions> = {
 
 const checks: Checks<PgvectorOptions> = {
   url: secret((given) => typeof given === 'string', "is not a text such as 'postgres://…'"),
-  pool: expects((given) => isFunction((given as QueryPool | null)?.query), 'a pool of pg, or an object with its query'),
+  pool: expects(isQueryPool, 'a pool of pg, or an object with its query'),
   schema: sqlName,
   table: sqlName,
   dimensions: required(wholeNumber(1, 16_000)),
@@ -151,11 +151,14 @@ export async function pgvectorMemory(options: PgvectorOptions): Promise<Pgvector
   const { limit = 5, minScore = 0, recent: mostRecent = 20, by = 'user', characters = 16_000 } = recall
   const place = { schema: schema ?? (url === undefined ? undefined : schemaIn(url)) ?? 'public', table, dimensions }
   refuseProblems('config.invalid', sqlName(place.schema, 'pgvectorMemory: schema'), 'Nothing was opened.')
-  const database = await openDatabase({
+  const connection = await openConnection({
     ...(url === undefined ? {} : { url }),
     ...(pool === undefined ? {} : { pool }),
   })
-  const rows = await opened(() => MemoryTable.open(database, place), database.close)
+  const rows = await opened(
+    () => MemoryTable.open(connection, place),
+    () => connection.close(),
+  )
   const embed = embedding(given, dimensions)
 
   return {
@@ -210,8 +213,8 @@ export async function pgvectorMemory(options: PgvectorOptions): Promise<Pgvector
       return rows.remove(tenant ?? null, user, session)
     },
 
-    close: () => database.close(),
-    [Symbol.asyncDispose]: () => database.close(),
+    close: () => connection.close(),
+    [Symbol.asyncDispose]: () => connection.close(),
   }
 }
 

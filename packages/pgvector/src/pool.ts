@@ -4,7 +4,7 @@
  * Owns: opening and closing, the meaning of errors. Does not own: SQL (table.ts), connections (@reeve/postgres).
  * Holds: no password in any message. A pool of the application stays open.
  */
-import { ReeveError } from '@reeve/core'
+import { isFunction, ReeveError } from '@reeve/core'
 import { addressOf, readAddress } from '@reeve/postgres/address'
 import { configOf, driver, driverFor, made } from '@reeve/postgres/connection'
 import { storeError } from '@reeve/postgres/errors'
@@ -14,8 +14,12 @@ export interface QueryPool {
   query(text: string, values?: unknown[]): PromiseLike<{ readonly rows: readonly unknown[] }>
 }
 
+/** Whether it has what a memory calls; a pool is an instance of a class, so inherited members count. */
+export const isQueryPool = (given: unknown): given is QueryPool =>
+  typeof given === 'object' && given !== null && isFunction((given as { readonly query?: unknown }).query)
+
 /** A database that answers statements. */
-export interface Database {
+export interface SqlConnection {
   /** Server and database, without the password. */
   readonly name: string
   /** Resolves to the rows. Rejects with `store.*`. */
@@ -30,14 +34,14 @@ const poolSize = 4
 export const schemaIn = (url: string): string | undefined => addressOf(url).schema
 
 /** Opens the database. Rejects with `config.invalid` if `pg` is missing or the address is not one. */
-export async function openDatabase({
+export async function openConnection({
   url,
   pool,
 }: {
   readonly url?: string
   readonly pool?: QueryPool
-}): Promise<Database> {
-  if (pool !== undefined) return databaseOf(pool, 'the pool of the memory', () => Promise.resolve())
+}): Promise<SqlConnection> {
+  if (pool !== undefined) return connectionOf(pool, 'the pool of the memory', () => Promise.resolve())
   const target = { address: addressOf(url!).url, schema: 'memory' }
   const { name } = readAddress(target.address)
   const loaded = driverFor(target, await driver())
@@ -47,10 +51,10 @@ export async function openDatabase({
   opened.on('error', () => undefined)
   opened.on('connect', (client) => void client.on('error', () => undefined))
   let closed: Promise<void> | undefined
-  return databaseOf(opened, name, () => (closed ??= opened.end()))
+  return connectionOf(opened, name, () => (closed ??= opened.end()))
 }
 
-const databaseOf = (pool: QueryPool, name: string, close: () => Promise<void>): Database => ({
+const connectionOf = (pool: QueryPool, name: string, close: () => Promise<void>): SqlConnection => ({
   name,
   close,
   async query<Row>(text: string, values: readonly unknown[]) {

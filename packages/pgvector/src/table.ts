@@ -8,7 +8,7 @@
  */
 import { isObject, ReeveError } from '@reeve/core'
 import type { Caller } from '@reeve/journal'
-import { stateOf, type Database } from './pool.ts'
+import { stateOf, type SqlConnection } from './pool.ts'
 
 /** Where the table is. */
 export interface TablePlace {
@@ -55,14 +55,14 @@ const lockClass = 0x52656576
 
 /** The statements of one table. */
 export class MemoryTable {
-  readonly #database: Database
+  readonly #connection: SqlConnection
   readonly #table: string
   /** The type and the operator of pgvector, by the schema of the extension: it need not be on the search path. */
   readonly #vector: string
   readonly #distance: string
 
-  private constructor(database: Database, table: string, extension: string) {
-    this.#database = database
+  private constructor(connection: SqlConnection, table: string, extension: string) {
+    this.#connection = connection
     this.#table = table
     this.#vector = `${extension}.vector`
     this.#distance = `OPERATOR(${extension}.<=>)`
@@ -72,25 +72,25 @@ export class MemoryTable {
    * The table, made if it is not there. Rejects with `config.invalid` if the server lacks pgvector, this user may not
    * make what is missing, or the vectors there have other dimensions; with `store.foreign` for a table of another program.
    */
-  static async open(database: Database, { schema, table, dimensions }: TablePlace): Promise<MemoryTable> {
-    const extension = quoted((await extensionSchema(database)) ?? (await createExtension(database)))
+  static async open(connection: SqlConnection, { schema, table, dimensions }: TablePlace): Promise<MemoryTable> {
+    const extension = quoted((await extensionSchema(connection)) ?? (await createExtension(connection)))
     const name = `${quoted(schema)}.${quoted(table)}`
-    if ((await foundDimensions(database, name)) === undefined)
-      await createTable(database, schema, table, extension, dimensions)
-    const found = await foundDimensions(database, name)
+    if ((await foundDimensions(connection, name)) === undefined)
+      await createTable(connection, schema, table, extension, dimensions)
+    const found = await foundDimensions(connection, name)
     if (found !== dimensions)
       throw new ReeveError(
         'config.invalid',
-        `pgvectorMemory: the table ${name} of ${database.name} holds vectors of ${found} dimensions, dimensions is ${dimensions}`,
+        `pgvectorMemory: the table ${name} of ${connection.name} holds vectors of ${found} dimensions, dimensions is ${dimensions}`,
         { hint: 'Name another table: vectors of two embedding models cannot be compared.' },
       )
-    return new MemoryTable(database, name, extension)
+    return new MemoryTable(connection, name, extension)
   }
 
   /** Stores the turn of a run. The same turn again changes nothing; another turn of the run takes its place. */
   async put(turn: StoredTurn, vector: readonly number[] | undefined): Promise<void> {
     const { tenant, user, run, session, agent, prompt, answer } = turn
-    await this.#database.query(
+    await this.#connection.query(
       `INSERT INTO ${this.#table} AS old (room, run, tenant, user_name, session, agent, prompt, answer, embedding)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::${this.#vector})
 ON CONFLICT (room, run) DO UPDATE SET session = EXCLUDED.session, agent = EXCLUDED.agent, prompt = EXCLUDED.prompt,
@@ -103,7 +103,7 @@ WHERE (old.prompt, old.answer) IS DISTINCT FROM (EXCLUDED.prompt, EXCLUDED.answe
 
   /** The newest turns of a caller's session that are its user's, oldest first. */
   async newest({ user, tenant }: Caller, session: string, most: number): Promise<readonly ReadTurn[]> {
-    const rows = await this.#database.query(
+    const rows = await this.#connection.query(
       `SELECT ${columns}, NULL AS score FROM ${this.#table} WHERE room = $1 AND session = $2 ORDER BY num DESC LIMIT $3`,
       [roomKey(tenant ?? null, user ?? null), session, most],
     )
@@ -122,7 +122,7 @@ WHERE (old.prompt, old.answer) IS DISTINCT FROM (EXCLUDED.prompt, EXCLUDED.answe
   ): Promise<readonly ReadTurn[]> {
     const [where, key] =
       room.kind === 'tenant' ? ['tenant = $1', room.tenant] : ['room = $1', roomKey(room.tenant, room.user)]
-    const rows = await this.#database.query(
+    const rows = await this.#connection.query(
       `SELECT ${columns}, 1 - distance AS score FROM (
   SELECT *, embedding ${this.#distance} $2::text::${this.#vector} AS distance FROM ${this.#table}
   WHERE ${where} AND embedding IS NOT NULL AND run NOT IN (SELECT json_array_elements_text($3::text::json))
@@ -134,7 +134,7 @@ WHERE (old.prompt, old.answer) IS DISTINCT FROM (EXCLUDED.prompt, EXCLUDED.answe
 
   /** Deletes turns of a tenant (null: of none): of all users, or of one (null: of none); of all sessions, or of one. */
   async remove(tenant: string | null, user: string | null | undefined, session: string | undefined): Promise<number> {
-    const rows = await this.#database.query(
+    const rows = await this.#connection.query(
       `DELETE FROM ${this.#table} WHERE tenant IS NOT DISTINCT FROM $1::text
   AND ($2::text IS NULL OR room = $2::text) AND ($3::text IS NULL OR session = $3::text) RETURNING 1`,
       [tenant, user === undefined ? null : roomKey(tenant, user), session ?? null],
@@ -167,8 +167,8 @@ function readTurn(row: unknown): ReadTurn {
 /** Names are checked before (memory.ts); that of the extension's schema is the server's. */
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-async function extensionSchema(database: Database): Promise<string | undefined> {
-  const [row] = await database.query<{ readonly schema: string }>(
+async function extensionSchema(connection: SqlConnection): Promise<string | undefined> {
+  const [row] = await connection.query<{ readonly schema: string }>(
     `SELECT n.nspname AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'`,
     [],
   )
@@ -176,19 +176,19 @@ async function extensionSchema(database: Database): Promise<string | undefined> 
 }
 
 /** Creates the extension. Several processes may do so at once. */
-async function createExtension(database: Database): Promise<string> {
-  const rows = await database.query(`SELECT 1 FROM pg_available_extensions WHERE name = 'vector'`, [])
+async function createExtension(connection: SqlConnection): Promise<string> {
+  const rows = await connection.query(`SELECT 1 FROM pg_available_extensions WHERE name = 'vector'`, [])
   if (rows.length === 0)
-    throw new ReeveError('config.invalid', `pgvectorMemory: ${database.name} has no extension "vector"`, {
+    throw new ReeveError('config.invalid', `pgvectorMemory: ${connection.name} has no extension "vector"`, {
       hint: 'Install pgvector on the server (https://github.com/pgvector/pgvector#installation), or name a server that has it.',
     })
   const hint = 'Let a superuser run CREATE EXTENSION vector in this database once.'
-  await made(database, 'CREATE EXTENSION IF NOT EXISTS vector', 'the extension "vector"', hint)
-  return (await extensionSchema(database))!
+  await made(connection, 'CREATE EXTENSION IF NOT EXISTS vector', 'the extension "vector"', hint)
+  return (await extensionSchema(connection))!
 }
 
 async function createTable(
-  database: Database,
+  connection: SqlConnection,
   schema: string,
   table: string,
   extension: string,
@@ -203,20 +203,20 @@ CREATE TABLE IF NOT EXISTS ${s}.${t} (
 CREATE INDEX IF NOT EXISTS ${quoted(`${table}_session`)} ON ${s}.${t} (room, session, num);
 CREATE INDEX IF NOT EXISTS ${quoted(`${table}_tenant`)} ON ${s}.${t} (tenant) WHERE tenant IS NOT NULL`
   const hint = `Grant this user CREATE on the schema ${s}, or let another one start once; then grant SELECT, INSERT, UPDATE and DELETE on the table.`
-  await made(database, sql, `the table ${s}.${t}`, hint)
+  await made(connection, sql, `the table ${s}.${t}`, hint)
 }
 
 /** Runs what creates things, one process at a time. A missing right is `config.invalid`, with what to do. */
-async function made(database: Database, sql: string, what: string, hint: string): Promise<void> {
+async function made(connection: SqlConnection, sql: string, what: string, hint: string): Promise<void> {
   try {
-    await database.query(
+    await connection.query(
       `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${lockClass}, hashtext(current_database())); ${sql}; END $$`,
       [],
     )
   } catch (thrown) {
     const cause = (thrown as { readonly cause?: unknown }).cause
     if (stateOf(cause) !== '42501') throw thrown
-    throw new ReeveError('config.invalid', `pgvectorMemory: this user may not create ${what} in ${database.name}`, {
+    throw new ReeveError('config.invalid', `pgvectorMemory: this user may not create ${what} in ${connection.name}`, {
       hint,
       cause,
     })
@@ -224,8 +224,8 @@ async function made(database: Database, sql: string, what: string, hint: string)
 }
 
 /** The dimensions of the vectors in the table; undefined if there is no table. Rejects for a table of another program. */
-async function foundDimensions(database: Database, name: string): Promise<number | undefined> {
-  const rows = await database.query<{ readonly name: string; readonly typmod: number }>(
+async function foundDimensions(connection: SqlConnection, name: string): Promise<number | undefined> {
+  const rows = await connection.query<{ readonly name: string; readonly typmod: number }>(
     `SELECT attname AS name, atttypmod AS typmod FROM pg_attribute
 WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
     [name],
@@ -233,7 +233,7 @@ WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
   if (rows.length === 0) return undefined
   const known = new Map(rows.map((row) => [row.name, row.typmod]))
   if (['room', 'run', 'user_name', 'embedding'].every((each) => known.has(each))) return known.get('embedding')
-  throw new ReeveError('store.foreign', `pgvectorMemory: ${name} of ${database.name} is a table of another program`, {
+  throw new ReeveError('store.foreign', `pgvectorMemory: ${name} of ${connection.name} is a table of another program`, {
     hint: 'Name another table. Nothing was changed.',
   })
 }

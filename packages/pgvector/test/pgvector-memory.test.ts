@@ -245,7 +245,7 @@ describe('saving', () => {
         [1, 2, 3, 4].map((n) => save(memory, { user: 'ann', session: `${m}` }, `apple ${n}`, `r${n}`)),
       ),
     )
-    expect((await rowsOf()).map(({ run }) => run).sort()).toEqual(['r1', 'r2', 'r3', 'r4'])
+    expect((await rowsOf()).map(({ run }) => String(run)).toSorted()).toEqual(['r1', 'r2', 'r3', 'r4'])
   })
 })
 
