@@ -147,8 +147,7 @@ function makeReflectingLeader(base: Agent, reflected: Agent, options: AnySupervi
   })
 }
 
-const defaultGuidance =
-  'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:'
+const defaultGuidance = 'You lead a team. Delegate what a worker does best; answer when you know enough. Workers:'
 
 const workersMarker = '{workers}'
 
