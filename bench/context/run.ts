@@ -16,6 +16,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { frameworks, type Framework } from '../killed/frameworks.ts'
 import { install, versionOf } from '../killed/install.ts'
 import { startModel, type Asked } from '../killed/model.ts'
+import { tenDelegations } from './caching.ts'
 import { requestsOfReeve } from './reeve.ts'
 import { answerOf, delegations } from './script.ts'
 import { sentIn, type Sent } from './sent.ts'
@@ -69,7 +70,7 @@ const least = (what: 'characters' | 'notCacheable'): number => Math.min(...rows.
 const plainest = { characters: least('characters'), notCacheable: least('notCacheable') }
 if (positionals.length === 0) {
   const path = join(import.meta.dirname, 'plainest.json')
-  writeFileSync(path, `${JSON.stringify({ ...plainest, of: rows.map(({ title }) => title) }, undefined, 2)}\n`)
+  writeFileSync(path, `${JSON.stringify({ ...plainest, of: rows.map(({ title }) => title).join(', ') }, undefined, 2)}\n`)
 }
 rows.unshift({ title: `Reeve ${manifest.version}`, sent: sentIn(await requestsOfReeve()) })
 
@@ -94,3 +95,18 @@ console.log(
   `\nA leader, ${workers.length} workers, ${delegations} delegations one after the other; each worker uses a tool once. Characters: tools and messages of all requests, as JSON.`,
 )
 console.log('Not cacheable: of each request, what follows the longest beginning that an earlier request has too.')
+
+console.log(
+  '\nThe setting cache, on a server that caches as Claude does (claude-sonnet-5-5, instructions of 6,000 characters):\n',
+)
+console.log('| cache | input tokens | read from the cache | written to it | US dollars | × without |')
+console.log('|---|---:|---:|---:|---:|---:|')
+let without: number | undefined
+for (const cache of [false, true, '1h'] as const) {
+  const { usage } = await tenDelegations('anthropic', { cache }, 'claude-sonnet-5-5')
+  without ??= usage.usd
+  const counts = [usage.input, usage.cached, usage.cacheWrite ?? 0].map(number)
+  console.log(
+    `| \`${cache}\` | ${counts.join(' | ')} | ${usage.usd.toFixed(4)} | ${(usage.usd / without).toFixed(2)} |`,
+  )
+}

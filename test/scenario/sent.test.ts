@@ -12,6 +12,7 @@ import {
   type ProviderRequest,
 } from '../../packages/testing/src/providers/index.ts'
 import plainest from '../../bench/context/plainest.json' with { type: 'json' }
+import { isWorkers, resultsIn } from '../../bench/context/caching.ts'
 import { requestsOfReeve } from '../../bench/context/reeve.ts'
 import { delegations } from '../../bench/context/script.ts'
 import { sentIn } from '../../bench/context/sent.ts'
@@ -30,16 +31,12 @@ function conversationIn({ body }: ProviderRequest): { readonly before: Json; rea
   return { before, items: (messages ?? input ?? contents) as readonly Json[] }
 }
 
-/** How many results of a tool the conversation has, on whatever wire. */
-const resultsIn = ({ text }: ProviderRequest): number =>
-  text.split(/"role":"tool"|"type":"tool_result"|"type":"function_call_output"|"functionResponse":/).length - 1
-
 test.each(strictProviderNames)(
   '%s: each request of a leader or worker goes on where the last one ended',
   async (preset) => {
     const answer = (request: ProviderRequest): ProviderAnswer => {
       const results = resultsIn(request)
-      if (request.text.includes('look_up'))
+      if (isWorkers(request))
         return results > 0 ? { text: 'found it' } : { calls: [{ name: 'look_up', input: { what: 'it' } }] }
       if (results === delegations) return { text: 'done' }
       const worker = ['left', 'right'][results % 2]!
@@ -55,14 +52,13 @@ test.each(strictProviderNames)(
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'done' })
     expect(provider.refused).toEqual([])
 
-    const isWorker = (request: ProviderRequest): boolean => request.text.includes('look_up')
-    const leads = provider.requests.filter((request) => !isWorker(request)).map(conversationIn)
+    const leads = provider.requests.filter((request) => !isWorkers(request)).map(conversationIn)
     expect(leads).toHaveLength(delegations + 1)
     leads.slice(1).forEach(({ before, items }, i) => {
       expect(before).toEqual(leads[i]!.before)
       expect(items.slice(0, leads[i]!.items.length)).toEqual(leads[i]!.items)
     })
-    const works = provider.requests.filter(isWorker).map(conversationIn)
+    const works = provider.requests.filter(isWorkers).map(conversationIn)
     expect(works).toHaveLength(2 * delegations)
     for (let i = 0; i < works.length; i += 2) {
       expect(works[i + 1]!.before).toEqual(works[i]!.before)
@@ -70,3 +66,10 @@ test.each(strictProviderNames)(
     }
   },
 )
+
+test('other words of Reeve are no other version of a team: those of 0.2.0 stand for them', () => {
+  const w = agent({ name: 'w', description: 'Works.', model: () => 'x' })
+  const versionOf = (more: { readonly instructions?: string }): string =>
+    supervisor({ name: 'boss', model: () => 'x', workers: [w], ...more }).version
+  expect([versionOf({ instructions: 'Lead.' }), versionOf({})]).toEqual(['1+2849d40fbd38', '1+1b004ae869e6'])
+})
