@@ -70,7 +70,10 @@ const least = (what: 'characters' | 'notCacheable'): number => Math.min(...rows.
 const plainest = { characters: least('characters'), notCacheable: least('notCacheable') }
 if (positionals.length === 0) {
   const path = join(import.meta.dirname, 'plainest.json')
-  writeFileSync(path, `${JSON.stringify({ ...plainest, of: rows.map(({ title }) => title).join(', ') }, undefined, 2)}\n`)
+  writeFileSync(
+    path,
+    `${JSON.stringify({ ...plainest, of: rows.map(({ title }) => title).join(', ') }, undefined, 2)}\n`,
+  )
 }
 rows.unshift({ title: `Reeve ${manifest.version}`, sent: sentIn(await requestsOfReeve()) })
 

@@ -59,13 +59,12 @@ export class DelegateBinding extends DelegationBinding {
     super(team)
     this.#names = names
     this.spec = team.verbSpecs.once(team.verbs.delegate, () => ({
-      description:
-        'Gives a worker a task, returns its answer. It sees only these instructions. Calls in one turn run at once.',
+      description: 'Gives a worker a task; it sees nothing else. Calls run in parallel.',
       parameters: objectSchema(
         {
           worker: { type: 'string', enum: names },
           instructions: { type: 'string' },
-          turns: { type: 'integer', description: 'Its limit.' },
+          // `turns` is read, and not offered: models that fill in all they are offered would end their workers early
           ...(team.delegations.shown === undefined ? undefined : { refs: refsParameter }),
           ...backgroundParameter(team, names),
         },

@@ -115,7 +115,7 @@ export class ForwardBinding implements Binding {
     this.#team = team
     this.#output = output
     this.spec = team.verbSpecs.once(team.verbs.forward, () => ({
-      description: "Ends your work with a worker's last output, or d1's (your first delegation), d2's …, unchanged.",
+      description: "Makes a worker's last output your answer; or d1's, your first delegation's.",
       // the names of workers stand in the tools that delegate
       parameters: { type: 'object', properties: { worker: { type: 'string' } } },
     }))

@@ -147,7 +147,7 @@ function makeReflectingLeader(base: Agent, reflected: Agent, options: AnySupervi
   })
 }
 
-const defaultGuidance = 'You lead a team. Delegate what a worker does best; answer when you know enough. Workers:'
+const defaultGuidance = 'You lead a team. Delegate what a worker does best. Workers:'
 
 /** What a version is made of where no guidance is given: the words of 0.2.0. Other words alone are no other version. */
 const versionedGuidance =
