@@ -1,6 +1,6 @@
 /**
  * What each way of working together costs in context: the same task, d pieces of work under one leader, played in every
- * way, with everything counted that models were sent. `npm run bench:context`. Rules play the models, so the figures
+ * way, with everything counted that models were sent. `npm run bench:ways`. Rules play the models, so the figures
  * are the same every time; tokens are Reeve's estimate.
  */
 import { statSync } from 'node:fs'

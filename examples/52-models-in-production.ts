@@ -12,6 +12,14 @@ const writer = agent({
 })
 // #endregion
 
+// #region cache
+const editor = agent({
+  name: 'editor',
+  model: 'anthropic/claude-sonnet-5',
+  settings: { cache: true }, // five minutes after it was last read; '1h' for an hour
+})
+// #endregion
+
 // #region runtime
 const options: RuntimeOptions = {
   agents: [writer],
@@ -21,7 +29,7 @@ const options: RuntimeOptions = {
   deadlines: { modelMs: 900_000, silenceMs: 120_000 },
 }
 // #endregion
-await (await createRuntime(options)).close()
+await (await createRuntime({ ...options, agents: [writer, editor] })).close()
 
 // #region drill
 const down = (): never => {

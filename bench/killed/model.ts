@@ -6,19 +6,22 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-interface Offered {
+/** A tool as the request offers it. */
+export interface Offered {
   readonly name: string
   readonly parameters?: {
     readonly properties?: Readonly<Record<string, { readonly type?: string }>>
     readonly required?: readonly string[]
   }
 }
-interface Asked {
+/** A request, as far as an answer depends on it. */
+export interface Asked {
   readonly stream?: boolean
   readonly tools?: readonly { readonly function: Offered }[]
   readonly messages: readonly { readonly role: string; readonly tool_calls?: readonly unknown[] }[]
 }
-interface Answer {
+/** What is answered: words, or one call. */
+export interface Answer {
   readonly text?: string
   readonly call?: { readonly name: string; readonly input: object }
 }
@@ -53,13 +56,20 @@ interface Model {
   readonly stop: () => void
 }
 
-/** Starts it on a free port of the loopback interface. */
-export async function startModel(): Promise<Model> {
+/**
+ * Starts it on a free port of the loopback interface. `answers`: what it says. Default: what refunds an order. `hear` is
+ * told each request.
+ */
+export async function startModel(
+  answers: (asked: Asked) => Answer = answerOf,
+  hear?: (asked: Asked) => void,
+): Promise<Model> {
   let count = 0
   const server = createServer((request, response) => {
     const answer = async (): Promise<void> => {
       const asked = await bodyOf(request)
-      const { text, call } = answerOf(asked)
+      hear?.(asked)
+      const { text, call } = answers(asked)
       const id = `answer-${++count}`
       const calls = call === undefined ? [] : [called(id, call)]
       const made = calls.length === 0 ? undefined : { tool_calls: calls }

@@ -17,8 +17,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import manifest from '../../package.json' with { type: 'json' }
 import { frameworks, type Framework } from './frameworks.ts'
+import { install, versionOf } from './install.ts'
 import { startModel } from './model.ts'
 
 const { values, positionals } = parseArgs({
@@ -166,42 +166,12 @@ async function killedWaiting(framework: Framework, env: NodeJS.ProcessEnv): Prom
   return `asks ${what}; ${end}; tool ${times(effects())}${before > 0 ? ', before the decision' : ''}`
 }
 
-/** Runs a command, and throws with its output where it fails. */
-async function command(folder: string, [name = '', ...args]: readonly string[]): Promise<void> {
-  const child = spawn(name, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-  const output: string[] = []
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => void output.push(chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`${name} ${args.join(' ')}: ended with ${code}\n${output.join('').slice(-2_000)}`)
-}
-
-/** Puts the program and its packages into the temporary folder. */
-async function install(framework: Framework): Promise<void> {
-  const { folder, packages, native, build } = framework
-  if (Object.keys(packages).length === 0) return
-  const at = join(root, folder)
-  cpSync(join(programs, folder), at, { recursive: true })
-  cpSync(join(programs, 'refund.mjs'), join(root, 'refund.mjs'))
-  const wanted = JSON.stringify({ name: `killed-${folder}`, private: true, type: 'module', dependencies: packages })
-  const path = join(at, 'package.json')
-  if (!existsSync(path) || readFileSync(path, 'utf8') !== wanted || !existsSync(join(at, 'node_modules'))) {
-    console.error(`${framework.name}: installing ${Object.keys(packages).length} packages into ${at}`)
-    writeFileSync(path, wanted)
-    await command(at, ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts'])
-    if (native !== undefined) await command(at, ['npm', 'rebuild', native])
-  }
-  if (build !== undefined) await command(at, build)
-}
-
 /** Equal results with their count: `text (2 of 2)`. */
 function counted(results: readonly string[]): string {
   const total = results.length
   const counts = [...new Set(results)].map((text) => [text, results.filter((other) => other === text).length] as const)
   return counts.map(([text, count]) => `${text} (${count} of ${total})`).join('<br>')
 }
-
-const versionOf = ({ packages }: Framework): string => Object.values(packages)[0] ?? manifest.version
 
 const model = await startModel()
 const env = {
@@ -219,7 +189,10 @@ for (const framework of frameworks) {
   if (positionals.length > 0 && !positionals.includes(framework.folder)) continue
   const title = `${framework.name} ${versionOf(framework)}`
   try {
-    await install(framework)
+    if (Object.keys(framework.packages).length > 0) {
+      cpSync(join(programs, 'refund.mjs'), join(root, 'refund.mjs'))
+      await install(framework, join(programs, framework.folder), join(root, framework.folder))
+    }
   } catch (error) {
     console.error(error)
     console.log(`| ${title} | not installed here | not installed here | \`npm run killed -- ${framework.folder}\` |`)

@@ -48,8 +48,15 @@ test('K12: a recorded key is made the same way today; another way needs another 
   await plant(file, golden.commits.slice(0, 1))
   const { events } = await resume(scenario, file, manualClock())
   rmSync(folder, { recursive: true })
-  expect(keysOf(events)).toEqual(recorded)
+  expect(held(keysOf(events))).toEqual(held(recorded))
 })
+
+/** Without the model calls of the leader: it is shown Reeve's own words, which another version may change. */
+function held(keys: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(keys).filter(([place]) => !/^model\.requested act_simulated turn#\d+\/model$/.test(place)),
+  )
+}
 
 test('K12: so is one that is made with a secret, an HMAC with SHA-256 (RFC 2104)', () => {
   const secret = 'a secret of the deployment, 32 characters or more'

@@ -78,7 +78,7 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
     ),
     completed(
       JSON.stringify([
-        'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:\n- payer: Pays.\n- rejected: Does what rejected does.\n- other: Does what other does.',
+        'You lead a team. Delegate what a worker does best. Workers:\n- payer: Pays.\n- rejected: Does what rejected does.\n- other: Does what other does.',
         'task',
         '',
         'checked {"paid":true,"for":{"desk":"payer"}}',

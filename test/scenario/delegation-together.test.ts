@@ -164,8 +164,11 @@ describe('one option and another', () => {
 
   test('delegation 82: a label is a label, also where the model gives its calls ids that look like labels', async () => {
     const first = delegates(['w1', 'go', 'd2'], ['w2', 'go', 'd1'])
-    const S = team(scripted(first, calls(['forward_message', { delegation: 'd2' }])), [worker('w1'), worker('w2')], {})
-    expect(await (await runtimeOf([S])).run(S, 'hi')).toMatchObject({ output: 'w2 result' })
+    // the tool says that a worker or a delegation is named; earlier versions had a parameter for each
+    for (const named of [{ worker: 'd2' }, { delegation: 'd2' }]) {
+      const S = team(scripted(first, calls(['forward_message', named])), [worker('w1'), worker('w2')], {})
+      expect(await (await runtimeOf([S])).run(S, 'hi')).toMatchObject({ output: 'w2 result' })
+    }
   })
 
   test('delegation 73, 82: only the delegation of this label is stopped, under any call ids', async () => {

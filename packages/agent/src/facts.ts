@@ -335,6 +335,7 @@ export const modelAgentChecks: Checks<ModelAgentFacts> = {
     seed: unchecked,
     presencePenalty: unchecked,
     frequencyPenalty: unchecked,
+    cache: unchecked,
     providerOptions: unchecked,
   }),
   silenceMs: silenceCheck,

@@ -2,11 +2,16 @@
  * Usage: what models were asked to do and what it cost, as rows that roll up by adding (K11). Unknown stays unknown, it
  * is never 0.
  */
+import { present } from './json.ts'
 
 /** What one model call used. `undefined` means the provider did not say. Tokens are counted, `usd` is US dollars. */
 export interface CallUsage {
   readonly input?: number
+  /** Reasoning included. */
   readonly output?: number
+  /** Of the output, what the model thought and did not say. Absent: not said; 0: none, said so. */
+  readonly reasoning?: number
+  /** Of the input, what was read from the provider's cache. */
   readonly cached?: number
   /** Of the input, what was written to the provider's cache, for whatever time. Absent: nothing, or not said. */
   readonly cacheWrite?: number
@@ -29,6 +34,10 @@ export interface UsageRow {
   readonly usd: number
   readonly unknown: number
   readonly unpriced: number
+  /** Of the output: reasoning, of those calls whose provider told it. Absent: no provider told any. */
+  readonly reasoning?: number
+  /** Of the input: what was written to providers' caches, for whatever time. Absent: nothing, or not said. */
+  readonly cacheWrite?: number
 }
 
 /** Usage of a whole tree: one row per agent and model. */
@@ -60,10 +69,18 @@ function addRows(a: UsageRow, b: UsageRow): UsageRow {
     usd: a.usd + b.usd,
     unknown: a.unknown + b.unknown,
     unpriced: a.unpriced + b.unpriced,
+    ...present({
+      reasoning: addKnown(a.reasoning, b.reasoning),
+      cacheWrite: addKnown(a.cacheWrite, b.cacheWrite),
+    }),
   }
 }
 
-const counts = ['input', 'output', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const
+/** Undefined if neither is known. */
+const addKnown = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : a + b
+
+const counts = ['input', 'output', 'reasoning', 'cached', 'cacheWrite', 'cacheWrite1h', 'usd'] as const
 
 /** A count of tokens or dollars that can be one. */
 const isCount = (count: unknown): boolean => typeof count === 'number' && Number.isFinite(count) && count >= 0
@@ -96,6 +113,7 @@ export function usageRow(agent: string, model: string, used: CallUsage | undefin
     usd: used?.usd ?? 0,
     unknown: known ? 0 : 1,
     unpriced: used?.usd === undefined ? 1 : 0,
+    ...present({ reasoning: used?.reasoning, cacheWrite: used?.cacheWrite }),
   }
 }
 

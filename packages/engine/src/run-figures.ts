@@ -123,10 +123,22 @@ export interface Causes {
 export interface RunCounter {
   /**
    * `runs`: those that have ended. `duration`, `wait`, `latency`: seconds of these runs, from begin to end, with and
-   * without the time in which something waited for people. `calls`, `tokens`, `usd`: what they used; `unknown`,
-   * `unpriced`: calls whose tokens, whose price are not known.
+   * without the time in which something waited for people. `calls`, `tokens`, `usd`: what they used; `reasoning`: of the
+   * output tokens, as far as providers told; `cached`: of the input tokens, those that providers' caches were read for
+   * and written with; `unknown`, `unpriced`: calls whose tokens, whose price are not known.
    */
-  readonly name: 'runs' | 'duration' | 'wait' | 'latency' | 'calls' | 'tokens' | 'usd' | 'unknown' | 'unpriced'
+  readonly name:
+    | 'runs'
+    | 'duration'
+    | 'wait'
+    | 'latency'
+    | 'calls'
+    | 'tokens'
+    | 'reasoning'
+    | 'cached'
+    | 'usd'
+    | 'unknown'
+    | 'unpriced'
   /**
    * What it is of. A distribution has one counter for each `le`: of values not greater than it and greater than the `le`
    * before, in seconds, `+Inf` the last; and one with `le: "sum"`, the sum of all values.

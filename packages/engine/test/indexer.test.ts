@@ -123,6 +123,8 @@ test('K11: waits that overlap count once, those that a fork has copied count wit
     { agent: 'lead', model: 'm', calls: 1, input: 1, output: 1, cached: 0, usd: 1, unknown: 0, unpriced: 0 },
   ]
   take('act_r', 850, { type: 'step.settled', address: 's', outcome: { status: 'completed', output: 1 }, usage })
+  const thinks = { ...usage[0], reasoning: 1, cacheWrite: 3 }
+  take('act_r', 855, { type: 'step.attempt-failed', address: 's', usage: [thinks] })
   const failure = { code: 'tool.failed', message: 'gone', class: 'internal', retryable: false }
   take('act_r>w', 860, { type: 'activation.started', agent: 'worker', version: '7', input: null })
   take('act_r>w', 870, { type: 'activation.settled', outcome: { status: 'failed', failure } })
@@ -133,7 +135,7 @@ test('K11: waits that overlap count once, those that a fork has copied count wit
   // from 200, when the fork was begun, to 500, and from 800 to its end
   expect([waitMs, isFinal, input?.text]).toEqual([400, true, '{"a":[1]}'])
   expect(cause).toMatchObject({ code: 'tool.failed', agent: 'worker', message: 'gone' })
-  expect(shares).toEqual([{ ...usage[0], version: '1' }])
+  expect(shares).toEqual([{ ...thinks, calls: 2, input: 2, output: 2, usd: 2, version: '1' }])
   const open = fold.indexed({ agent: 'lead', created: 200, ended: null })
   expect([open.isFinal, open.waitMs, open.failure, open.shares]).toEqual([false, undefined, undefined, []])
 })

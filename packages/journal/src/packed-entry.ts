@@ -55,6 +55,8 @@ const usage = list(
     usd: zero,
     unknown: zero,
     unpriced: zero,
+    reasoning: optional(number),
+    cacheWrite: optional(number),
   }),
 )
 const charge = row({ turns: optional(number), tokens: optional(number), usd: optional(number), last: optional(text) })
@@ -88,6 +90,7 @@ const answer = row({
       cached: optional(number),
       cacheWrite: optional(number),
       cacheWrite1h: optional(number),
+      reasoning: optional(number),
     }),
   ),
   calls: usually(

@@ -48,6 +48,22 @@ const packed = [
     address: 'turn/model',
     contentKey,
   },
+  {
+    type: 'activation.settled',
+    outcome: { status: 'completed', output: null },
+    usage: [
+      usageRow('lead', 'openai/gpt', { input: 12, output: 3, reasoning: 2, usd: 0.1 }),
+      usageRow('lead', 'anthropic/claude', { input: 12, output: 3, cacheWrite: 4 }),
+    ],
+  },
+  {
+    type: 'step.settled',
+    address: 'turn/model',
+    outcome: {
+      status: 'completed',
+      output: { ...answer, usage: { input: 12, output: 3, reasoning: 0, cacheWrite: 4 } },
+    },
+  },
   { type: 'step.begun', op: 'step', address: 'plan', effect: 'idempotent' },
   {
     type: 'tool.called',
@@ -224,7 +240,7 @@ describe('packed entries', () => {
     expect(() => decode('["dream","turn/model"]')).toThrow(unknown)
     expect(() => decode('[]')).toThrow(unknown)
     expect(() => decode('["send","s","act_r","msg_1","more"]')).toThrow(unknown)
-    expect(() => decode('["end",null,[["lead","m",1,0,0,0,0,0,0,"more"]]]')).toThrow(unknown)
+    expect(() => decode('["end",null,[["lead","m",1,0,0,0,0,0,0,1,1,"more"]]]')).toThrow(unknown)
   })
 
   test.each([

@@ -9,6 +9,7 @@
 import { cut, failure, FailureError, systemClock, visibleLine, wellFormed, type JsonObject } from '@reeve/core'
 import { untilAborted } from './abort.ts'
 import { AnswerFold, partsOf } from './answer.ts'
+import { withCacheMarks } from './cache-marks.ts'
 import { modelFault } from './faults.ts'
 import type { Model, ModelAnswer, ModelRequest, ModelSettings } from './model.ts'
 import { costOf, type ModelPrice } from './price.ts'
@@ -70,7 +71,9 @@ export function languageModel(object: LanguageModelLike, options: LanguageModelO
       const reader = form.reader()
       const providerOptions = withStrictness(options.providerOptions?.(request), form, limits)
       const heard = { ...request, signal: watch.signal }
-      const asked = wellFormedOptions(callOptions(heard, renderer, form, providerOptions, sdk.specificationVersion))
+      const asked = wellFormedOptions(
+        callOptions(heard, renderer, form, providerOptions, { version: sdk.specificationVersion, limits }),
+      )
       await untilAborted(readAnswer(sdk, asked, reader, fold, watch, call), watch.signal)
       return fold.answer()
     } catch (error) {
@@ -216,12 +219,13 @@ function callOptions(
   renderer: PromptRenderer,
   { tools, responseFormat, instructions }: WireForm,
   defaults: LanguageModelProviderOptions,
-  version: SpecVersion,
+  { version, limits: { cacheMarks = false } }: { readonly version: SpecVersion; readonly limits: ProviderLimits },
 ): SpecCallOptions {
   const { toolChoice, settings = {} } = request
   const providerOptions = merged(defaults, settings.providerOptions)
+  const prompt = withInstructions(renderer.render(request.messages), instructions)
   return {
-    prompt: withInstructions(renderer.render(request.messages), instructions),
+    prompt: cacheMarks ? withCacheMarks(prompt, settings.cache, providerOptions) : prompt,
     ...(tools.length > 0 && { tools: toolsFor(tools, version), toolChoice: { type: toolChoice ?? ('auto' as const) } }),
     ...(responseFormat !== undefined && { responseFormat }),
     ...sampling(settings),
@@ -272,7 +276,7 @@ function wellFormedOptions({ prompt, abortSignal, tools, responseFormat, ...rest
 type LanguageModelProviderOptions = ModelSettings['providerOptions'] | undefined
 
 function sampling(settings: ModelSettings): { readonly [setting: string]: unknown } {
-  const { stop, providerOptions: _, ...rest } = settings
+  const { stop, providerOptions: _, cache: _cache, ...rest } = settings
   return { ...rest, ...(stop !== undefined && { stopSequences: [...stop] }) }
 }
 

@@ -59,6 +59,14 @@ export interface ModelSettings {
   readonly seed?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
+  /**
+   * Keeps the prompt in the provider's cache, so that the next call reads it at a lower price: `'5m'` (or `true`) for
+   * five minutes after it was last read, `'1h'` for an hour. Default: `false`. Claude alone is told: there, writing costs
+   * 1.25 or 2 times the input, reading 0.1 times or less, and a prompt below 1,024 to 4,096 tokens, by model, is not
+   * kept. Other providers cache by themselves or not at all, and are not told. `providerOptions` with a `cacheControl`
+   * of their own come first.
+   */
+  readonly cache?: boolean | '5m' | '1h'
   /** Options of one provider, under the provider's name: `{ anthropic: { … } }`. */
   readonly providerOptions?: { readonly [provider: string]: JsonObject }
 }

@@ -37,6 +37,8 @@ export interface ProviderLimits extends SettingLimits {
   readonly callId?: RegExp
   /** Whether it takes thoughts back as the AI SDK sends them. Default: true. */
   readonly thoughts?: boolean
+  /** Whether it keeps in its cache what carries a mark. Default: false. */
+  readonly cacheMarks?: boolean
   /** Whether a conversation may end with words of the assistant. Default: true. */
   readonly prefill?: boolean
   /** The media types of files in messages of the user, given as base64 and by URL. Absent: its package knows them. */
@@ -177,6 +179,7 @@ const table: readonly Row[] = [
     blankStops: false,
     prefill: false,
     providerTools: { runs: ['anthropic'] },
+    cacheMarks: true,
     callId: claudeIds,
     files: {
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
@@ -187,6 +190,7 @@ const table: readonly Row[] = [
       'https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations',
       'https://github.com/BerriAI/litellm/issues/3286 (stop sequences of white space)',
       'https://docs.claude.com/en/docs/build-with-claude/vision (types of pictures)',
+      'https://docs.claude.com/en/docs/build-with-claude/prompt-caching (marks)',
       'https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6#breaking-changes (no prefill)',
       'https://github.com/anthropics/claude-code/issues/27337 (no union at the root)',
       'https://github.com/mozilla/bugbug/pull/6129 (16 unions in a format)',

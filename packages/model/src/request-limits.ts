@@ -14,9 +14,12 @@ export function settingProblems(
   { stops, blankStops = true, leastOutput = 1 }: SettingLimits,
   whose: string,
 ): readonly string[] {
-  const { stop = [], maxOutputTokens } = settings ?? {}
+  const { stop = [], maxOutputTokens, cache = false } = settings ?? {}
   if (!isTexts(stop)) return ['settings.stop: expected a list of texts']
   const problems: string[] = []
+  // settings also come from files and over HTTP
+  if (![true, false, '5m', '1h'].includes(cache))
+    problems.push(`settings.cache: ${JSON.stringify(cache)}, expected true, false, "5m" or "1h"`)
   if (stops !== undefined && stop.length > stops)
     problems.push(
       stops === 0

@@ -55,12 +55,13 @@ export interface SpecCallOptions {
 }
 
 /** A message of a provider's prompt. */
-export type SpecMessage =
+export type SpecMessage = (
   | { readonly role: 'system'; readonly content: string }
   | {
       readonly role: 'user' | 'assistant' | 'tool'
       readonly content: readonly { readonly type: string; readonly [member: string]: unknown }[]
     }
+) & { readonly providerOptions?: { readonly [provider: string]: JsonObject } }
 
 /**
  * A part of a provider's stream, or an item of a finished result's content; all versions together, nothing believed.

@@ -1,7 +1,7 @@
 /**
  * Usage: what a provider says a call used, read from the shapes of v2 (flat) and v3/v4 (nested).
  *
- * Owns: the reading, what of a cache was written for how long, at which service tier. What is missing or not a number
+ * Owns: the reading, what of the output was reasoning, what of a cache was written for how long, at which service tier. What is missing or not a number
  * stays unknown; what is reported as 0 is 0.
  */
 import type { CallUsage } from '@reeve/core'
@@ -40,7 +40,7 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
   const anthropic = membersOf(membersOf(metadata).anthropic)
   const raw = usage.raw === undefined ? membersOf(anthropic.usage) : membersOf(usage.raw)
   const found: Draft = {}
-  const set = (member: 'input' | 'output' | 'cached' | 'cacheWrite' | 'cacheWrite1h', tokens?: number): void => {
+  const set = (member: Exclude<keyof Draft, 'usd' | 'tier'>, tokens?: number): void => {
     if (tokens !== undefined) found[member] = tokens
   }
   set('input', count(usage.inputTokens) ?? count(nestedInput.total))
@@ -48,6 +48,10 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
   // packages of providers make 0 of counts that a server left out
   if (isMissing(raw, 'prompt_tokens', 'completion_tokens')) delete found.input
   if (isMissing(raw, 'completion_tokens', 'prompt_tokens')) delete found.output
+  const thought = count(usage.reasoningTokens) ?? count(nestedOutput.reasoning)
+  // never more than was put out in all
+  if (thought !== undefined && (thought > 0 || tellsReasoning(raw)))
+    set('reasoning', Math.min(thought, found.output ?? thought))
   set('cached', count(usage.cachedInputTokens) ?? count(nestedInput.cacheRead))
   const written = writtenIn(raw)
   const total = count(nestedInput.cacheWrite) ?? count(anthropic.cacheCreationInputTokens) ?? written.total
@@ -67,6 +71,18 @@ function tokensOf(reported: unknown, metadata: unknown): BilledUsage {
 /** Whether chat completions report their usage without this count. `other`: by which it is told that they do. */
 const isMissing = (raw: Members, member: string, other: string): boolean =>
   (member in raw || other in raw) && count(raw[member]) === undefined
+
+/**
+ * Whether a server has said how much of the output was reasoning: packages of providers make 0 of a count that it left
+ * out. Nothing is known of what the server said: yes.
+ */
+const tellsReasoning = (raw: Members): boolean =>
+  Object.keys(raw).length === 0 ||
+  count(raw.thoughtsTokenCount) !== undefined ||
+  [raw.completion_tokens_details, raw.output_tokens_details].some((details) => {
+    const { reasoning_tokens, thinking_tokens } = membersOf(details)
+    return count(reasoning_tokens) !== undefined || count(thinking_tokens) !== undefined
+  })
 
 /**
  * What was written to a cache, and what of it for an hour: `usage.cache_creation.ephemeral_1h_input_tokens` of

@@ -19,3 +19,22 @@ test('a tier with prices of its own is known of the usage, so that no list price
   const usual = readUsage({ inputTokens: 1, outputTokens: 1 }, { openai: { serviceTier: 'default' } }, () => 1)
   expect([tiered, usual].map((usage) => hasOwnTier(usage!))).toEqual([true, false])
 })
+
+test('reasoning is told apart where the server says it, and is not known where its package makes 0 of nothing', () => {
+  const reasoningOf = (reported: unknown): number | undefined => readUsage(reported, {}, () => undefined)?.reasoning
+  const v2 = (reasoningTokens: unknown): object => ({ inputTokens: 10, outputTokens: 5, reasoningTokens })
+  expect([v2(3), v2(0), v2(undefined), v2(-1), v2(9)].map(reasoningOf)).toEqual([3, 0, undefined, undefined, 5])
+  const v4 = (reasoning: unknown, raw?: object): object => ({
+    inputTokens: { total: 10 },
+    outputTokens: { total: 5, reasoning },
+    raw,
+  })
+  expect(reasoningOf(v4(3))).toBe(3)
+  expect(reasoningOf(v4(0, { completion_tokens: 5, prompt_tokens: 10 }))).toBeUndefined()
+  const details = { reasoning_tokens: 0 }
+  expect(reasoningOf(v4(0, { completion_tokens: 5, prompt_tokens: 10, completion_tokens_details: details }))).toBe(0)
+  expect(reasoningOf(v4(0, { output_tokens: 5, output_tokens_details: details }))).toBe(0)
+  expect(reasoningOf(v4(0, { output_tokens: 5, output_tokens_details: { thinking_tokens: 0 } }))).toBe(0)
+  expect(reasoningOf(v4(0, { candidatesTokenCount: 5 }))).toBeUndefined()
+  expect(reasoningOf(v4(0, { candidatesTokenCount: 5, thoughtsTokenCount: 0 }))).toBe(0)
+})

@@ -470,10 +470,10 @@ export class RunTrace {
 
   /** What is known of the answer of a model. Unknown usage stays unknown. */
   #answeredBy(span: OpenSpan, activation: ActivationId, outcome: Outcome, usage: Usage): void {
-    const { input, output, cached, usd, unknown, unpriced, calls } = totalUsage(usage)
+    const { input, output, usd, unknown, unpriced, calls } = totalUsage(usage)
     if (calls > 0 && unknown === 0)
       Object.assign(span.attributes, { [genAi.inputTokens]: input, [genAi.outputTokens]: output })
-    if (calls > 0 && unknown === 0 && cached > 0) span.attributes[genAi.cacheReadTokens] = cached
+    if (calls > 0 && unknown === 0) Object.assign(span.attributes, partAttributes(usage))
     if (calls > 0 && unpriced === 0) span.attributes[reeve.costUsd] = usd
     if (outcome.status !== 'completed' || !isRecord(outcome.output)) return
     const { finish, response } = outcome.output
@@ -719,14 +719,24 @@ function messageIn(outcome: Outcome): string | undefined {
   return outcome.status === 'limited' || outcome.status === 'timed-out' ? outcome.message : undefined
 }
 
+/** What of the tokens was read from a cache, was written to one, and was reasoning, as far as it is known. */
+function partAttributes(usage: Usage): SpanAttributes {
+  const { cached, cacheWrite = 0, reasoning } = totalUsage(usage)
+  return {
+    ...(cached > 0 ? { [genAi.cacheReadTokens]: cached } : {}),
+    ...(cacheWrite > 0 ? { [genAi.cacheWriteTokens]: cacheWrite } : {}),
+    ...(reasoning === undefined ? {} : { [genAi.reasoningTokens]: reasoning }),
+  }
+}
+
 /** Of an agent or a run: everything below it included. */
 function usageAttributes(usage: Usage): SpanAttributes {
-  const { calls, unknown, unpriced, input, output, cached, usd } = totalUsage(usage)
+  const { calls, unknown, unpriced, input, output, usd } = totalUsage(usage)
   if (calls === 0) return {}
   return {
     [reeve.modelCalls]: calls,
     ...(unknown < calls ? { [genAi.inputTokens]: input, [genAi.outputTokens]: output } : {}),
-    ...(cached > 0 ? { [genAi.cacheReadTokens]: cached } : {}),
+    ...partAttributes(usage),
     ...(unknown > 0 ? { [reeve.unknownCalls]: unknown } : {}),
     ...(unpriced < calls ? { [reeve.costUsd]: usd } : {}),
   }

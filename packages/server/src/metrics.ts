@@ -22,6 +22,14 @@ const counted: Readonly<Record<Exclude<RunCounter['name'], 'duration' | 'wait' |
   runs: { name: 'reeve_runs_ended_total', help: 'Runs that have ended, by how, and by the code of their failure.' },
   calls: { name: 'reeve_model_calls_total', help: 'Model calls of runs that have ended, by the agent that made them.' },
   tokens: { name: 'reeve_tokens_total', help: 'Tokens of these calls, as far as providers said.' },
+  reasoning: {
+    name: 'reeve_reasoning_tokens_total',
+    help: 'Of the output tokens: reasoning, as far as providers said.',
+  },
+  cached: {
+    name: 'reeve_cached_tokens_total',
+    help: 'Of the input tokens: read from caches of providers, and written to them.',
+  },
   usd: { name: 'reeve_cost_usd_total', help: 'US dollars of these calls, as far as their prices are known.' },
   unknown: { name: 'reeve_uncounted_calls_total', help: 'Model calls whose tokens are not known.' },
   unpriced: { name: 'reeve_unpriced_calls_total', help: 'Model calls whose price is not known.' },

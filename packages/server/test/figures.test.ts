@@ -19,7 +19,7 @@ const as = (who: string): Record<string, string> => ({ Authorization: `Bearer th
 const greeter = agent({
   name: 'greeter',
   description: 'Greets.',
-  model: () => ({ text: 'hello there', usage: { input: 3, output: 2, usd: 0.25 } }),
+  model: () => ({ text: 'hello there', usage: { input: 3, output: 2, reasoning: 1, cacheWrite: 2, usd: 0.25 } }),
 })
 const fails = agent({
   name: 'fails',
@@ -113,6 +113,8 @@ test('metrics are Prometheus text, for operators of the installation alone', asy
     'reeve_runs_ended_total',
     'reeve_model_calls_total',
     'reeve_tokens_total',
+    'reeve_reasoning_tokens_total',
+    'reeve_cached_tokens_total',
     'reeve_cost_usd_total',
     'reeve_run_duration_seconds',
     'reeve_run_wait_seconds',
@@ -128,6 +130,8 @@ test('metrics are Prometheus text, for operators of the installation alone', asy
   ])
   expect(value('reeve_runs_ended_total', { status: 'failed', code: 'orchestration.threw', tenant: 'other' })).toBe(2)
   expect(value('reeve_tokens_total', { direction: 'input', tenant: 'acme', model: 'rule/greeter' })).toBe(3)
+  expect(value('reeve_reasoning_tokens_total', { tenant: 'acme', model: 'rule/greeter' })).toBe(1)
+  expect(value('reeve_cached_tokens_total', { access: 'write', tenant: 'acme' })).toBe(2)
   expect(value('reeve_cost_usd_total', { tenant: 'other', agent: 'greeter' })).toBe(0.25)
   expect(value('reeve_run_duration_seconds_count', { agent: 'fails' })).toBe(2)
   expect(value('reeve_runs', { status: 'completed' })).toBe(2)

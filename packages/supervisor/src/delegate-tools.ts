@@ -21,7 +21,7 @@ import { typedVerb } from './delegation/options.ts'
 import { referencesIn, refsParameter, type Reference } from './delegation/references.ts'
 import { keepProblem, type Keep } from './worker/race.ts'
 import { describeWorker } from './roster.ts'
-import { objectSchema, textSchema, type TeamAccess } from './leader-tools.ts'
+import { objectSchema, type TeamAccess } from './leader-tools.ts'
 
 /** A verb that delegates. Its position among the delegations is taken when the call arrives, not when it runs. */
 abstract class DelegationBinding implements Binding {
@@ -59,17 +59,12 @@ export class DelegateBinding extends DelegationBinding {
     super(team)
     this.#names = names
     this.spec = team.verbSpecs.once(team.verbs.delegate, () => ({
-      description:
-        'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
+      description: 'Gives a worker a task; it sees nothing else. Calls run in parallel.',
       parameters: objectSchema(
         {
-          worker: { type: 'string', enum: names, description: 'Who is to do it.' },
-          instructions: textSchema('What is to be done, complete in itself.'),
-          turns: {
-            type: ['integer', 'null'],
-            minimum: 1,
-            description: 'The most turns it may take, if it should be short.',
-          },
+          worker: { type: 'string', enum: names },
+          instructions: { type: 'string' },
+          // `turns` is read, and not offered: models that fill in all they are offered would end their workers early
           ...(team.delegations.shown === undefined ? undefined : { refs: refsParameter }),
           ...backgroundParameter(team, names),
         },
@@ -148,7 +143,7 @@ export class TypedDelegateBinding extends DelegationBinding {
     const json = this.#schema?.json ?? { type: 'object' }
     // models send only objects, so another input is wrapped in one
     this.spec = team.verbSpecs.once(typedVerb(worker, team.verbs), () => ({
-      description: `Gives ${worker} a task and returns its answer. ${worker}: ${describeWorker(worker, agent)}`,
+      description: `Gives ${worker} a task and returns its answer. It sees only this input. ${worker}: ${describeWorker(worker, agent)}`,
       parameters: needsWrapping(json)
         ? objectSchema({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
         : withBackground(json, backgroundParameter(team, [worker])),
@@ -236,13 +231,8 @@ export class SeveralBinding extends DelegationBinding {
         'Gives several workers the same task at once, and returns the answers that are kept; the others are stopped. A worker may be named twice. Each sees only these instructions.',
       parameters: objectSchema(
         {
-          workers: {
-            type: 'array',
-            items: { type: 'string', enum: names },
-            minItems: 2,
-            description: 'Who is to do it.',
-          },
-          instructions: textSchema('What is to be done, complete in itself.'),
+          workers: { type: 'array', items: { type: 'string', enum: names }, minItems: 2 },
+          instructions: { type: 'string' },
           keep: {
             type: ['string', 'integer', 'null'],
             description:

@@ -98,7 +98,6 @@ export const objectSchema = (properties: JsonObject, required: readonly string[]
   type: 'object',
   properties,
   required,
-  additionalProperties: false,
 })
 
 /**
@@ -112,18 +111,13 @@ export class ForwardBinding implements Binding {
   readonly #team: TeamAccess
   readonly #output: Schema | undefined
 
-  constructor(team: TeamAccess, names: readonly string[], output: Schema | undefined) {
+  constructor(team: TeamAccess, output: Schema | undefined) {
     this.#team = team
     this.#output = output
     this.spec = team.verbSpecs.once(team.verbs.forward, () => ({
-      description: `Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for your first call to ${team.verbs.delegate}, d2 for the second, and so on.`,
-      parameters: objectSchema(
-        {
-          worker: { type: 'string', enum: names },
-          delegation: textSchema('d1, d2, …: which delegation; instead of worker.'),
-        },
-        [],
-      ),
+      description: "Makes a worker's last output your answer; or d1's, your first delegation's.",
+      // the names of workers stand in the tools that delegate
+      parameters: { type: 'object', properties: { worker: { type: 'string' } } },
     }))
   }
 
@@ -135,17 +129,14 @@ export class ForwardBinding implements Binding {
     const { worker, delegation } = isObject(call.input) ? call.input : {}
     const { list, over } = this.#team.delegations
     if (over !== undefined) return refuseVerb(ctx, call, over)
-    const named = typeof delegation === 'string' && delegation !== ''
-    if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
-    const entry = named
-      ? this.#team.delegations.find(delegation)
-      : list.findLast((each) => each.worker === worker && isForwardable(each))
+    const named = typeof delegation === 'string' && delegation !== '' ? delegation : undefined
+    const wanted = named ?? worker
+    if (typeof wanted !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
+    const entry =
+      (named === undefined ? list.findLast((each) => each.worker === worker && isForwardable(each)) : undefined) ??
+      this.#team.delegations.find(wanted)
     if (entry === undefined || !isForwardable(entry))
-      return refuseVerb(
-        ctx,
-        call,
-        failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'),
-      )
+      return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(wanted, list), 'validation'))
     const given = this.#output === undefined ? asText(entry.output) : entry.output
     const fits = outputAs(given, this.#output)
     if (!fits.ok) {

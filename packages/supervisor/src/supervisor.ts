@@ -147,7 +147,10 @@ function makeReflectingLeader(base: Agent, reflected: Agent, options: AnySupervi
   })
 }
 
-const defaultGuidance =
+const defaultGuidance = 'You lead a team. Delegate what a worker does best. Workers:'
+
+/** What a version is made of where no guidance is given: the words of 0.2.0. Other words alone are no other version. */
+const versionedGuidance =
   'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:'
 
 const workersMarker = '{workers}'
@@ -199,7 +202,7 @@ function modelLeaderParts(options: ModelSupervisorOptions): ModelLeaderParts {
 
 const modelLeader: AgentKind<ModelLeaderParts, ModelAgentMembers & LeaderMembers> = {
   data: ({ options, policy, setup: { instructions = '', model, tools } }, agent) => {
-    const { guidance = defaultGuidance } = options
+    const { guidance = versionedGuidance } = options
     return {
       ...dataOf(agent, {
         instructions: instructions === '' ? guidance : `${instructions}\n\n${guidance}`,

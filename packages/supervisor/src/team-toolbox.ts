@@ -79,7 +79,7 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     const bindings: Binding[] = [...tools]
     if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
     for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
-    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, [...this.#names], output))
+    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, output))
     const { shown } = this.delegations
     if (shown !== undefined)
       bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))

@@ -59,20 +59,27 @@ export const givenCap = (settings: ModelSettings | undefined): OutputCap =>
   settings?.maxOutputTokens === undefined ? {} : { tokens: settings.maxOutputTokens }
 
 /** How many tokens of output the limits have room for. */
-function outputLeft({ price, limits, input, spent }: CapInput): number {
+function outputLeft({ price, settings, limits, input, spent }: CapInput): number {
   const tokens = limits?.tokens === undefined ? Infinity : limits.tokens - spent.tokens - input
   if (limits?.usd === undefined || price === undefined || price.usdPerMillionTokens.output === 0)
     return Math.floor(tokens)
-  const usd = limits.usd - spent.usd - (leastCostOf({ input, output: 0 }, price) ?? 0)
+  const usd = limits.usd - spent.usd - (leastCostOf({ ...inputOf(input, settings), output: 0 }, price) ?? 0)
   return Math.floor(Math.min(tokens, (usd * 1_000_000) / price.usdPerMillionTokens.output))
 }
 
+/** The prompt as it costs most: where it is to be kept in a cache, all of it may have to be written. */
+const inputOf = (input: number, { cache = false }: ModelSettings = {}): CallUsage => ({
+  input,
+  ...(cache === false ? {} : { cacheWrite: input }),
+  ...(cache === '1h' ? { cacheWrite1h: input } : {}),
+})
+
 /** What is set aside for a call: its prompt, and the cap of its answer or what an answer usually has. */
-export function reserveFor({ tokens: cap, byBudget }: OutputCap, { price, limits, input }: CapInput): Charge {
+export function reserveFor({ tokens: cap, byBudget }: OutputCap, { price, settings, limits, input }: CapInput): Charge {
   const share = limits?.tokens === undefined ? usualOutput : Math.max(1, Math.floor(limits.tokens / 4))
   const usual = Math.min(usualOutput, share)
   const output = cap === undefined ? usual : byBudget === true ? Math.min(cap, usual) : cap
-  const usd = price === undefined ? undefined : leastCostOf({ input, output }, price)
+  const usd = price === undefined ? undefined : leastCostOf({ ...inputOf(input, settings), output }, price)
   return { turns: 1, tokens: input + output, ...(usd === undefined ? undefined : { usd }) }
 }
 

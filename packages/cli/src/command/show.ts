@@ -239,10 +239,16 @@ function inputOf({ input }: RunView): Json {
 }
 
 function usageLine(usage: Usage): string {
-  const { calls, input, output, usd, unknown, unpriced } = totalUsage(usage)
+  const { calls, input, output, cached, reasoning, cacheWrite, usd, unknown, unpriced } = totalUsage(usage)
   if (usage.every(({ model }) => model.startsWith('rule/')))
     return `${calls} decision${calls === 1 ? '' : 's'} by rules, no model was called`
   const atLeast = unknown > 0 ? 'at least ' : ''
   const cost = unpriced === calls ? '' : `, ${unpriced > 0 ? 'at least ' : ''}$${usd.toFixed(4)}`
-  return `${calls} model calls, ${atLeast}${input} tokens in, ${output} out${cost}`
+  const kept = [
+    ...(cached === 0 ? [] : [`${cached} from a cache`]),
+    ...(cacheWrite === undefined ? [] : [`${cacheWrite} into one`]),
+  ]
+  const into = kept.length === 0 ? '' : ` (${kept.join(', ')})`
+  const thought = reasoning === undefined || reasoning === 0 ? '' : ` (${reasoning} of reasoning)`
+  return `${calls} model calls, ${atLeast}${input} tokens in${into}, ${output} out${thought}${cost}`
 }

@@ -7,6 +7,7 @@
  * it was recorded).
  */
 import {
+  addUsage,
   asText,
   childActivation,
   isObject,
@@ -134,19 +135,9 @@ export class IndexedRunFold {
       const known = this.#agents.get(id)
       const version = known?.agent === row.agent ? known.version : undefined
       const key = JSON.stringify([row.agent, version, row.model])
-      const { calls, input, output, cached, usd, unknown, unpriced } = this.#shares.get(key) ?? none
-      this.#shares.set(key, {
-        agent: row.agent,
-        model: row.model,
-        ...present({ version }),
-        calls: calls + row.calls,
-        input: input + row.input,
-        output: output + row.output,
-        cached: cached + row.cached,
-        usd: usd + row.usd,
-        unknown: unknown + row.unknown,
-        unpriced: unpriced + row.unpriced,
-      })
+      const before = this.#shares.get(key)
+      const [sum = row] = addUsage(before === undefined ? [] : [before], [row])
+      this.#shares.set(key, { ...sum, ...present({ version }) })
     }
   }
 
@@ -210,8 +201,6 @@ export class IndexedRunFold {
     )
   }
 }
-
-const none = { calls: 0, input: 0, output: 0, cached: 0, usd: 0, unknown: 0, unpriced: 0 }
 
 const shownText = (text: string): SummaryText =>
   text.length > textShown ? { text: text.slice(0, textShown).toWellFormed(), cut: true } : { text }

@@ -468,14 +468,20 @@ function codeOf(outcome: Outcome): string {
 function usageOf(usage: Usage): readonly AgUiTokenUsage[] {
   const models = Map.groupBy(usage, ({ model }) => model)
   return [...models].map(([id, rows]) => {
-    const { input, output, cached, calls, unknown } = totalUsage(rows)
+    const { input, output, cached, reasoning, calls, unknown } = totalUsage(rows)
     const slash = id.indexOf('/')
     return {
       ...(slash > 0 ? { provider: id.slice(0, slash), model: id.slice(slash + 1) } : { model: id }),
       // what no provider has said is not known, and no 0
       ...(unknown === calls && calls > 0
         ? {}
-        : { inputTokens: input, outputTokens: output, totalTokens: input + output, cachedInputTokens: cached }),
+        : {
+            inputTokens: input,
+            outputTokens: output,
+            totalTokens: input + output,
+            cachedInputTokens: cached,
+            ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+          }),
     }
   })
 }

@@ -42,6 +42,7 @@ export interface AgUiTokenUsage {
   readonly outputTokens?: number
   readonly totalTokens?: number
   readonly cachedInputTokens?: number
+  readonly reasoningTokens?: number
 }
 
 /** An event. */

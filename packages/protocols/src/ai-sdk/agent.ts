@@ -141,9 +141,11 @@ async function shown(result: StreamResult, io: StepIO): Promise<readonly Externa
 
 function useOf({ usage, response }: StreamPart): ExternalUse {
   const counts = jsonOf(usage)
-  const { inputTokens, outputTokens, inputTokenDetails, cachedInputTokens } = isObject(counts) ? counts : {}
+  const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails, cachedInputTokens, reasoningTokens } =
+    isObject(counts) ? counts : {}
   const cached = isObject(inputTokenDetails) ? inputTokenDetails['cacheReadTokens'] : cachedInputTokens
-  const used = usedOf({ input: inputTokens, output: outputTokens, cached })
+  const reasoning = isObject(outputTokenDetails) ? outputTokenDetails['reasoningTokens'] : reasoningTokens
+  const used = usedOf({ input: inputTokens, output: outputTokens, cached, reasoning })
   return { model: response?.modelId ?? 'unknown', ...(used === undefined ? undefined : { used }) }
 }
 

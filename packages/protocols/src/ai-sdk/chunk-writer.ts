@@ -277,12 +277,13 @@ export const errorText = (code: string, message: string): string => `${code}: ${
 const textOf = (output: unknown): string => (typeof output === 'string' ? output : JSON.stringify(output))
 
 function usageOf(usage: Usage): NonNullable<RunMessageMetadata['usage']> {
-  const { input, output, cached, usd, calls, unknown, unpriced } = totalUsage(usage)
+  const { input, output, cached, reasoning, usd, calls, unknown, unpriced } = totalUsage(usage)
   return {
     inputTokens: input,
     outputTokens: output,
     totalTokens: input + output,
     cachedInputTokens: cached,
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
     usd,
     calls,
     unknown,

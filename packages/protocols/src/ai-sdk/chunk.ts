@@ -47,6 +47,8 @@ export interface RunMessageMetadata {
     readonly outputTokens: number
     readonly totalTokens: number
     readonly cachedInputTokens: number
+    /** Of the output, as far as providers told it. Absent: none did. */
+    readonly reasoningTokens?: number
     readonly usd: number
     readonly calls: number
     readonly unknown: number

@@ -11,13 +11,14 @@ interface ChatUsage {
 
 /** Of a chat completion: the whole tree of the run. */
 export function chatUsage(usage: Usage): ChatUsage | undefined {
-  const { input, output, cached, unknown } = totalUsage(usage)
+  const { input, output, cached, reasoning, unknown } = totalUsage(usage)
   if (unknown > 0) return undefined
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
     prompt_tokens_details: { cached_tokens: cached },
+    ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
   }
 }
 
@@ -32,13 +33,13 @@ interface TokenUsage {
 
 /** Of a response. */
 export function responseUsage(usage: Usage): TokenUsage | undefined {
-  const { input, output, cached, unknown } = totalUsage(usage)
+  const { input, output, cached, reasoning = 0, unknown } = totalUsage(usage)
   if (unknown > 0) return undefined
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,
   }
 }

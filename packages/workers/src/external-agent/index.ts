@@ -306,12 +306,14 @@ export function usedOf(counts: {
   readonly input: unknown
   readonly output: unknown
   readonly cached?: unknown
+  readonly reasoning?: unknown
 }): CallUsage | undefined {
   const input = countOf(counts.input)
   const output = countOf(counts.output)
   const cached = countOf(counts.cached)
+  const reasoning = countOf(counts.reasoning)
   if (input === undefined && output === undefined) return undefined
   return {
-    ...present({ input, output, cached }),
+    ...present({ input, output, cached, reasoning }),
   }
 }

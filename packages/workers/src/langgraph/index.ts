@@ -237,10 +237,12 @@ const counting = (uses: ExternalUse[]): object => ({
     const { usage, response } = message
     const counts = isObject(usage) ? usage : {}
     const details = counts['input_token_details']
+    const spoken = counts['output_token_details']
     const used = usedOf({
       input: counts['input_tokens'],
       output: counts['output_tokens'],
       cached: isObject(details) ? details['cache_read'] : undefined,
+      reasoning: isObject(spoken) ? spoken['reasoning'] : undefined,
     })
     const named = isObject(response) ? (response['model_name'] ?? response['model']) : undefined
     uses.push({ model: typeof named === 'string' ? named : 'unknown', ...present({ used }) })

@@ -143,11 +143,17 @@ function turnOf(run: string): number {
 
 function useOf(model: string, usage: unknown): ExternalUse {
   const counts = jsonOf(usage)
-  const { inputTokens, outputTokens, inputTokensDetails } = isObject(counts) ? counts : {}
-  const details = Array.isArray(inputTokensDetails) ? (inputTokensDetails as readonly Json[])[0] : inputTokensDetails
-  const cached = isObject(details) ? details['cached_tokens'] : undefined
-  const used = usedOf({ input: inputTokens, output: outputTokens, cached })
+  const { inputTokens, outputTokens, inputTokensDetails, outputTokensDetails } = isObject(counts) ? counts : {}
+  const cached = detailIn(inputTokensDetails, 'cached_tokens')
+  const reasoning = detailIn(outputTokensDetails, 'reasoning_tokens')
+  const used = usedOf({ input: inputTokens, output: outputTokens, cached, reasoning })
   return { model, ...present({ used }) }
+}
+
+/** A count among details, which come as one object or as a list of one for each request. */
+function detailIn(given: Json | undefined, name: string): Json | undefined {
+  const details = Array.isArray(given) ? (given as readonly Json[])[0] : given
+  return isObject(details) ? details[name] : undefined
 }
 
 const rawOf = ({ rawItem }: Interruption): JsonObject => {

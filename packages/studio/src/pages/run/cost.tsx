@@ -10,7 +10,16 @@ import { durationText, serverNow } from '../../ui/time.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 import { BudgetBar } from './budget-bar.tsx'
 import { useRun } from './run-context.tsx'
-import { budgetsOf, knownUsd, spendOf, spendOverTime, unknownNotice, unknownText, type SpendPoint } from './spend.ts'
+import {
+  budgetsOf,
+  knownUsd,
+  spendOf,
+  spendOverTime,
+  unknownNotice,
+  unknownText,
+  type Spend,
+  type SpendPoint,
+} from './spend.ts'
 import { useTimeline } from './timeline-source.ts'
 
 type UsageRow = RunHead['usage'][number]
@@ -43,7 +52,9 @@ export function Cost() {
         <Figure label="Tokens" value={countText(total.tokens)} />
         <Figure label="Input" value={countText(total.input)} />
         <Figure label="Output" value={countText(total.output)} />
+        {total.reasoning !== undefined && <Figure label="Reasoning" value={countText(total.reasoning)} />}
         <Figure label="Cached input" value={countText(total.cached)} />
+        {total.cacheWrite !== undefined && <Figure label="Written to caches" value={countText(total.cacheWrite)} />}
         <Figure label="Model calls" value={countText(total.calls)} />
       </div>
       {unknown !== undefined && <Notice tone="wait">{unknownNotice(total)}</Notice>}
@@ -103,9 +114,19 @@ export function Cost() {
                 <th scope="col" className="num">
                   Cached
                 </th>
+                {total.cacheWrite !== undefined && (
+                  <th scope="col" className="num">
+                    Written
+                  </th>
+                )}
                 <th scope="col" className="num">
                   Output
                 </th>
+                {total.reasoning !== undefined && (
+                  <th scope="col" className="num">
+                    Reasoning
+                  </th>
+                )}
                 <th scope="col" className="num">
                   Cost
                 </th>
@@ -117,6 +138,7 @@ export function Cost() {
                 <Row
                   key={`${row.agent}\n${row.model}`}
                   row={row}
+                  spend={total}
                   total={total.usd > 0 ? total.usd : total.tokens}
                   byUsd={total.usd > 0}
                 />
@@ -143,7 +165,18 @@ function tightest(views: readonly LiveActivation[]): readonly LiveActivation[] {
     .map(({ view }) => view)
 }
 
-function Row({ row, total, byUsd }: { readonly row: UsageRow; readonly total: number; readonly byUsd: boolean }) {
+interface RowProps {
+  readonly row: UsageRow
+  /** Of all rows: what none of them knows has no column. */
+  readonly spend: Spend
+  readonly total: number
+  readonly byUsd: boolean
+}
+
+/** A count that a provider may not have told. */
+const knownText = (count: number | undefined): string => (count === undefined ? '–' : countText(count))
+
+function Row({ row, spend, total, byUsd }: RowProps) {
   const share = total === 0 ? 0 : (byUsd ? row.usd : row.input + row.output) / total
   const unknown = unknownText(row)
   return (
@@ -157,7 +190,9 @@ function Row({ row, total, byUsd }: { readonly row: UsageRow; readonly total: nu
       <td className="num">{countText(row.calls)}</td>
       <td className="num">{countText(row.input)}</td>
       <td className="num">{countText(row.cached)}</td>
+      {spend.cacheWrite !== undefined && <td className="num">{knownText(row.cacheWrite)}</td>}
       <td className="num">{countText(row.output)}</td>
+      {spend.reasoning !== undefined && <td className="num">{knownText(row.reasoning)}</td>}
       <td className="num">
         {knownUsd(row) === undefined ? <span className="muted">not known</span> : moneyText(row.usd)}
         {unknown !== undefined && <div className="muted">{unknown}</div>}

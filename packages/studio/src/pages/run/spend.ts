@@ -19,10 +19,29 @@ export interface Spend {
   readonly usd: number
   readonly unknown: number
   readonly unpriced: number
+  /** Of the output. Undefined: no provider told any. */
+  readonly reasoning: number | undefined
+  /** Of the input, written to caches. Undefined: nothing, or not said. */
+  readonly cacheWrite: number | undefined
 }
 
+/** Undefined if neither is known. */
+const added = (sum: number | undefined, more: number | undefined): number | undefined =>
+  more === undefined ? sum : (sum ?? 0) + more
+
 export function spendOf(usage: Usage): Spend {
-  const sum = { calls: 0, input: 0, output: 0, cached: 0, tokens: 0, usd: 0, unknown: 0, unpriced: 0 }
+  const sum: { -readonly [Member in keyof Spend]: Spend[Member] } = {
+    calls: 0,
+    input: 0,
+    output: 0,
+    cached: 0,
+    tokens: 0,
+    usd: 0,
+    unknown: 0,
+    unpriced: 0,
+    reasoning: undefined,
+    cacheWrite: undefined,
+  }
   for (const row of usage) {
     sum.calls += row.calls
     sum.input += row.input
@@ -32,6 +51,8 @@ export function spendOf(usage: Usage): Spend {
     sum.usd += row.usd
     sum.unknown += row.unknown
     sum.unpriced += row.unpriced
+    sum.reasoning = added(sum.reasoning, row.reasoning)
+    sum.cacheWrite = added(sum.cacheWrite, row.cacheWrite)
   }
   return sum
 }
