@@ -587,6 +587,8 @@ export type {
   SessionAccess,
   CancelOptions,
   CompleteByHand,
+  ContentPart,
+  ContentRange,
   ControlState,
   FinishByHand,
   ForkOptions,
