@@ -31,7 +31,11 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: ['resume', 'pause', 'cancel', 'stop', 'batch', 'takeover', 'handback', 'complete', 'finish'],
   },
   { name: 'again', heading: 'Again, from a good point', commands: ['retry-run', 'fork', 'diff'] },
-  { name: 'look', heading: 'Look and prove', commands: ['watch', 'studio', 'events', 'audit', 'otel', 'trust'] },
+  {
+    name: 'look',
+    heading: 'Look and prove',
+    commands: ['watch', 'studio', 'events', 'content', 'audit', 'otel', 'trust'],
+  },
   { name: 'teams', heading: 'Planned teams', commands: ['recruit', 'retire', 'post'] },
   { name: 'servers', heading: 'Processes and servers', commands: ['work', 'serve', 'mcp', 'probe', 'restate'] },
   { name: 'store', heading: 'The store', commands: ['backup', 'compact'] },

@@ -493,6 +493,15 @@ function addInspection(program: Command, execute: Execute): void {
       execute(async (context) => (await import('./command/events.ts')).events(context, run, options)),
     )
   program
+    .command('content')
+    .description('print a large result of a run, by the name in its reference')
+    .argument('<run>', 'the id of the run')
+    .argument('<name>', 'its name, result-…')
+    .addHelpText('after', examples('reeve content run_5fz2… result-9f86d081… > result.json'))
+    .action((run: string, name: string) =>
+      execute(async (context) => (await import('./command/content.ts')).content(context, run, name)),
+    )
+  program
     .command('otel')
     .description('export runs as OpenTelemetry traces and metrics (OTLP over HTTP); the same ids however often')
     .argument('[run...]', 'the ids of the runs')

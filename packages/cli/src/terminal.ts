@@ -37,6 +37,11 @@ export interface Terminal {
   readonly shown: (text: string) => string
   /** Writes unchanged, without a line end. */
   readonly raw: (text: string) => void
+  /**
+   * Writes a piece of a text that others wrote, without a line end: unchanged into a file or a pipe, as `line` would on
+   * a terminal. Resolves when it has left.
+   */
+  readonly piece: (text: string) => Promise<void>
   readonly style: (style: Style, text: string) => string
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
   /**
@@ -67,6 +72,7 @@ export function processTerminal(): Terminal {
     line: (text = '') => stdout.write(`${shown(text)}\n`),
     note: (text) => stderr.write(`${shown(text)}\n`),
     raw: (text) => stdout.write(text),
+    piece: (text) => new Promise((resolve) => stdout.write(stdout.isTTY ? shown(text) : text, () => resolve())),
     style: styled,
     takeScreen: (hear, changed) => fullScreen(process, shown, hear, changed),
     async ask(question, signal) {

@@ -19,6 +19,7 @@ export function fakeTerminal({ isLive = false, columns = 100, answers = [] as st
     note: (text) => (notes += `${text}\n`),
     shown: (text) => text,
     raw: (text) => (written += text),
+    piece: async (text) => void (written += text),
     style: (_style, text) => text,
     ask: () => Promise.resolve(answers.shift() ?? ''),
     get written() {

@@ -11,6 +11,8 @@ import type {
   AuditAnswer,
   CancelOptions,
   CompleteByHand,
+  ContentPart,
+  ContentRange,
   ControlState,
   ConversationPage,
   DecisionBody,
@@ -113,6 +115,10 @@ export interface RemoteRun<O = Json> {
   events(options?: RemoteRead): AsyncIterableIterator<Recorded, undefined>
   /** One page of the journal after a position: what is recorded so far. */
   recorded(options?: { readonly after?: number; readonly limit?: number } & CallOptions): Promise<Page<Recorded>>
+  /** A part of a large result, by the name in its reference: at most 262,144 characters. Rejects with `content.unknown`. */
+  content(name: string, range?: ContentRange & CallOptions): Promise<ContentPart>
+  /** The whole of it in order, at most 262,144 characters at a time. */
+  contentPieces(name: string, options?: CallOptions): AsyncIterableIterator<string, undefined>
   /** Events and live parts, until the run has ended. */
   feed(options?: RemoteRead): AsyncIterableIterator<FeedMessage, undefined>
   /** Live pieces of work, from now on. */
@@ -192,6 +198,16 @@ export function remoteRun<O>(http: Http, id: RunId): RemoteRun<O> {
       return undefined
     },
     recorded: ({ signal, ...query } = {}) => http.get(`${at}/events`, { query, ...callOptions(signal) }),
+    content: (name, { signal, ...query } = {}) =>
+      http.get(`${at}/contents/${segment(name)}`, { query, ...callOptions(signal) }),
+    async *contentPieces(name, options = {}) {
+      for (let from = 0; ;) {
+        const part = await http.get<ContentPart>(`${at}/contents/${segment(name)}`, { query: { from }, ...options })
+        yield part.text
+        from = part.to
+        if (from >= part.size || part.text === '') return undefined
+      }
+    },
     feed,
     async *parts({ path, agent, ...options } = {}) {
       const filter = { ...(path && { path }), ...(agent !== undefined && { agent }) }

@@ -50,6 +50,8 @@ export class RunContents implements Contents {
   readonly #run: RunId
   readonly #isStopped: () => boolean
   readonly #manifests = new Map<string, Manifest>()
+  /** All that is done with them gives way: who reads a hundred parts, too. */
+  readonly #slices = new Slices()
   /** The piece that was read last: who reads on in small steps reads it once. */
   #last: { readonly key: string; readonly text: string } | undefined
 
@@ -67,11 +69,10 @@ export class RunContents implements Contents {
         hint: 'A store of your own: give it `contents` (StoreContents).',
       })
     const kept = this.#redacted(text, type)
-    const slices = new Slices()
     const manifest: Manifest & { pieces: [string, number][] } = { type, size: kept.length, pieces: [] }
     for (const piece of piecesOf(kept)) {
       manifest.pieces.push([sha256(JSON.stringify(piece)), piece.length])
-      await slices.giveWay()
+      await this.#slices.giveWay()
     }
     const body = JSON.stringify(manifest)
     const name = contentName(sha256(body))
@@ -83,7 +84,7 @@ export class RunContents implements Contents {
       const pieces = some
       some = new Map()
       if (pieces.size > 0) await this.#asked(() => contents.keep(this.#run, pieces))
-      await slices.giveWay()
+      await this.#slices.giveWay()
     }
     let i = 0
     for (const piece of piecesOf(kept)) {
@@ -111,12 +112,16 @@ export class RunContents implements Contents {
         text += (await this.#piece(name, key)).slice(Math.max(0, from - begin), Math.max(0, to - begin))
       begin = end
       if (begin >= to) break
+      await this.#slices.giveWay()
     }
     return text
   }
 
   async *pieces(name: string): AsyncGenerator<string, undefined> {
-    for (const [key] of (await this.#known(name)).pieces) yield this.#piece(name, key)
+    for (const [key] of (await this.#known(name)).pieces) {
+      yield this.#piece(name, key)
+      await this.#slices.giveWay()
+    }
     return undefined
   }
 

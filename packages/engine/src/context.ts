@@ -61,6 +61,9 @@ export interface Contents {
   pieces(name: string): AsyncIterable<string>
 }
 
+/** Contents of a run to read, as people and services do. */
+export type ContentReader = Pick<Contents, 'find' | 'slice' | 'pieces'>
+
 /** What an effect gets. */
 export interface StepIO {
   /** Idempotency key: the same for every attempt of this step, in every process (K6). Hand it to whatever you call. */

@@ -48,7 +48,7 @@ import type {
   JournalEvent,
   Recorded,
 } from '@reeve/journal'
-import type { AccountLimits, Registry } from './context.ts'
+import type { AccountLimits, ContentReader, Registry } from './context.ts'
 import type { Deadlines, UnderWay } from './replay/effects.ts'
 
 import type { Causes, RunCounter, RunUsage, SummaryText, Totals, TotalsOptions } from './run-figures.ts'
@@ -593,6 +593,11 @@ export interface Engine {
    * `run.conflict`). Rejects with `run.unknown` and `fork.invalid`.
    */
   fork(request: ForkRun): Promise<{ readonly created: boolean }>
+  /**
+   * The contents of a run and its child runs (`StepIO.contents`). Nothing is read until it is asked, and what is read is
+   * on disk. A run that is not there has none.
+   */
+  contents(run: RunId): ContentReader
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
   remove(run: RunId): Promise<void>
   /**

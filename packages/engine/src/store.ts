@@ -705,9 +705,9 @@ export interface StoreIndex {
  */
 export interface StoreContents {
   /**
-   * Keeps these pieces for a run, everything or nothing; those that it has stay as they are. It waits for no commit of
-   * its own, and is as durable as one when it resolves: what is committed after it is not there without it. Throws
-   * `run.unknown` for a run that is not there.
+   * Keeps these pieces for a run, in this order: where it throws, the first of them may be kept. Those that the run has
+   * stay as they are. It waits for no commit, and is as durable as one when it resolves: what is committed after it is
+   * not there without it. Throws `run.unknown` for a run that is not there.
    */
   keep(run: RunId, pieces: ReadonlyMap<string, string>): Now<void>
   /** A piece that this run has. Undefined: it has none under this key, whatever other runs have. */

@@ -1,5 +1,14 @@
 /** `reeve/views`: what is read of a run and its journal: views, transcripts, differences, plans, usage. */
-export type { FeedOptions, MessagesOptions, PartsOptions, ReadOptions, RunPart, StreamItem } from '@reeve/runtime'
+export type {
+  ContentPart,
+  ContentRange,
+  FeedOptions,
+  MessagesOptions,
+  PartsOptions,
+  ReadOptions,
+  RunPart,
+  StreamItem,
+} from '@reeve/runtime'
 export type {
   Causes,
   FailureGroup,

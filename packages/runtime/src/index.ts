@@ -123,6 +123,7 @@ export {
 export type { FeedOptions } from './feed/all-runs.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
 export type { RunPart } from './feed/part-origin.ts'
+export type { ContentPart, ContentRange } from './feed/run-contents.ts'
 export { cursorIn, cursorOf, metadataValue } from './run-query.ts'
 export { isDelta, mergeParts, runStatuses, unknownRun } from '@reeve/engine'
 export type {

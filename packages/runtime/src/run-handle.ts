@@ -41,6 +41,7 @@ import {
   type ReadOptions,
 } from './feed/run-feed.ts'
 import type { RunPart } from './feed/part-origin.ts'
+import { contentPart, contentPieces, type ContentPart, type ContentRange } from './feed/run-contents.ts'
 import { queuedBehind, withPlaceInQueue, withQueue } from './session-queue.ts'
 import { runControl, type RunControl } from './operator/run-control.ts'
 import { runTeam, type RunTeam } from './operator/run-team.ts'
@@ -113,6 +114,13 @@ export interface Run<O = Json> {
    * last one is the `from` of the next page. Rejects with `run.unknown`.
    */
   journal(page?: JournalOptions): Promise<readonly Recorded[]>
+  /**
+   * A part of a large result, by the name in its reference (`$content`): at most 262,144 characters. A run reads what it
+   * and its child runs have kept. Rejects with `content.unknown`, `run.unknown` and `input.invalid`.
+   */
+  content(name: string, range?: ContentRange): Promise<ContentPart>
+  /** The whole of it in order, at most 262,144 characters at a time. Throws as `content`. */
+  contentPieces(name: string): AsyncIterableIterator<string, undefined>
   /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
   messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
   /**
@@ -205,6 +213,8 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
       if (events.length === 0 && (await engine.summary(id)) === undefined) throw unknownRun(id)
       return events
     },
+    content: (name, range) => contentPart(engine, id, name, range),
+    contentPieces: (name) => contentPieces(engine, id, name),
     messages: (options) => followMessages(engine, id, optionsOf(options, 'messages')),
     parts: (options) => liveParts(engine, id, optionsOf(options, 'parts')),
     onPart: (hear, options) => hearParts(engine, id, hear, options),

@@ -589,6 +589,8 @@ export type {
   SessionAccess,
   CancelOptions,
   CompleteByHand,
+  ContentPart,
+  ContentRange,
   ControlState,
   FinishByHand,
   ForkOptions,

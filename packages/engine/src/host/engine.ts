@@ -33,7 +33,8 @@ import {
   type RunId,
 } from '@reeve/core'
 import { decode, encode, eventShape, type JournalEvent, type Recorded } from '@reeve/journal'
-import type { Registry } from '../context.ts'
+import { RunContents } from '../contents.ts'
+import type { ContentReader, Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
 import { asRecorded } from '../replay/scope.ts'
 import { withAllBounds } from '../figures/counters.ts'
@@ -90,6 +91,7 @@ import type { CrashPoint, DriverOptions } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { digestsOf } from './digests.ts'
 import { Driver } from './driver.ts'
+import { contentsHost } from './effect-dispatcher.ts'
 import { forkRun } from './fork.ts'
 import { askerWaitsMs, Indexer } from './indexer.ts'
 import { SchedulingDelay } from './scheduling-delay.ts'
@@ -802,6 +804,23 @@ export class HostEngine<S extends Store = Store> implements Engine {
         this.#open()
         this.store.mustHaveRules()
         return updateValue(this.driver, stream, key, change, undefined)
+      },
+    }
+  }
+
+  contents(run: RunId): ContentReader {
+    const contents = new RunContents(contentsHost(this.driver), run)
+    const read = <T>(ask: () => Promise<T>): Promise<T> => this.#read(ask)
+    return {
+      find: (name) => read(() => contents.find(name)),
+      slice: (name, from, to) => read(() => contents.slice(name, from, to)),
+      async *pieces(name) {
+        const pieces = contents.pieces(name)
+        for (;;) {
+          const { done, value } = await read(() => pieces.next())
+          if (done === true) return undefined
+          yield value
+        }
       },
     }
   }

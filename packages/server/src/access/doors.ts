@@ -35,6 +35,7 @@ export const routeDoors = {
   'GET /runs/{run}/outcome': viewer('run'),
   'GET /runs/{run}/events': viewer('run'),
   'GET /runs/{run}/feed': viewer('run'),
+  'GET /runs/{run}/contents/{name}': viewer('run'),
 
   'GET /runs/{run}/control': viewer('run'),
   'GET /runs/{run}/takeover-context': viewer('run'),

@@ -4,6 +4,7 @@ import { retryVerbs } from '../verbs/further-runs.ts'
 import { teamVerbs } from '../verbs/team.ts'
 import { accessRoutes } from './access.ts'
 import { batchRoutes } from './batches.ts'
+import { contentRoutes } from './contents.ts'
 import { controlRoutes } from './control.ts'
 import { figureRoutes } from './figures.ts'
 import { forkRoutes } from './forks.ts'
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...systemRoutes,
   ...accessRoutes,
   ...runRoutes,
+  ...contentRoutes,
   ...figureRoutes,
   ...controlRoutes,
   ...verbRoutes(teamVerbs),
