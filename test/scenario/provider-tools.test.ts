@@ -118,6 +118,13 @@ describe('at definition', () => {
     await expect(runtimeOf([make(0)])).resolves.toBeDefined()
   })
 
+  test('a version with a model whose provider does not run it is refused', async () => {
+    const runtime = await runtimeOf([agent({ name: 'a', model: searcher(), tools: [webSearch()] })])
+    const publish = (model: string): Promise<unknown> => runtime.versions.publish('a', { version: 'v2', model })
+    await expect(publish('ollama/qwen3')).rejects.toThrow('does not run the tool "web_search"')
+    await expect(publish('openai/gpt-5')).resolves.toBeUndefined()
+  })
+
   test('another argument is another version, and the objects of the AI SDK are taken as they are', () => {
     const made = {
       type: 'provider',

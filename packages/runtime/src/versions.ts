@@ -31,7 +31,7 @@ import {
 } from '@reeve/core'
 import { revisionProblems, type Revision, type Revisions } from '@reeve/edge'
 import type { RunFilter, RunSummary, StreamValues } from '@reeve/engine'
-import { modelProblem, resolveModel } from '@reeve/model'
+import { modelProblem, modelsOf, providerToolProblems, resolveModel } from '@reeve/model'
 
 /** `draft`: for runs that ask for it; may still change. `published`: never changes. */
 export type RevisionStatus = 'draft' | 'published'
@@ -317,6 +317,11 @@ function fitProblems(agent: ModelAgentLike, { instructions, model, settings, too
   )
   const wrong = model === undefined ? undefined : modelProblem(model)
   if (wrong !== undefined) problems.push(`${where}: ${wrong}`)
+  else if (model !== undefined) {
+    const offered = (agent.tools?.() ?? []).filter(({ name }) => tools?.includes(name) !== false)
+    const missing = providerToolProblems(offered, modelsOf(resolveModel(model)))
+    problems.push(...missing.map((problem) => `${where}: ${problem}`))
+  }
   return problems
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { agent, createRuntime, supervisor, tool, type Runtime } from 'reeve'
+import { agent, createRuntime, supervisor, tool, webSearch, type Runtime } from 'reeve'
 import { completed, rootActivation, runId, type Json } from '@reeve/core'
 import type { JournalEvent, Recorded } from '@reeve/journal'
 import type { Question, RunPart } from '@reeve/runtime'
@@ -288,6 +288,26 @@ test('rows by number, by activation, by family and by what they hold; bars; what
   const rest = (await get(`/runs/r1/conversation?after=${one.position}`)).body as ConversationPage
   expect([...one.entries, ...rest.entries].at(-1)).toMatchObject({ type: 'assistant', text: 'all done' })
   expect(await get('/runs/r1/conversation?activation=act_none')).toMatchObject({ status: 400 })
+})
+
+test('what the provider of a model ran stands before its answer, which has its sources', async () => {
+  const answer = {
+    text: 'It rains.',
+    calls: [],
+    finish: 'stop',
+    model: 'anthropic/m',
+    ran: [{ tool: 'web_search', input: { query: 'weather' }, isError: true, summary: 'max_uses_exceeded' }],
+    sources: [{ url: 'https://example.com/rain', title: 'Rain' }],
+  } as const
+  const model = { id: 'anthropic/m', providerTools: { runs: ['anthropic'] }, call: () => Promise.resolve(answer) }
+  const { get, runtime } = await serving({ agents: [agent({ name: 'searcher', model, tools: [webSearch()] })] })
+  await runtime.run('searcher', 'weather?', { runId: 'r1' })
+  const { entries } = (await get('/runs/r1/conversation')).body as ConversationPage
+  expect(entries).toMatchObject([
+    { type: 'tool-call', name: 'web_search', value: { query: 'weather' } },
+    { type: 'tool-result', name: 'web_search', text: 'max_uses_exceeded', isError: true },
+    { type: 'assistant', text: 'It rains.', sources: answer.sources },
+  ])
 })
 
 test('what a model was told of an answer that does not fit stands behind that answer, once; the last one fails', async () => {
