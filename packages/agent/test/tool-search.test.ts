@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@reeve/core'
 import type { ToolSpec } from '@reeve/model'
-import { agent, agentProblems, problemText, searchable, tool, toolsOf } from '../src/index.ts'
+import { agent, agentProblems, problemText, searchable, tool, toolsOf, webSearch } from '../src/index.ts'
 import { groupsOf, searchTools } from '../src/tool/tool-search.ts'
 
 const spec = (name: string, description = '', properties: JsonObject = {}): ToolSpec => ({
@@ -98,6 +98,14 @@ describe('searchable', () => {
     ])
     const foreign = { look: { description: 'Looks.', inputSchema: { type: 'object' }, execute: () => 'seen' } }
     expect(marks(toolsOf([searchable(foreign)]))).toEqual([['look', 5]])
+  })
+
+  test('a tool that a provider runs is always sent: nobody here could run it by its name', () => {
+    const all = toolsOf(searchable([webSearch(), named('a')]))
+    expect(all.map(({ name, searchable: mark }) => [name, mark])).toEqual([
+      ['web_search', undefined],
+      ['a', { limit: 5 }],
+    ])
   })
 
   test.each([

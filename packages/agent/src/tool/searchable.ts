@@ -31,7 +31,8 @@ const defaultLimit = 5
  * Tools that a model is not sent: it searches them with the tool `find_tools`, by words of their names, descriptions and
  * parameters, and those that it finds are sent from then on. For `tools` of agents, supervisors and middlewares:
  * `tools: [pay, searchable(await mcp({ url }))]`; several sets have one search. Permissions, approvals and effects hold
- * as for any tool, and a tool that the model calls by its name runs without a search.
+ * as for any tool, and a tool that the model calls by its name runs without a search. Tools that a provider runs are
+ * always sent.
  *
  * `tools`: as `tools` of an agent, also a record of AI SDK tools by name. Throws `tool.invalid` for an invalid tool or
  * option, and for names in `always` that no tool has.
@@ -50,7 +51,7 @@ export function searchable(tools: ToolsLike, options: SearchableOptions = {}): S
   return {
     kind: 'searchable',
     tools: all.map(({ searchable: _searched, ...tool }) =>
-      always.includes(tool.name) ? tool : { ...tool, searchable: { limit } },
+      always.includes(tool.name) || tool.work.kind === 'provider' ? tool : { ...tool, searchable: { limit } },
     ),
   }
 }
