@@ -3,7 +3,7 @@
  * goes on where an earlier one ended, so that providers can cache it.
  */
 import { expect, test } from 'vitest'
-import type { Json, JsonObject } from '@reeve/core'
+import type { Json } from '@reeve/core'
 import { agent, supervisor, tool } from '@reeve/public'
 import {
   strictProvider,
@@ -27,7 +27,7 @@ test('ten delegations: at most 1.05 times what the plainest framework sends, and
 
 /** What stands before the conversation, and the conversation, on whatever wire it came. */
 function conversationIn({ body }: ProviderRequest): { readonly before: Json; readonly items: readonly Json[] } {
-  const { messages, input, contents, ...before } = body as JsonObject
+  const { messages, input, contents, ...before } = body
   return { before, items: (messages ?? input ?? contents) as readonly Json[] }
 }
 
