@@ -39,13 +39,16 @@ const desk = supervisor({
   workers: [editor],
   model: ({ messages }) =>
     messages.at(-1)?.role === 'tool'
-      ? String(messages.at(-1)!.content)
+      ? `Edited: ${JSON.stringify(messages.at(-1)!.content)}`
       : { calls: [{ name: 'delegate', input: { worker: 'editor', instructions: 'Make it louder.' } }] },
 })
 
 await using runtime = await createRuntime({ store: ':memory:', agents: [desk] })
 const token = 'a-token-of-24-characters-at-least'
-const server = createServer({ runtime, auth: { tokens: { [token]: { name: 'ann', roles: ['operator', 'approver'] } } } })
+const server = createServer({
+  runtime,
+  auth: { tokens: { [token]: { name: 'ann', roles: ['operator', 'approver'] } } },
+})
 await using listening = await listen(server, { port: 0 })
 
 // what the page of the user does

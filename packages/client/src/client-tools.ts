@@ -35,7 +35,7 @@ export interface RunClientToolsOptions {
 }
 
 /** What is needed of a client. */
-interface Answering {
+interface ToolClient {
   readonly questions: {
     pages(query: {
       readonly run: string
@@ -53,7 +53,7 @@ interface Answering {
  * has ended, or the signal aborts; rejects with `run.unknown`, and if the server refuses this client.
  */
 export async function runClientTools(
-  client: Answering,
+  client: ToolClient,
   run: string | { readonly id: string },
   tools: ClientTools,
   { signal }: RunClientToolsOptions = {},
@@ -84,11 +84,11 @@ export async function runClientTools(
     end(thrown)
   }
   await Promise.all([ended, ...begun.values()])
-  if (refused) throw refused
+  if (refused) throw refused as Error
 }
 
 async function answerOf(
-  { questions }: Answering,
+  { questions }: ToolClient,
   { id, run, path, interrupt }: QuestionView,
   tool: ClientTools[string],
   signal: AbortSignal,

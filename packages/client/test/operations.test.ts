@@ -53,7 +53,17 @@ async function asked(): Promise<ReadonlySet<string>> {
 }
 
 type Method = (...given: readonly unknown[]) => unknown
-const endless: ReadonlySet<string> = new Set(['run', 'live', 'feed', 'events', 'parts', 'text', 'outcome', 'pages'])
+const endless: ReadonlySet<string> = new Set([
+  'run',
+  'runClientTools',
+  'live',
+  'feed',
+  'events',
+  'parts',
+  'text',
+  'outcome',
+  'pages',
+])
 
 const argumentsOf = (name: string): readonly unknown[] =>
   ['decide', 'answer'].includes(name)

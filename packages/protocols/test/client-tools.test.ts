@@ -10,7 +10,7 @@ import {
   type UIMessage,
 } from 'ai'
 import { agent, clientTool, supervisor, type Agent } from '@reeve/public'
-import { isObject, type Json, type JsonObject } from '@reeve/core'
+import { asText, isObject, type Json, type JsonObject } from '@reeve/core'
 import { a2a } from '../src/a2a/index.ts'
 import { agUi } from '../src/ag-ui/index.ts'
 import { uiMessages } from '../src/ai-sdk/index.ts'
@@ -44,7 +44,7 @@ const lead = (worker: Agent, place: 'inline' | 'apart' = 'inline') =>
     ...(place === 'apart' ? { delegation: { workers: { [worker.name]: { place } } } } : {}),
     model: ({ messages }) =>
       messages.at(-1)?.role === 'tool'
-        ? `told: ${String(messages.at(-1)!.content)}`
+        ? `told: ${asText(messages.at(-1)!.content)}`
         : { calls: [{ name: 'delegate', input: { worker: worker.name, instructions: 'Go.' } }] },
   })
 
@@ -90,10 +90,10 @@ async function chatOf(root: Agent) {
       transport: new DefaultChatTransport({
         api: `${server.url}/chat`,
         headers: { Authorization: `Bearer ${tokenOf(user)}` },
-        fetch: ((...given: Parameters<typeof fetch>) => {
+        fetch: (...given: Parameters<typeof fetch>) => {
           if (given[1]?.method === 'POST' && ++posts > 20) throw new Error('it is sent for ever')
           return fetch(...given)
-        }) as typeof fetch,
+        },
       }),
       sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
       onError: ({ message }) => void errors.push(message),
@@ -103,15 +103,17 @@ async function chatOf(root: Agent) {
         const made = run(input as { what: string })
         if (made === undefined) return
         void (made instanceof Error
-          ? chat.addToolOutput({ state: 'output-error', tool, toolCallId, errorText: made.message } as never)
-          : chat.addToolOutput({ tool, toolCallId, output: made } as never))
+          ? chat.addToolOutput({ state: 'output-error', tool, toolCallId, errorText: made.message })
+          : chat.addToolOutput({ tool, toolCallId, output: made }))
       },
     })
     return chat
   }
   const text = (chat: Chat): string =>
     (chat.messages.at(-1)?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('')
-  const ends = (chat: Chat, said: string) => expect.poll(() => text(chat), { timeout: 10_000 }).toBe(said)
+  const ends = async (chat: Chat, said: string): Promise<void> => {
+    await expect.poll(() => text(chat), { timeout: 10_000 }).toBe(said)
+  }
   return { page, asked, errors, text, ends, runtime, url: server.url, posts: () => posts }
 }
 
@@ -188,14 +190,14 @@ describe('useChat, with the chat of the AI SDK', () => {
     await expect.poll(() => asked.length).toBe(1)
     const two = page(() => undefined, structuredClone(one.messages))
     const { id } = asked[0]!
-    await one.addToolOutput({ tool: 'pick', toolCallId: id, output: 'one' } as never)
+    await one.addToolOutput({ tool: 'pick', toolCallId: id, output: 'one' })
     await ends(one, 'solo has "one"')
-    await two.addToolOutput({ tool: 'pick', toolCallId: id, output: 'two' } as never)
+    await two.addToolOutput({ tool: 'pick', toolCallId: id, output: 'two' })
     await expect.poll(() => errors.length).toBe(1)
     expect(errors[0]).toMatch(/interrupt\.already-answered/)
     // the same answer again, as of a page whose stream broke, shows what came of it
     const same = page(() => undefined, structuredClone(two.messages))
-    await same.addToolOutput({ tool: 'pick', toolCallId: id, output: 'one' } as never)
+    await same.addToolOutput({ tool: 'pick', toolCallId: id, output: 'one' })
     await ends(same, 'solo has "one"')
     expect(await runtime.runs()).toHaveLength(1)
   })
@@ -237,7 +239,7 @@ describe('AG-UI', () => {
   const interruptsIn = (events: readonly JsonObject[]): readonly JsonObject[] =>
     (events.at(-1)?.['outcome'] as { readonly interrupts?: readonly JsonObject[] } | undefined)?.interrupts ?? []
   const textOf = (events: readonly JsonObject[]): string =>
-    events.map(({ delta, type }) => (type === 'TEXT_MESSAGE_CONTENT' ? String(delta) : '')).join('')
+    events.map(({ delta, type }) => (type === 'TEXT_MESSAGE_CONTENT' ? (delta as string) : '')).join('')
 
   test('the call ends the stream, and the message of the tool goes on with the run; sent again, it shows the same', async () => {
     const { ask, runtime } = await servingProtocols([lead(picker('hand', 'a', 'b'))], [agUi({ agent: 'lead' })])

@@ -40,7 +40,7 @@ const ways: Readonly<
     const toolCallId = `${found.activation}:turn#1/model/${found.callId}`
     return world.say('ag-ui', who, 'pager', {
       session,
-      more: { messages: [{ id: 'x', role: 'tool', toolCallId, content: String(value) }] },
+      more: { messages: [{ id: 'x', role: 'tool', toolCallId, content: JSON.stringify(value) }] },
     })
   },
   a2a: (world, who, { id, run }, _session, output) =>
@@ -59,24 +59,23 @@ const isOpen = async (world: World, { id, run }: Asked): Promise<boolean> => {
 }
 
 export const clientToolAttacks = area('Client tools', [
-  ...Object.entries(ways).flatMap(([way, attempt]) =>
-    others.map((who) => ({
-      id: `client-tool-${way}-${who}`,
-      holds: `${who} does not say what the client of another has run (${way}).`,
-      async run(world: World) {
-        const asked = await world.asked('anton', 'pager', 'sign', { session: 's1' })
-        const answer = await attempt(world, who, asked, 's1', 'forged')
-        holds(await isOpen(world, asked), `it was answered: ${answer.status} ${short(answer.text)}`)
-      },
-    })),
-  ),
   ...Object.entries(ways).map(([way, attempt]) => ({
+    id: `client-tool-${way}`,
+    holds: `No one but its user and an admin of the tenant says what the client of a run has run (${way}).`,
+    async run(world: World) {
+      const asked = await world.asked('anton', 'pager', 'sign', { session: 's1' })
+      for (const who of others) {
+        const answer = await attempt(world, who, asked, 's1', 'forged')
+        holds(await isOpen(world, asked), `${who} answered it: ${answer.status} ${short(answer.text)}`)
+      }
+    },
+  })),
+  ...(['http', 'chat', 'ag-ui', 'a2a', 'mcp'] as const).map((way) => ({
     id: `client-tool-misfit-${way}`,
     holds: `A result that does not fit its schema is refused, and nothing is lost (${way}).`,
     async run(world: World) {
       const asked = await world.asked('anton', 'pager', 'sign', { session: 's1' })
-      if (way === 'responses' || way === 'ag-ui-message') return // texts fit
-      const answer = await attempt(world, 'anton', asked, 's1', { __proto__: null, toString: 'x' })
+      const answer = await ways[way]!(world, 'anton', asked, 's1', { __proto__: null, toString: 'x' })
       holds(await isOpen(world, asked), `it was answered: ${answer.status} ${short(answer.text)}`)
       holds(world.errors.length === 0, String(world.errors[0]))
     },

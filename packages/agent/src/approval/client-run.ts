@@ -52,7 +52,7 @@ function resultOf({ tool, work, call, input }: ClientRun, answered: Answered | u
   const { output } = answered
   const { toModelOutput } = work
   return toModelOutput === undefined
-    ? (wholeResult(output) as Json)
+    ? wholeResult(output)
     : withModelOutput(tool, toModelOutput, { toolCallId: call.id, input: plainCopy(input) ?? input, output })
 }
 

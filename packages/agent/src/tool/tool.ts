@@ -427,12 +427,10 @@ export function clientTool(given: object): Tool {
   mustBeOptions(given, 'clientTool', 'tool.invalid')
   const options = given as ClientToolOptions<string, SchemaLike>
   const where = `tool "${options.name}"`
-  const problems = optionProblems<ClientToolOptions<string, SchemaLike>>(
-    clientChecks as Checks<ClientToolOptions<string, SchemaLike>>,
-    options,
-    where,
-    { rule: commonRule, meant: meantByToolOptions },
-  )
+  const problems = optionProblems<ClientToolOptions<string, SchemaLike>>(clientChecks, options, where, {
+    rule: commonRule,
+    meant: meantByToolOptions,
+  })
   const input = schemaOf(options.input, options.parameters, where, problems)
   const output = outputSchema(options.output, where, problems)
   refuseProblems('tool.invalid', problems)
@@ -443,7 +441,7 @@ export function clientTool(given: object): Tool {
     ...(declared === undefined ? { undeclared: true as const } : undefined),
     timeoutMs: options.timeoutMs,
     output,
-    toModelOutput: options.toModelOutput as EffectWork['toModelOutput'],
+    toModelOutput: options.toModelOutput,
   })
 }
 
@@ -459,8 +457,7 @@ function outputSchema(given: SchemaLike | undefined, where: string, problems: st
 /** The tool of checked options. */
 function toolWith(options: ToolOptions<string, SchemaLike>, input: Schema, work: Tool['work']): Tool {
   const { name, description = '', sensitive = false, background = false } = options
-  const costUsd = options.costUsd as Tool['costUsd']
-  const action = options.action as ActionRule | undefined
+  const { costUsd, action } = options
   const effect = work.kind === 'effect' || work.kind === 'client' ? work.effect : undefined
   return {
     kind: 'tool',

@@ -206,7 +206,16 @@ async function clientAnswers(
         ? undefined
         : results.find(({ toolCallId }) => toolCallId.startsWith(`${activation}:`) && toolCallId.endsWith(`/${callId}`))
     if (result === undefined) return []
-    return [{ open, entry: { interruptId: id, status: 'resolved', payload: resultAnswer(result, each as unknown as Json)! } as const }]
+    return [
+      {
+        open,
+        entry: {
+          interruptId: id,
+          status: 'resolved',
+          payload: resultAnswer(result, each as unknown as Json)!,
+        } as const,
+      },
+    ]
   })
   const open = found.filter((each) => each.open)
   return (open.length > 0 ? open : found).map(({ entry }) => entry)

@@ -114,7 +114,7 @@ export class ChatFold {
   takeQuestion({ id, kind, activation, body }: Question): readonly ChatChange[] {
     this.#changes = []
     if (kind === 'approval') this.#requested(activation, body as Requested)
-    else if (kind === 'interrupt' && isObject(body)) this.#askedFor(activation, id, body as JsonObject)
+    else if (kind === 'interrupt' && isObject(body)) this.#askedFor(activation, id, body)
     return this.#changes.map(nowhere)
   }
 

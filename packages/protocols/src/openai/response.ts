@@ -96,7 +96,7 @@ function askingItems(questions: readonly Question[]): readonly JsonObject[] {
         arguments: JSON.stringify(input),
       }))
     if (question.kind !== 'interrupt' || !isObject(question.body)) return []
-    const call = clientCallIn(question.body as Json)
+    const call = clientCallIn(question.body)
     if (call !== undefined)
       return [
         {

@@ -19,6 +19,7 @@ export function resultAnswer(
   if (call === undefined) return undefined
   if (error !== undefined) return { error }
   const { output } = call
-  const takesText = output !== undefined && compileSchema(output, 'the output', undefined, { unread: 'leave' }).check(content).ok
+  const takesText =
+    output !== undefined && compileSchema(output, 'the output', undefined, { unread: 'leave' }).check(content).ok
   return { output: takesText ? content : valueTyped(content, 'the output') }
 }

@@ -36,7 +36,14 @@ import {
 } from '@reeve/core'
 import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '@reeve/engine'
 import { viewOf, type ApprovalRequested, type InterruptView, type RunFold } from '@reeve/journal'
-import { aloneReason, clientAnswerProblem, grantProblem, notPermitted, type AloneReason, type Granting } from '@reeve/oversight'
+import {
+  aloneReason,
+  clientAnswerProblem,
+  grantProblem,
+  notPermitted,
+  type AloneReason,
+  type Granting,
+} from '@reeve/oversight'
 import { approvalsAmong, type Approval } from './open-approvals.ts'
 import { foldsOf, viewFold } from '../feed/run-folds.ts'
 import { runPages } from '../feed/whole-feed.ts'

@@ -20,7 +20,12 @@ export type InboxLine =
 /** The tool and the agent that asks; questions of agents are together by agent. */
 function groupKey(question: QuestionView): string {
   const { kind, path, approval, doubt, interrupt } = question
-  return JSON.stringify([kind, approval?.kind ?? '', approval?.tool ?? doubt?.name ?? interrupt?.call?.tool ?? '', path.at(-1) ?? ''])
+  return JSON.stringify([
+    kind,
+    approval?.kind ?? '',
+    approval?.tool ?? doubt?.name ?? interrupt?.call?.tool ?? '',
+    path.at(-1) ?? '',
+  ])
 }
 
 /** Groups in the order of their first question. */
@@ -28,7 +33,10 @@ export function questionGroups(questions: readonly QuestionView[]): readonly Que
   const groups = Map.groupBy(questions, groupKey)
   return [...groups].map(([key, members]) => ({
     key,
-    subject: members[0]!.kind === 'interrupt' && members[0]!.interrupt?.call === undefined ? 'Questions' : subjectOf(members[0]!),
+    subject:
+      members[0]!.kind === 'interrupt' && members[0]!.interrupt?.call === undefined
+        ? 'Questions'
+        : subjectOf(members[0]!),
     agent: members[0]!.path.at(-1) ?? members[0]!.agent,
     questions: members,
     fields: compareFields(members),
