@@ -364,6 +364,14 @@ export interface ConversationEntry {
   readonly text?: string
   readonly value?: Json
   readonly isError?: boolean
+  /** Files that were shown beside it, or made. */
+  readonly files?: readonly EntryFile[]
+}
+
+/** A file of an entry: what it is, and of a picture its data, in base64, as far as a conversation holds so much. */
+export interface EntryFile {
+  readonly label: string
+  readonly picture?: { readonly mediaType: string; readonly data: string }
 }
 
 /** The audit of a run and what its check says. */
