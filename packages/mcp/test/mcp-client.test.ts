@@ -21,6 +21,7 @@ import {
 } from '../src/tool-definition.ts'
 import { asText, isObject, jsonProblem } from '@reeve/core'
 import { compileSchema } from '@reeve/edge'
+import { spokenOf, type Recorded } from '@reeve/journal'
 import { agent, createRuntime, ReeveError, type Json, type JsonObject, type Run, type Runtime } from '@reeve/public'
 import { mcpFixture, text } from './mcp-fixture.ts'
 
@@ -111,10 +112,11 @@ test('structured content is the result; files are named and recorded; an error i
   const tools = await toolsOf({ url: server.url, name: 'fixture' })
   expect(await resultOf(tools, 'weather')).toEqual({ degrees: 21 })
   const { runtime, run } = await started(tools, 'picture')
-  expect(await told(run)).toEqual({
-    result: 'a dot\nthe text of a file',
-    files: ['[image image/png, 9 bytes, recorded and not shown]'],
-  })
+  expect(await told(run)).toBe('a dot\nthe text of a file')
+  const events: Recorded[] = []
+  for await (const each of run.events()) events.push(each)
+  const shown = spokenOf(events).flatMap((said) => (said.type === 'tool' ? said.files : []))
+  expect(shown).toEqual([{ type: 'file', mediaType: 'image/png', data: png }])
   expect(JSON.stringify(await runtime.handle(run.id).journal())).toContain(png)
   expect(await resultOf(tools, 'broken')).toBe('[tool "broken" failed: MCP server "fixture": no such city]')
   expect(await resultOf(tools, 'thrown')).toContain('a bug')
@@ -630,7 +632,7 @@ test('names that would be the same are told apart, whatever order the server lis
 })
 
 test('a link in a result is shown with its name', () => {
-  const link = (uri: string): Json =>
+  const link = (uri: string): unknown =>
     shownResult({ content: [{ type: 'resource_link', uri, name: 'the log', mimeType: 'text/plain' }] })
   expect(link('file:///a')).toEqual({ result: '', files: ['[resource_link text/plain file:///a "the log"]'] })
 })

@@ -43,6 +43,13 @@ export interface ProviderLimits extends SettingLimits {
   readonly prefill?: boolean
   /** The media types of files in messages of the user, given as base64 and by URL. Absent: its package knows them. */
   readonly files?: { readonly data: RegExp; readonly url: RegExp }
+  /**
+   * The media types of files inside results of tools. Absent: none; those that a user may send follow in a message of the
+   * user, after the results.
+   */
+  readonly resultFiles?: ProviderLimits['files']
+  /** The most characters of base64 of one picture. Absent: no such limit is known. */
+  readonly picture?: number
   /** The tools that it runs itself. Default: none; of a model object, those whose ids begin with its provider's name. */
   readonly providerTools?: ProviderToolSupport
   /** Where this is written down. */
@@ -166,7 +173,14 @@ const openaiChatRow: Row = {
 }
 
 const table: readonly Row[] = [
-  openaiRow,
+  {
+    ...openaiRow,
+    resultFiles: openaiRow.files!,
+    sources: [
+      ...openaiRow.sources,
+      'https://platform.openai.com/docs/guides/function-calling (images and files in outputs)',
+    ],
+  },
   openaiChatRow,
   {
     // the AI SDK chooses Claude's own format, or a tool for older models and for schemas that the format does not take
@@ -185,12 +199,18 @@ const table: readonly Row[] = [
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
       url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
     },
+    picture: 5 * 1024 * 1024,
+    resultFiles: {
+      data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/,
+      url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
+    },
     sources: [
       'https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use',
       'https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations',
       'https://github.com/BerriAI/litellm/issues/3286 (stop sequences of white space)',
       'https://docs.claude.com/en/docs/build-with-claude/vision (types of pictures)',
       'https://docs.claude.com/en/docs/build-with-claude/prompt-caching (marks)',
+      'https://github.com/anthropics/claude-code/issues/19631 (pictures of 5 MB)',
       'https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6#breaking-changes (no prefill)',
       'https://github.com/anthropics/claude-code/issues/27337 (no union at the root)',
       'https://github.com/mozilla/bugbug/pull/6129 (16 unions in a format)',
@@ -213,11 +233,17 @@ const table: readonly Row[] = [
       'https://ai.google.dev/api/generate-content#FIELDS.response_json_schema',
       'https://ai.google.dev/api/rest/v1beta/GenerationConfig (five stop sequences)',
       'https://ai.google.dev/gemini-api/docs/image-understanding (types of pictures)',
+      'https://ai.google.dev/gemini-api/docs/function-calling#multimodal (files in function responses, from Gemini 3)',
       'https://discuss.ai.google.dev/t/recursive-schema-definition/68607 (references that loop)',
     ],
     models: [
       // before Gemini 3 its tools exclude functions: https://ai.google.dev/gemini-api/docs/tool-combination
       { models: /^(?:models\/)?gemini-[12]/, providerTools: { runs: ['google'], alone: true } },
+      // pictures and documents in function responses came with Gemini 3
+      {
+        models: /^(?:models\/)?gemini-(?:[3-9]|\d\d)/,
+        resultFiles: { data: /^(?:image\/(?:png|jpeg|webp)|application\/pdf)$/, url: nothing },
+      },
       // Gemma has neither JSON mode nor a format
       { models: /^(?:models\/)?gemma/, output: 'none', outputBesideTools: 'answer-tool', tellsSchema: true },
     ],

@@ -12,6 +12,7 @@ import {
   deepFreeze,
   expects,
   failure,
+  fileLabel,
   formatSources,
   isObject,
   number,
@@ -19,6 +20,7 @@ import {
   present,
   required,
   wholeNumber,
+  withLines,
   type Failure,
   type Json,
   type Outcome,
@@ -309,9 +311,13 @@ function lineOf(message: Message): string {
       return [...(words === '' ? [] : [`[assistant] ${words}`]), ...called].join('\n')
     }
     case 'tool':
-      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(message.content)}`
+      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(
+        withLines(
+          message.content,
+          (message.files ?? []).map((file) => fileLabel(file)),
+        ),
+      )}`
   }
 }
 
-const partText = (part: ContentPart): string =>
-  part.type === 'text' ? part.text : `(file ${part.filename ?? part.mediaType})`
+const partText = (part: ContentPart): string => (part.type === 'text' ? part.text : fileLabel(part))

@@ -4,13 +4,26 @@
  * Owns: the group of the edge and how it crosses. Does not own: which part of a conversation crosses (../context.ts),
  * how one agent is shown it (../history.ts).
  */
-import { present, type Draft, type HistoryEntry, type Json, type Message } from '@reeve/core'
-import type { Brief, EdgeMessage } from '../brief.ts'
+import {
+  asText,
+  contentFiles,
+  fileLabel,
+  present,
+  withLines,
+  type Draft,
+  type FilePart,
+  type HistoryEntry,
+  type Json,
+  type Message,
+} from '@reeve/core'
+import { briefText, type Brief, type EdgeMessage } from '../brief.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 
 /** What the worker is to do. */
 export interface EdgeWork {
   readonly brief: Brief
+  /** Files that its leader gives it with the brief. */
+  readonly files?: readonly FilePart[]
   /** What the context policy lets through; absent under the policy `brief`. */
   readonly context?: readonly EdgeMessage[]
   /** The whole conversation as it stands, the brief included; instead of history, messages and context. */
@@ -25,6 +38,13 @@ export interface EdgeWork {
   readonly turns?: number
 }
 
+/** The brief as later work remembers it: its files, and those of the messages that came with it, are named after it. */
+export function workText({ brief, files = [], messages = [] }: Pick<EdgeWork, 'brief' | 'files' | 'messages'>): string {
+  const sent = messages.flatMap((message) => (message.role === 'user' ? contentFiles(message.content) : []))
+  const named = [...sent, ...files].map((file) => fileLabel(file))
+  return asText(withLines(briefText(brief), named))
+}
+
 /** The work of a root. */
 export const workOfRoot = (brief: Brief, { history = [], messages = [] }: RootGrant): EdgeWork => ({
   brief,
@@ -33,8 +53,9 @@ export const workOfRoot = (brief: Brief, { history = [], messages = [] }: RootGr
 })
 
 /** The work of a worker: what its leader gives it, and nothing of the leader's own. */
-export function workOfWorker(brief: Brief, { context, entries, added, turns }: LeaderGrant): EdgeWork {
+export function workOfWorker(brief: Brief, { context, entries, added, turns, files }: LeaderGrant): EdgeWork {
   const work: Draft<EdgeWork> = { brief }
+  if (files !== undefined && files.length > 0) work.files = files
   if (context !== undefined && context.length > 0) work.context = context
   if (entries !== undefined) work.entries = entries
   if (added !== undefined) work.added = added

@@ -47,11 +47,12 @@ import {
   present,
   wholeNumber,
   type Failure,
+  type FilePart,
   type Now,
   type Outcome,
   type RunId,
 } from '@reeve/core'
-import { briefText, type Brief, type Edge, type EdgeMessage } from '@reeve/edge'
+import { briefText, workText, type Brief, type Edge, type EdgeMessage } from '@reeve/edge'
 import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { Caller } from '@reeve/journal'
 import { askHook } from './delegation-hooks.ts'
@@ -145,7 +146,7 @@ export interface MemoryWork {
   readonly policy: { readonly memory?: WorkerMemory }
   readonly entry: SlotWaiter & { readonly label: string }
   readonly brief: Brief
-  readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
+  readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[]; files?: readonly FilePart[] }
 }
 
 /** What one activation of a leader knows of its threads. In memory only: replay rebuilds it from the same reads. */
@@ -372,8 +373,13 @@ class Thread {
 
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
-    const { brief, worker } = this.#work
-    const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
+    const { brief, worker, grant } = this.#work
+    const exchange: Exchange = {
+      run,
+      agent: worker.name,
+      input: workText({ brief, ...present({ files: grant.files }) }),
+      answer,
+    }
     try {
       const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
       this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
