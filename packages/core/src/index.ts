@@ -16,7 +16,7 @@ export {
   type Json,
   type JsonObject,
 } from './json.ts'
-export { contentShown, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
+export { contentShown, shownParts, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
 export {
@@ -56,6 +56,16 @@ export type {
   RunKey,
   SessionId,
 } from './ids.ts'
+export {
+  boundedText,
+  contentNamesIn,
+  headOf,
+  oversizeText,
+  readTool,
+  referenceText,
+  unkeptText,
+} from './result-bound.ts'
+export { charactersWithin, textTokens } from './text-tokens.ts'
 export { contentName, isContentName, isContentRef, type ContentRef, type ContentType } from './content-ref.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'

@@ -6,23 +6,26 @@
  * Holds: K3: all that it decides by is recorded. A tool whose definition has changed is not called before a person has
  * approved this call with the new one, and is then called once: a trusted hint belongs to its definition.
  */
-import type { AgentContext } from '@reeve/agent'
+import { withinBound, type AgentContext } from '@reeve/agent'
 import {
   asText,
   beginning,
   failure,
   FailureError,
   isObject,
+  shownParts,
+  shownResult,
   visibleLine,
+  wholeResult,
   present,
   type Json,
   type JsonObject,
 } from '@reeve/core'
-import type { Schema } from '@reeve/edge'
+import { readEdge, type Schema } from '@reeve/edge'
 import { reviewNote } from '@reeve/oversight'
 import type { AnsweredElicitation, McpConnection, ServerReply } from './connection.ts'
 import { answerFrom, answerSchema, elicitationDigest, questionFor } from './elicitation.ts'
-import { errorText, resultProblem, shownResult } from './result-content.ts'
+import { errorText, resultProblem, shownResult as contentOf } from './result-content.ts'
 import { definitionDigest, type McpDefinition } from './tool-definition.ts'
 
 /** A tool of a server, as it is called. */
@@ -47,6 +50,7 @@ const longestError = 20_000
 /** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
 export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json> {
   const { connection, timeoutMs } = tool
+  const limit = readEdge(ctx.input).bounds.limits?.resultTokens
   const notes: string[] = []
   let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool, notes)
   const id = ctx.place.activation
@@ -58,10 +62,10 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
       const { keys, state } = asked ?? {}
       // what may be repeated was said of the definition that was pinned, and a person has approved one call of another
       const effect = definition === tool.definition ? tool.effect : 'once'
-      reply = await ctx.step<ServerReply>(
+      const made = await ctx.step<ServerReply | BoundedReply>(
         'call',
-        (io) =>
-          connection.call(
+        async (io) => {
+          const answered = await connection.call(
             {
               id,
               definition,
@@ -72,10 +76,15 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
             },
             io.signal,
             (part) => io.emit(part),
-          ),
+          )
+          return boundedReply(io, answered, tool, limit)
+        },
         { effect, timeoutMs },
       )
-      if (reply.kind === 'result') return noted(notes, resultOf(reply.result, tool))
+      if (made.kind === 'bounded') return notedForm(notes, made.result)
+      reply = made
+      // what a server returns is never taken for a form of Reeve
+      if (reply.kind === 'result') return wholeResult(noted(notes, resultOf(reply.result, tool)))
       if (reply.kind === 'cut') return noted(notes, cutResult(tool, reply))
       if (reply.kind === 'unreadable') return noted(notes, unreadable(tool, reply.why))
       if (reply.kind === 'error') throw refused(tool, reply.message)
@@ -96,6 +105,25 @@ export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: Mc
     connection.drop(id)
     throw thrown
   }
+}
+
+/** An answer whose result was too large to show, as it is recorded: a reference, and the beginning. */
+interface BoundedReply {
+  readonly kind: 'bounded'
+  readonly result: Json
+}
+
+/** The answer; where its result is too large to show, it is kept by reference in the same step. */
+async function boundedReply(
+  io: Parameters<typeof withinBound>[0],
+  reply: ServerReply,
+  tool: McpToolParts,
+  limit: number | undefined,
+): Promise<ServerReply | BoundedReply> {
+  if (reply.kind !== 'result' || reply.result['isError'] === true) return reply
+  const shown = wholeResult(resultOf(reply.result, tool))
+  const recorded = await withinBound(io, { tool: tool.name, limit, isWhole: false }, shown)
+  return recorded === shown ? reply : { kind: 'bounded', result: recorded }
 }
 
 /** What a call is made with. */
@@ -152,12 +180,19 @@ async function unchanged(
 function resultOf(result: JsonObject, tool: McpToolParts): Json {
   if (result['isError'] === true) throw refused(tool, errorText(result))
   // the server has done its work, whatever it promised to say of it
-  return shownResult(result, resultProblem(result, tool.output))
+  return contentOf(result, resultProblem(result, tool.output))
 }
 
 /** A result after what people have changed of the call, or said of it. */
 const noted = (notes: readonly string[], result: Json): Json =>
   notes.length === 0 ? result : `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
+
+/** The same for one that is recorded with what the model is shown of it. */
+function notedForm(notes: readonly string[], recorded: Json): Json {
+  const parts = shownParts(recorded)
+  if (parts === undefined || notes.length === 0) return recorded
+  return shownResult(parts.output, { ...parts.shown, content: noted(notes, parts.shown.content) })
+}
 
 const unreadable = ({ connection }: McpToolParts, why: string): string =>
   `[MCP server "${connection.server}" was called and has answered: the tool is done. Its result cannot be shown: ${why}. Find out what it did before you call it again.]`

@@ -9,6 +9,7 @@
  */
 import {
   asText,
+  contentNamesIn,
   deepFreeze,
   present,
   type Action,
@@ -85,6 +86,8 @@ export class ConversationState {
   repairs = 0
   /** Estimated tokens of the prompt; counted only if needed. */
   tokens = 0
+  /** The names of kept results that it was given, in the order in which they first stood in it. */
+  readonly references = new Set<string>()
   /** Where control goes when it ends. */
   action: Action | undefined
   /** A call has asked the nearest loop to end. */
@@ -181,9 +184,21 @@ export class ConversationState {
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
+    this.#noteReferences(message)
     if (message.role === 'tool' || (message.role === 'assistant' && message.calls !== undefined))
       for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
     if (this.#measures) this.tokens += estimateTokens([message])
+  }
+
+  /** Whether it holds the name of a kept result. */
+  get hasReference(): boolean {
+    return this.references.size > 0
+  }
+
+  /** A model that names what it was not given learns nothing by it. */
+  #noteReferences({ role, content }: Message): void {
+    if (role === 'assistant' || this.edge.bounds.limits?.resultTokens === undefined) return
+    for (const name of contentNamesIn(asText(content))) this.references.add(name)
   }
 
   /** Whether a call has this id: in the conversation, or in the prompt that a hook has made of it. */
@@ -286,6 +301,7 @@ export class ConversationState {
   replace(message: Message, instead: Message): boolean {
     const said = this.#whole?.lastIndexOf(message) ?? -1
     if (said !== -1) this.#whole![said] = instead
+    this.#noteReferences(instead)
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
     this.messages[at] = deepFreeze(instead)
