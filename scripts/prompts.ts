@@ -174,6 +174,23 @@ const prompts: readonly Prompt[] = [
       return ran(poet, requests, ({ tools }) => tools.length === 0)
     },
   },
+  {
+    title: 'A result that is too large to show',
+    about:
+      'Of a tool, a worker or an agent as a tool ([large results](../how-to/large-results.md)). `resultTokens` says how much of it is shown; the tool that reads on is there from then on.',
+    asked: () => {
+      const { model, requests } = keeper({ calls: [{ name: 'look_up', input: {} }] }, 'They plan.')
+      const look = tool({ name: 'look_up', effect: 'read', execute: () => 'Ravens plan ahead.\n'.repeat(1_000) })
+      const poet = agent({
+        name: 'poet',
+        instructions: 'You write.',
+        model,
+        tools: [look],
+        limits: { resultTokens: 100 },
+      })
+      return ran(poet, requests, ({ tools }) => tools.length > 1)
+    },
+  },
 ]
 
 /** Runs it, and gives the first of the requests that is meant. */

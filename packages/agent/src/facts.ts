@@ -17,6 +17,7 @@ import {
   present,
   required,
   string,
+  readTool,
   transferTool,
   twiceIn,
   unchecked,
@@ -367,9 +368,8 @@ export function toolProblems(
   assess?: Assess,
 ): string[] {
   const isTaken = (name: string): boolean =>
+    [transferTool, askTool, readTool].includes(name) ||
     taken.has(name) ||
-    name === transferTool ||
-    name === askTool ||
     (assess === 'report' && name === reportTool) ||
     (isSearched && name === findTool)
   const isSearched = tools.some(({ searchable }) => searchable !== undefined)

@@ -93,6 +93,8 @@ export {
   unansweredEnd,
   type ExchangeKeys,
 } from './exchange-store.ts'
+export { readWhole } from './tool/whole-result.ts'
+export { boundedCall, withinBound } from './tool/result-bound.ts'
 export { ToolBinding } from './approval/tool-gate.ts'
 export {
   activationHasEnded,

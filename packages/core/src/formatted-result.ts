@@ -10,6 +10,8 @@ import { asText, own, type Json } from './json.ts'
 import type { KeptResult } from './kept-result.ts'
 import type { FilePart } from './message.ts'
 import { doneBefore, withoutOwnWork, type Outcome, type PlanResults, type WorkDone } from './outcome.ts'
+import { isContentRef } from './content-ref.ts'
+import { referenceText } from './result-bound.ts'
 import { contentShown } from './shown-result.ts'
 import { cut } from './visible.ts'
 
@@ -19,6 +21,8 @@ export interface FormattedResult {
   readonly isError?: boolean
   /** What is recorded of the result, for code, where the content says that it is not all. Absent: the content. */
   readonly output?: Json
+  /** The content is a beginning, with a note that says so, as it is recorded. */
+  readonly isHead?: true
   /** Pictures, sounds and documents that the model is shown beside the content. */
   readonly files?: readonly FilePart[]
 }
@@ -37,7 +41,9 @@ export function formatWorkerResult(worker: string, outcome: Outcome): FormattedR
       const { output, kept, results, reviewed } = outcome
       const content = isEmpty(output)
         ? `[worker "${worker}" finished without an answer]`
-        : withMissing(withKept(`worker "${worker}"`, output, kept), results)
+        : isContentRef(output)
+          ? referenceText(output)
+          : withMissing(withKept(`worker "${worker}"`, output, kept), results)
       return { content: withNote(reviewed, content) }
     }
     case 'failed': {

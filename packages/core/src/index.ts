@@ -20,6 +20,7 @@ export {
   contentShown,
   recordedResult,
   resultWithFiles,
+  shownParts,
   shownResult,
   withLines,
   wholeResult,
@@ -86,6 +87,16 @@ export type {
   RunKey,
   SessionId,
 } from './ids.ts'
+export {
+  boundedText,
+  contentNamesIn,
+  headOf,
+  oversizeText,
+  readTool,
+  referenceText,
+  unkeptText,
+} from './result-bound.ts'
+export { charactersWithin, textTokens } from './text-tokens.ts'
 export { contentName, isContentName, isContentRef, type ContentRef, type ContentType } from './content-ref.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { ChurnMap, ChurnSet } from './churn-map.ts'

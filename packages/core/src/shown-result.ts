@@ -15,26 +15,39 @@ export interface ShownContent {
   readonly isError?: boolean
   /** Pictures, sounds and documents beside it. */
   readonly files?: readonly FilePart[]
+  /** The content is a beginning, with a note that says so: it was bounded in the step. */
+  readonly isHead?: boolean
+  /** Of a beginning: the whole for code, or the reference to it. Default: the result. */
+  readonly whole?: Json
 }
 
 const [output, shown] = ['$output', '$shown']
 
 /** A result with what the model is shown of it. */
-export const shownResult = (given: Json, { content, isError, files = [] }: ShownContent): Json => ({
-  [output]: given,
-  [shown]: {
-    content,
-    ...(isError === true && { isError }),
-    ...(files.length > 0 && { files: files as unknown as Json }),
-  },
-})
+export function shownResult(given: Json, { content, isError, files = [], isHead, whole }: ShownContent): Json {
+  const form = {
+    [output]: given,
+    [shown]: {
+      content,
+      ...(isError === true && { isError }),
+      ...(files.length > 0 && { files: files as unknown as Json }),
+      ...(isHead === true && { isHead }),
+      ...(whole !== undefined && { whole }),
+    },
+  }
+  forms.add(form)
+  return form
+}
+
+/** The forms that were made here: what only looks like one is a result. */
+const forms = new WeakSet<object>()
 
 const isShownResult = (value: unknown): value is { readonly [member: string]: Json } =>
   isObject(value) && Object.hasOwn(value, output) && Object.hasOwn(value, shown) && Object.keys(value).length === 2
 
 /** A result that the model is shown as it is. */
 export const wholeResult = <T>(given: T): T | Json =>
-  isShownResult(given) ? shownResult(given, { content: given }) : given
+  isShownResult(given) && !forms.has(given) ? shownResult(given, { content: given }) : given
 
 /** What a function of a tool has returned, as it is recorded. */
 export const recordedResult = <T>(given: T): T | Json =>
@@ -52,15 +65,30 @@ export const resultWithFiles = (result: Json, { files, left }: TakenFiles): Json
 export const withLines = (content: Json, lines: readonly string[]): Json =>
   lines.length === 0 ? content : [asText(content), ...lines].filter((text) => text !== '').join('\n')
 
-/** What the model reads of a recorded result. */
-export function contentShown(recorded: Json): ShownContent {
-  const given = isShownResult(recorded) ? own(recorded, shown) : undefined
-  if (!isObject(given)) return { content: recorded }
-  const content = own(given, 'content') ?? null
-  const files = own(given, 'files')
+/** The parts of a result that is recorded with what the model is shown; undefined for any other. */
+export function shownParts(recorded: Json): { readonly output: Json; readonly shown: ShownContent } | undefined {
+  if (!isShownResult(recorded)) return undefined
+  const given = own(recorded, shown)
+  if (!isObject(given)) return undefined
+  const [whole, files] = [own(given, 'whole'), own(given, 'files')]
   return {
-    content,
-    ...(own(given, 'isError') === true && { isError: true }),
-    ...(Array.isArray(files) && { files: files as readonly FilePart[] }),
+    output: own(recorded, output) ?? null,
+    shown: {
+      content: own(given, 'content') ?? null,
+      ...(own(given, 'isError') === true && { isError: true }),
+      ...(Array.isArray(files) && { files: files as readonly FilePart[] }),
+      ...(own(given, 'isHead') === true && { isHead: true }),
+      ...(whole !== undefined && { whole }),
+    },
   }
+}
+
+/** What the model reads of a recorded result; of a beginning, `output` is the whole, or the reference to it. */
+export function contentShown(
+  recorded: Json,
+): Omit<ShownContent, 'isHead' | 'whole'> & { readonly isHead?: true; readonly output?: Json } {
+  const parts = shownParts(recorded)
+  if (parts === undefined) return { content: recorded }
+  const { isHead, whole = parts.output, ...read } = parts.shown
+  return isHead === true ? { ...read, isHead, output: whole } : read
 }

@@ -95,12 +95,15 @@ export function memberEdge(
   }
 }
 
-/** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. */
-export const toolEdge = (above: Edge, input: Json): Edge => ({
+/**
+ * The edge of a tool that is orchestration: that of its caller, with the tool's input alone. `resultTokens`: how much its
+ * author lets models be shown of its result.
+ */
+export const toolEdge = (above: Edge, input: Json, resultTokens?: number): Edge => ({
   // a worker that was admitted is recorded as that, in its place; a tool is told so last
   order: above.order === 'worker' && above.oversight?.admitted !== true ? 'tool' : above.order,
   work: workOfTool(input),
-  bounds: boundsOfTool(above.bounds, above.flow),
+  bounds: boundsOfTool(above.bounds, above.flow, resultTokens),
   leader: sameLeader(above.leader),
   team: teamOf(undefined, above.team.assignment),
   run: runOfTool(above.run),

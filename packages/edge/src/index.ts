@@ -25,6 +25,7 @@ export type { StartCompletion, StartDelegation, StartHooks } from './hooks.ts'
 export {
   accountLimits,
   defaultLimits,
+  resultLimit,
   handedDown,
   howToLift,
   limitsCheck,

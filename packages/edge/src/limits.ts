@@ -6,7 +6,7 @@
  * depth is checked where a worker is started; a model agent counts its own turns).
  */
 import type { AccountLimits } from '@reeve/engine'
-import { amount, number, object, type Checks, type Draft } from '@reeve/core'
+import { amount, number, object, wholeNumber, type Checks, type Draft } from '@reeve/core'
 
 /**
  * Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the
@@ -48,6 +48,12 @@ export interface Limits {
    * that cannot be carried out. Default of a run 2,000.
    */
   readonly tasks?: number
+  /**
+   * Tokens, as estimated, that a model is shown of one result: of a tool, a worker or an agent as a tool. The rest is kept
+   * by reference, and the model reads on with `read_large_result`. At least 100. Default of a run 25,000: an eighth of a
+   * window of 200,000 tokens.
+   */
+  readonly resultTokens?: number
   /** Minutes of working time: the clock stands while everything inside waits for a human. */
   readonly minutes?: number
 }
@@ -56,7 +62,7 @@ export interface Limits {
  * What keeps a runaway from costing without end. Holds for a run whose start, root agent and runtime all say nothing of
  * limits.
  */
-export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000 } as const satisfies Limits
+export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000, resultTokens: 25_000 } as const satisfies Limits
 
 const count = number((given) => Number.isInteger(given) && given >= 0, 'a whole number of at least 0')
 const checks: Checks<Limits> = {
@@ -69,6 +75,7 @@ const checks: Checks<Limits> = {
   transfers: count,
   calls: count,
   tasks: count,
+  resultTokens: wholeNumber(100),
 }
 const names = Object.keys(checks) as readonly (keyof Limits)[]
 /** The check of limits. */
@@ -102,6 +109,16 @@ export function unsaid(limits: Limits | undefined, defaults: Limits): Limits | u
 export const howToLift = (name: 'turns' | 'calls' | 'tasks', max: number): string =>
   `${max === defaultLimits[name] ? `${max} is the default of a run; ` : ''}limits: { ${name}: … } at the start, of the root agent or of createRuntime allows more`
 
+/**
+ * How much a model is shown of a result, in tokens. `own`: what the author of a tool says of its results, which may be more
+ * than the default, and not more than another limit. Undefined: no limit; so in runs from before there was one.
+ */
+export function resultLimit(limits: Limits | undefined, own?: number): number | undefined {
+  const most = limits?.resultTokens
+  if (own === undefined || most === undefined) return most
+  return most === defaultLimits.resultTokens ? own : Math.min(own, most)
+}
+
 /** The limits that hold below: an agent's own turns are not handed down. */
 export function handedDown(limits: Limits | undefined): Limits | undefined {
   if (limits?.ownTurns === undefined) return limits
@@ -118,7 +135,15 @@ export const turnsOf = (limits: Limits | undefined): number | undefined => limit
  */
 export function accountLimits(limits: Limits | undefined, lastAnswer = false): AccountLimits | undefined {
   if (limits === undefined) return undefined
-  const { depth: _depth, transfers: _transfers, ownTurns: _ownTurns, calls: _calls, tasks: _tasks, ...account } = limits
+  const {
+    depth: _depth,
+    transfers: _transfers,
+    ownTurns: _ownTurns,
+    calls: _calls,
+    tasks: _tasks,
+    resultTokens: _result,
+    ...account
+  } = limits
   if (!Object.values(account).some((limit) => limit !== undefined)) return undefined
   return lastAnswer && account.turns !== undefined ? { ...account, keepsLast: true } : account
 }

@@ -6,7 +6,7 @@
  * Holds: K3: all that it decides by is recorded. A tool whose definition has changed is not called before a person has
  * approved this call with the new one, and is then called once: a trusted hint belongs to its definition.
  */
-import type { AgentContext } from '@reeve/agent'
+import { withinBound, type AgentContext } from '@reeve/agent'
 import {
   asText,
   beginning,
@@ -14,6 +14,9 @@ import {
   FailureError,
   isObject,
   isResultWithFiles,
+  recordedResult,
+  shownParts,
+  shownResult,
   visibleLine,
   present,
   withFiles,
@@ -21,11 +24,11 @@ import {
   type JsonObject,
   type ResultWithFiles,
 } from '@reeve/core'
-import type { Schema } from '@reeve/edge'
+import { readEdge, type Schema } from '@reeve/edge'
 import { reviewNote } from '@reeve/oversight'
 import type { AnsweredElicitation, McpConnection, ServerReply } from './connection.ts'
 import { answerFrom, answerSchema, elicitationDigest, questionFor } from './elicitation.ts'
-import { errorText, resultProblem, shownResult } from './result-content.ts'
+import { errorText, resultProblem, shownResult as contentOf } from './result-content.ts'
 import { definitionDigest, type McpDefinition } from './tool-definition.ts'
 
 /** A tool of a server, as it is called. */
@@ -54,6 +57,7 @@ export async function callOverMcp(
   tool: McpToolParts,
 ): Promise<Json | ResultWithFiles<Json>> {
   const { connection, timeoutMs } = tool
+  const limit = readEdge(ctx.input).bounds.limits?.resultTokens
   const notes: string[] = []
   let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool, notes)
   const id = ctx.place.activation
@@ -65,10 +69,10 @@ export async function callOverMcp(
       const { keys, state } = asked ?? {}
       // what may be repeated was said of the definition that was pinned, and a person has approved one call of another
       const effect = definition === tool.definition ? tool.effect : 'once'
-      reply = await ctx.step<ServerReply>(
+      const made = await ctx.step<ServerReply | BoundedReply>(
         'call',
-        (io) =>
-          connection.call(
+        async (io) => {
+          const answered = await connection.call(
             {
               id,
               definition,
@@ -79,9 +83,13 @@ export async function callOverMcp(
             },
             io.signal,
             (part) => io.emit(part),
-          ),
+          )
+          return boundedReply(io, answered, tool, limit)
+        },
         { effect, timeoutMs },
       )
+      if (made.kind === 'bounded') return notedForm(notes, made.result)
+      reply = made
       if (reply.kind === 'result') return noted(notes, resultOf(reply.result, tool))
       if (reply.kind === 'cut') return noted(notes, cutResult(tool, reply))
       if (reply.kind === 'unreadable') return noted(notes, unreadable(tool, reply.why))
@@ -103,6 +111,25 @@ export async function callOverMcp(
     connection.drop(id)
     throw thrown
   }
+}
+
+/** An answer whose result was too large to show, as it is recorded: a reference, and the beginning. */
+interface BoundedReply {
+  readonly kind: 'bounded'
+  readonly result: Json
+}
+
+/** The answer; where its result is too large to show, it is kept by reference in the same step. */
+async function boundedReply(
+  io: Parameters<typeof withinBound>[0],
+  reply: ServerReply,
+  tool: McpToolParts,
+  limit: number | undefined,
+): Promise<ServerReply | BoundedReply> {
+  if (reply.kind !== 'result' || reply.result['isError'] === true) return reply
+  const shown = recordedResult(resultOf(reply.result, tool)) as Json
+  const recorded = await withinBound(io, { tool: tool.name, limit, isWhole: false }, shown)
+  return recorded === shown ? reply : { kind: 'bounded', result: recorded }
 }
 
 /** What a call is made with. */
@@ -159,15 +186,26 @@ async function unchanged(
 function resultOf(result: JsonObject, tool: McpToolParts): Json | ResultWithFiles<Json> {
   if (result['isError'] === true) throw refused(tool, errorText(result))
   // the server has done its work, whatever it promised to say of it
-  return shownResult(result, resultProblem(result, tool.output))
+  return contentOf(result, resultProblem(result, tool.output))
 }
 
 /** A result after what people have changed of the call, or said of it. */
 function noted(notes: readonly string[], given: Json | ResultWithFiles<Json>): Json | ResultWithFiles<Json> {
   if (notes.length === 0) return given
-  const result = isResultWithFiles(given) ? given.result : given
-  const said = `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
-  return isResultWithFiles(given) ? withFiles(said, given.files) : said
+  return isResultWithFiles(given)
+    ? withFiles(withNotes(notes, given.result), given.files)
+    : withNotes(notes, given)
+}
+
+const withNotes = (notes: readonly string[], result: Json): Json =>
+  notes.length === 0 ? result : `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
+
+/** The same for one that is recorded with what the model is shown of it. */
+function notedForm(notes: readonly string[], recorded: Json): Json {
+  const parts = shownParts(recorded)
+  return parts === undefined
+    ? recorded
+    : shownResult(parts.output, { ...parts.shown, content: withNotes(notes, parts.shown.content) })
 }
 
 const unreadable = ({ connection }: McpToolParts, why: string): string =>

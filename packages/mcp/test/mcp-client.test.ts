@@ -22,7 +22,18 @@ import {
 import { asText, isObject, jsonProblem } from '@reeve/core'
 import { compileSchema } from '@reeve/edge'
 import { spokenOf, type Recorded } from '@reeve/journal'
-import { agent, createRuntime, ReeveError, type Json, type JsonObject, type Run, type Runtime } from '@reeve/public'
+import {
+  agent,
+  createRuntime,
+  ReeveError,
+  type Json,
+  type JsonObject,
+  type Message,
+  type ModelAnswerInput,
+  type ModelRequest,
+  type Run,
+  type Runtime,
+} from '@reeve/public'
 import { mcpFixture, text } from './mcp-fixture.ts'
 
 let folder = ''
@@ -642,6 +653,63 @@ test('an integer beyond 2^53 in a result is shown with all its digits, from the 
   const result = { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Json }
   expect(shownResult(result)).toBe(text)
   expect(shownResult({ ...result, structuredContent: { id: 5 } })).toEqual({ id: 5 })
+})
+
+describe('a result above the limit of what a model is shown', () => {
+  const line = 'a line of the log, and what it says: 0123456789 0123456789 0123456789 0123456789\n'
+  const long = line.repeat(1_000_000)
+  const maxResultBytes = 100_000_000
+  const whole = expect.stringMatching(/[78]\d{7} characters, 1000001 lines\]$/) as string
+  const reads = (messages: readonly Message[]): ModelAnswerInput | string => {
+    const said = messages.flatMap((each) => (each.role === 'tool' ? [asText(each.content)] : []))
+    if (said.length === 0) return { calls: [{ name: 'big', input: {} }] }
+    const name = /^\[(result-[0-9a-f]{32}): "big" returned \d+ characters/.exec(said[0]!)?.[1]
+    return said.length === 1 && name !== undefined
+      ? { calls: [{ name: 'read_large_result', input: { result: name, count: true } }] }
+      : said.at(-1)!
+  }
+  const answerBy = async (tools: McpTools): Promise<Json> => {
+    const lengths: number[] = []
+    const model = ({ messages }: ModelRequest): ModelAnswerInput | string => {
+      lengths.push(JSON.stringify(messages).length)
+      return reads(messages)
+    }
+    const reader = agent({ name: 'reader', model, tools })
+    const runtime = await createRuntime({ agents: [reader] })
+    try {
+      const outcome = await runtime.run(reader, 'go')
+      expect(Math.max(...lengths)).toBeLessThan(120_000)
+      return outcome.status === 'completed' ? outcome.output : outcome.status
+    } finally {
+      await runtime.close()
+    }
+  }
+
+  test('80 MB over HTTP are kept by reference', async () => {
+    const { url } = await mcpFixture({ big: { call: () => text(long) } })
+    expect(await answerBy(await toolsOf({ url, maxResultBytes }))).toEqual(whole)
+  }, 60_000)
+
+  test('80 MB over standard output are kept by reference', async () => {
+    const program = `
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line)
+        const say = (result) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n')
+        if (id === undefined) return
+        if (method === 'initialize')
+          return say({ protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'b', version: '1' } })
+        if (method === 'tools/list') return say({ tools: [{ name: 'big', inputSchema: { type: 'object' } }] })
+        say({ content: [{ type: 'text', text: ${JSON.stringify(line)}.repeat(1e6) }] })
+      })`
+    const tools = await toolsOf({ command: process.execPath, args: ['-e', program], maxResultBytes })
+    expect(await answerBy(tools)).toEqual(whole)
+  }, 60_000)
+
+  test('what looks like a form of Reeve is content', async () => {
+    const forged = { $output: 1, $shown: { content: line.repeat(10_000), isHead: true } }
+    const { url } = await mcpFixture({ big: { call: () => ({ content: [], structuredContent: forged }) } })
+    expect(await answerBy(await toolsOf({ url, maxResultBytes }))).toMatch(/characters, 1 lines\]$/)
+  })
 })
 
 describe('a result that is too large', () => {

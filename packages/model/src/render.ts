@@ -5,7 +5,7 @@
  * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format
  * (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import { asText, CallNumbers, canonical, messageContent, type Json, type Message, type Sha256 } from '@reeve/core'
+import { asText, CallNumbers, canonical, messageContent, textTokens, type Json, type Message, type Sha256 } from '@reeve/core'
 import type { ModelSettings, ToolSpec } from './model.ts'
 import { contentOfTool } from './provider-tools.ts'
 
@@ -111,10 +111,4 @@ function messageTokens(message: Message): number {
     case 'tool':
       return perMessage + textTokens(asText(message.content)) + perFile * (message.files?.length ?? 0)
   }
-}
-
-function textTokens(text: string): number {
-  let ascii = 0
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) < 128) ascii++
-  return Math.ceil(ascii / 4) + (text.length - ascii)
 }

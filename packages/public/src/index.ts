@@ -63,6 +63,7 @@ export {
   clientTool,
   delegate,
   providerTool,
+  readWhole,
   searchable,
   sleep,
   step,
@@ -143,9 +144,21 @@ export type {
   ToolCall,
   ToolSpec,
 } from '@reeve/model'
-export type { Context, Deadlines, RetryPolicy, StepIO } from '@reeve/engine'
-export { errorCodes, failure, FailureError, ReeveError, runKey, unwrap, withdrawnMark, withFiles } from '@reeve/core'
+export type { Contents, Context, Deadlines, RetryPolicy, StepIO } from '@reeve/engine'
+export {
+  errorCodes,
+  failure,
+  FailureError,
+  isContentRef,
+  ReeveError,
+  runKey,
+  unwrap,
+  withdrawnMark,
+  withFiles,
+} from '@reeve/core'
 export type {
+  ContentRef,
+  ContentType,
   CustomPart,
   ErrorCode,
   Failure,

@@ -31,6 +31,7 @@ import {
   type ToolMessage,
 } from '@reeve/core'
 import {
+  boundedCall,
   dataOf,
   runCode,
   schemasOf,
@@ -123,15 +124,11 @@ class CodeTeam implements LeaderTeam {
     const place = this.#state.delegations.place(call)
     const notes: string[] = []
     const scope = this.#ctx.scope('delegate')
-    const { content, isError, finish, refused } = this.#state.names.includes(worker)
-      ? await this.#state.delegate(
-          scope,
-          call,
-          this.#leaderState(notes),
-          { worker, brief, ...present({ turns, files }) },
-          place,
-        )
+    const state = this.#leaderState(notes)
+    const result = this.#state.names.includes(worker)
+      ? await this.#state.delegate(scope, call, state, { worker, brief, ...present({ turns, files }) }, place)
       : refuseDelegation(scope, call, worker, this.#unknown(worker), place.label)
+    const { content, isError, finish, refused } = await boundedCall(scope, call, state, result)
     if (finish?.outcome.status === 'bailed') this.bailed ??= finish.outcome
     this.#note(call, {
       role: 'tool',

@@ -15,6 +15,7 @@ import { clientAnswer, clientAnswerSchema, clientQuestion, inquire } from '@reev
 import type { CallResult } from '../conversation/call-result.ts'
 import { finalArguments } from '../final-arguments.ts'
 import { withModelOutput } from '../tool/model-output.ts'
+import { withinBound, type ResultBound } from '../tool/result-bound.ts'
 import type { ClientWork } from '../tool/tool.ts'
 
 /** What is run, and how it is recorded. */
@@ -26,6 +27,7 @@ export interface ClientRun {
   readonly input: unknown
   /** An earlier attempt at this work has the result: the client is not asked. */
   readonly isMade: boolean
+  readonly bound: ResultBound
   /** How the call is recorded as an effect: its event, its content, what makes two calls equal. */
   readonly recorded: Pick<StepOptions, 'as' | 'content' | 'equalBy' | 'isApproved'>
 }
@@ -37,7 +39,7 @@ type Answered = { readonly output: Json } | { readonly failed: Failure }
 export async function runOnClient(ctx: Context, run: ClientRun): Promise<CallResult> {
   const { tool, work, isMade, recorded } = run
   const answered = isMade ? undefined : await askClient(ctx, run)
-  const id: OpId = ctx.begin(tool, () => resultOf(run, answered), {
+  const id: OpId = ctx.begin(tool, async (io) => withinBound(io, run.bound, await resultOf(run, answered)), {
     ...recorded,
     effect: work.effect,
     retry: { attempts: 1 },

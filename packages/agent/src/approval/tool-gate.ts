@@ -26,6 +26,7 @@ import {
   briefValue,
   encodeEdge,
   labelled,
+  resultLimit,
   toolEdge,
   formatAgentToolResult,
   formatToolResult,
@@ -74,6 +75,7 @@ import { middlewareFailure } from '../extensions/middleware-chain.ts'
 import { knownCall, knownOfTool, toldRefusal, type KnownWork } from '../known-work.ts'
 import { approvalNeedOf, noteCallHits, type ApprovalNeed, type Gated } from './approval-policy.ts'
 import { withModelOutput } from '../tool/model-output.ts'
+import { withinBound, type ResultBound } from '../tool/result-bound.ts'
 import { runOnClient } from './client-run.ts'
 import type { AgentWork, EffectWork, Tool, ToolEffect, ToolIO } from '../tool/tool.ts'
 import { startWorker } from '../code/agent-context.ts'
@@ -247,9 +249,16 @@ function recordNote(ctx: Context, callId: string, note: string | undefined, befo
   ctx.emit({ type: 'fact.noted', name: 'call.reviewed', data: { callId, note: note ?? null } })
 }
 
+/** What a middleware has made of a result. One that left a bounded content as it was has still changed the result. */
+function withoutHead({ isHead: _isHead, ...given }: CallResult, made: CallResult | undefined): CallResult {
+  const isBounded = made?.isHead === true && made.content === given.content
+  return isBounded ? { ...given, bounded: given.content } : given
+}
+
 /** A user's tool, bound to its agent. */
 export class ToolBinding implements Binding {
   readonly spec: ToolSpec
+  readonly resultTokens: number | undefined
   readonly #tool: Tool
   /** The name under which an orchestration tool is registered as an agent. */
   readonly #agent: string
@@ -261,6 +270,7 @@ export class ToolBinding implements Binding {
     this.#agent = toolAgent(agent, tool.name)
     this.#answer = answer
     this.spec = tool.spec
+    this.resultTokens = tool.resultTokens
   }
 
   onceKey({ input: asked }: ToolCall): string | undefined {
@@ -284,7 +294,9 @@ export class ToolBinding implements Binding {
     // invalid arguments are reported at once
     const defers =
       this.#tool.background === true && background !== undefined && this.#tool.input.check(call.input ?? {}).ok
-    return defers ? Promise.resolve(background.deferCall(ctx, call, work(), isWrapped)) : work()
+    return defers
+      ? Promise.resolve(background.deferCall(ctx, call, work(), { state, isWrapped, own: this.resultTokens }))
+      : work()
   }
 
   /** The middlewares around a call decide its result, and so the action that follows from it. */
@@ -297,7 +309,13 @@ export class ToolBinding implements Binding {
     const { action, input } = this.#tool
     const ran: WrappedRun = {}
     try {
-      const wrapped: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      let made: CallResult | undefined
+      const given: CallResult = await hooks.around(
+        ctx,
+        asked,
+        async (call) => (made = await this.#run(ctx, call, state, ran)),
+      )
+      const wrapped = given === made ? given : withoutHead(given, made)
       // whatever they make of the result, what a person said of the call stands
       const reviewed = { ...wrapped, ...ran.review }
       if (action === undefined || reviewed.isError === true || 'isWithheld' in reviewed) return reviewed
@@ -441,7 +459,10 @@ export class ToolBinding implements Binding {
   ): Promise<CallResult | LapsedApproval> {
     const { name, version, work } = this.#tool
     if (work.kind === 'effect')
-      return runEffect(ctx, { name, version }, work, input, call, approved, () => state.beforeCall(call.id))
+      return runEffect(ctx, { name, version }, work, input, call, approved, {
+        messages: () => state.beforeCall(call.id),
+        bound: this.#bound(state),
+      })
     const { capability, on } = approved
     // a grant just given holds, and a call without an approval begins at once
     const refused =
@@ -456,6 +477,7 @@ export class ToolBinding implements Binding {
         call,
         input,
         isMade: approved.isMade === true,
+        bound: this.#bound(state),
         recorded: recordedCall(ctx, { name, version }, call, input, approved, work.effect),
       })
     const crossed = { ...call, input: crossingArguments(this.#tool, call.input, approved.from, input) }
@@ -464,8 +486,13 @@ export class ToolBinding implements Binding {
       : this.#orchestrate(ctx, crossed, state)
   }
 
+  #bound({ edge }: ConversationState): ResultBound {
+    const { name, action } = this.#tool
+    return { tool: name, limit: resultLimit(edge.bounds.limits, this.resultTokens), isWhole: action !== undefined }
+  }
+
   async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
-    const edge = toolEdge(state.edge, call.input)
+    const edge = toolEdge(state.edge, call.input, this.resultTokens)
     const unanswered = unansweredOf(ctx)
     const follows = unanswered.follows(this.#agent, call.input)
     const started = ctx.start(this.#agent, encodeEdge(edge), {
@@ -594,7 +621,7 @@ async function runEffect(
   input: unknown,
   call: ToolCall,
   approved: ApprovedCall,
-  messages: () => readonly Message[],
+  { messages, bound }: { readonly messages: () => readonly Message[]; readonly bound: ResultBound },
 ): Promise<CallResult | LapsedApproval> {
   const { name } = tool
   const { capability } = approved
@@ -614,11 +641,14 @@ async function runEffect(
   const { toModelOutput } = work
   const effect = (io: StepIO): Json | Promise<Json> => {
     const made = execute(io)
+    const recorded = (result: Json): Json | Promise<Json> => withinBound(io, bound, result)
     if (toModelOutput !== undefined)
-      return Promise.resolve(made).then((output) =>
-        withModelOutput(name, toModelOutput, { toolCallId: call.id, input: plainCopy(input) ?? input, output }),
-      )
-    return made instanceof Promise ? made.then(recordedResult) : recordedResult(made)
+      return Promise.resolve(made)
+        .then((output) =>
+          withModelOutput(name, toModelOutput, { toolCallId: call.id, input: plainCopy(input) ?? input, output }),
+        )
+        .then(recorded)
+    return made instanceof Promise ? made.then(recordedResult).then(recorded) : recorded(recordedResult(made))
   }
   const id: OpId = ctx.begin(name, effect, {
     effect: work.effect,

@@ -5,7 +5,7 @@
  * ../loop/background.ts).
  */
 import type { Action, Failure, FilePart, Json, Outcome } from '@reeve/core'
-import type { FormattedResult } from '@reeve/edge'
+import type { Edge, FormattedResult } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 
@@ -51,6 +51,8 @@ export interface CallResult extends FormattedResult {
   readonly isNoteOwn?: true
   /** The call works in the background under this label: the content is a placeholder. */
   readonly pending?: string
+  /** A content that a middleware has left as it was bounded: it is told, and not bounded once more. */
+  readonly bounded?: Json
   /** Why the call did not run, for callers that are code. */
   readonly refused?: Failure
 }
@@ -69,13 +71,21 @@ export interface DeferrableWork {
   stop(reason: string): void
 }
 
+/** How the call of a tool goes on in the background. */
+export interface DeferredCall {
+  readonly state: { readonly edge: Edge }
+  /** Middlewares decide its result, which is recorded as it is told. */
+  readonly isWrapped: boolean
+  /** How much the model is shown of it, in tokens, where its author says so. */
+  readonly own: number | undefined
+}
+
 /** Takes calls into the background. */
 export interface WorkDeferrer {
   /** Defers the work. Returns the placeholder for the result. */
   defer(what: DeferrableWork, work: Promise<CallResult>): CallResult
   /**
-   * The same for the call of a tool, which is labelled and recorded as such. `isWrapped`: middlewares decide its
-   * result, which is recorded as it is told.
+   * The same for the call of a tool, which is labelled and recorded as such.
    */
-  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, isWrapped: boolean): CallResult
+  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, how: DeferredCall): CallResult
 }

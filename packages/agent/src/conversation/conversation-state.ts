@@ -10,6 +10,7 @@
 import {
   asText,
   contentFiles,
+  contentNamesIn,
   contentText,
   deepFreeze,
   fileHandle,
@@ -94,6 +95,8 @@ export class ConversationState {
   repairs = 0
   /** Estimated tokens of the prompt; counted only if needed. */
   tokens = 0
+  /** The names of kept results that it was given, in the order in which they first stood in it. */
+  readonly references = new Set<string>()
   /** Where control goes when it ends. */
   action: Action | undefined
   /** A call has asked the nearest loop to end. */
@@ -191,9 +194,22 @@ export class ConversationState {
     this.messages.push(message)
     this.#whole?.push(message)
     for (const file of filesOf(message)) this.files.set(fileHandle(file), file)
+    this.#noteReferences(message)
     if (message.role === 'tool' || (message.role === 'assistant' && message.calls !== undefined))
       for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
     if (this.#measures) this.tokens += estimateTokens([message])
+  }
+
+  /** Whether it holds the name of a kept result. */
+  get hasReference(): boolean {
+    return this.references.size > 0
+  }
+
+  /** A model that names what it was not given learns nothing by it. */
+  #noteReferences(message: Message): void {
+    if (message.role === 'assistant' || this.edge.bounds.limits?.resultTokens === undefined) return
+    const text = message.role === 'user' ? contentText(message.content) : asText(message.content)
+    for (const name of contentNamesIn(text)) this.references.add(name)
   }
 
   /** Whether a call has this id: in the conversation, or in the prompt that a hook has made of it. */
@@ -296,6 +312,7 @@ export class ConversationState {
   replace(message: Message, instead: Message): boolean {
     const said = this.#whole?.lastIndexOf(message) ?? -1
     if (said !== -1) this.#whole![said] = instead
+    this.#noteReferences(instead)
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
     this.messages[at] = deepFreeze(instead)

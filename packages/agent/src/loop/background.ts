@@ -13,7 +13,8 @@ import { asText, fileLabel, present, withLines, withNote, type Outcome } from '@
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 import type { Background } from '../tool/binding.ts'
-import type { CallResult, DeferrableWork } from '../conversation/call-result.ts'
+import { boundedCall } from '../tool/result-bound.ts'
+import type { CallResult, DeferrableWork, DeferredCall } from '../conversation/call-result.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
 import type { Extension } from '../extensions/extension.ts'
 import type { TurnBudget } from '../conversation/turn-budget.ts'
@@ -63,21 +64,17 @@ export class BackgroundWork implements Background {
     return { content: placeholder, pending: what.label }
   }
 
-  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>, isWrapped: boolean): CallResult {
+  deferCall(
+    ctx: Context,
+    call: ToolCall,
+    work: Promise<CallResult>,
+    { state, isWrapped, own }: DeferredCall,
+  ): CallResult {
     const label = `t${++this.#calls}`
     let how: string | undefined
     const ended = work.then((result) => {
-      const { content, isError, files } = result
-      how = isError === true ? 'failed' : 'completed'
-      if (isWrapped)
-        ctx.emit({
-          type: 'result.told',
-          callId: call.id,
-          content,
-          ...(isError === true ? { isError } : undefined),
-          ...present({ files }),
-        })
-      return result
+      how = result.isError === true ? 'failed' : 'completed'
+      return boundedCall(ctx, call, state, result, { own, isTold: isWrapped })
     })
     ctx.emit({ type: 'fact.noted', name: 'tool.deferred', data: { tool: call.name, callId: call.id, call: label } })
     const what: DeferrableWork = {

@@ -38,6 +38,7 @@ import { nextStep, goOn, nextStepAfterLast, type NextStep, type OnIterationCompl
 import { exceeded } from '../extensions/last-answer.ts'
 import type { MiddlewareHooks } from '../extensions/middleware.ts'
 import type { Opening } from '../tool/binding.ts'
+import { readingToolbox } from '../tool/read-large-result.ts'
 import { refuse } from '../tool/refusal.ts'
 import type { CallResult } from '../conversation/call-result.ts'
 import { askModel } from '../model-call/model-call.ts'
@@ -107,7 +108,7 @@ export async function turnLoop(
   at: Extension,
 ): Promise<Outcome> {
   const { ctx, edge } = state
-  const offer = new OfferedTools(state, toolbox)
+  const offer = new OfferedTools(state, readingToolbox(toolbox, state, toolsMost(setup)))
   let isGranted = false // a hook granted this turn as the last one
   let stood: FinishingCall | undefined // an answer that a hook did not accept as the end
   const open = new OpenAnswer(setup, state)
@@ -273,6 +274,10 @@ class OpenAnswer {
     return { ...end, failure: { ...what, details: { ...what.details, partial: cut(text, keptText) } } }
   }
 }
+
+/** How many tools its model takes. An answer with a schema may be a tool of its own. */
+const toolsMost = ({ model, outputSchema }: ModelSetup): number =>
+  (model.mostTools ?? Infinity) - (outputSchema === undefined ? 0 : 1)
 
 /** A call that ends the work. */
 interface FinishingCall {

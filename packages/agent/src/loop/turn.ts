@@ -15,6 +15,7 @@ import { noSuchTool, refuse, refuseUnreached } from '../tool/refusal.ts'
 import type { CallResult } from '../conversation/call-result.ts'
 import { knownOfTool, toldRefusal } from '../known-work.ts'
 import { type Binding, type Toolbox } from '../tool/binding.ts'
+import { boundedCall } from '../tool/result-bound.ts'
 import type { ConversationState } from '../conversation/conversation-state.ts'
 import { offeredTools } from './offered-tools.ts'
 import { madeFor, repeatedResult } from './equal-calls.ts'
@@ -33,7 +34,7 @@ export function runCalls(
 ): Promise<readonly CallResult[]> {
   if (calls.length !== 1) return runSeveral(state, turn, toolbox, calls)
   const only = calls[0]!
-  return runCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only).then((result) => [result])
+  return toldCall(state, turn.scope(callScope), toolbox.find(only.name), toolbox, only).then((result) => [result])
 }
 
 async function runSeveral(
@@ -57,7 +58,7 @@ async function runSeveral(
       return
     }
     const run = async (): Promise<void> => {
-      results[i] = await runCall(state, ctx, binding, toolbox, call)
+      results[i] = await toldCall(state, ctx, binding, toolbox, call)
     }
     if (binding?.last === true) return void late.push(run)
     const end = run()
@@ -67,6 +68,18 @@ async function runSeveral(
   await Promise.all(begun)
   for (const run of late) await run()
   return results
+}
+
+/** Runs a call, and bounds what the model is told of it. */
+async function toldCall(
+  state: ConversationState,
+  ctx: Context,
+  binding: Binding | undefined,
+  toolbox: Toolbox,
+  call: ToolCall,
+): Promise<CallResult> {
+  const result = await runCall(state, ctx, binding, toolbox, call)
+  return boundedCall(ctx, call, state, result, { own: binding?.resultTokens })
 }
 
 function runCall(

@@ -18,6 +18,8 @@ export interface Binding {
    * One of Reeve's own verbs. Permissions name users' tools, so for a verb only an explicit `deny` or `approval` holds.
    */
   readonly verb?: boolean
+  /** How much the model is shown of a result, in tokens, where its author says so. */
+  readonly resultTokens?: number | undefined
   /** Runs after all other calls of its turn have settled. */
   readonly last?: boolean
   /**

@@ -75,6 +75,8 @@ class SearchToolbox implements Toolbox {
   #uses = 0
   #room = mostFound
   #known: readonly ToolSpec[] | undefined
+  /** The tool that reads large results has come, and takes a place. */
+  #hasReader = false
   #isStale = true
   #base: readonly ToolSpec[] = []
   #specs: readonly ToolSpec[] = []
@@ -95,11 +97,13 @@ class SearchToolbox implements Toolbox {
 
   get specs(): readonly ToolSpec[] {
     const { specs } = this.#inner
-    if (specs !== this.#known) {
+    const { hasReference } = this.#state
+    if (specs !== this.#known || hasReference !== this.#hasReader) {
       this.#known = specs
+      this.#hasReader = hasReference
       this.#base = specs.filter(({ name }) => !this.#searched.has(name))
       if (this.#finder !== undefined) this.#base = [...this.#base, this.#finder.spec]
-      this.#room = Math.max(0, Math.min(mostFound, this.#most - this.#base.length))
+      this.#room = Math.max(0, Math.min(mostFound, this.#most - this.#base.length - (hasReference ? 1 : 0)))
       this.#makeRoom([])
       this.#isStale = true
     }

@@ -29,6 +29,7 @@ import {
   refuseProblems,
   required,
   unchecked,
+  wholeNumber,
   type Checks,
   type Json,
   type JsonObject,
@@ -127,6 +128,8 @@ export interface Tool<Name extends string = string> {
   readonly background?: true
   /** Whether equal calls of one answer of a model are each made. */
   readonly repeatable: boolean
+  /** How much a model is shown of a result, in tokens. Undefined: as the run says. */
+  readonly resultTokens?: number
   /**
    * Models are sent it only once they have found it, with a search that finds at most so many at once (`searchable`).
    * Absent: it is always sent.
@@ -237,6 +240,12 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
    * where nothing is declared, and `sensitive`), else true.
    */
   readonly repeatable?: boolean
+  /**
+   * How much a model is shown of a result, in tokens, as estimated; the rest is kept by reference, and the model reads on
+   * with `read_large_result`. At least 100. Stands in the place of the default of a run (`limits.resultTokens`), and is not
+   * more than a limit that an agent or a run has set. Default: as the run says.
+   */
+  readonly resultTokens?: number
   readonly version?: string
 }
 
@@ -323,6 +332,7 @@ const commonChecks: Checks<ToolOptions<string, undefined>> = {
   ),
   background: flag,
   repeatable: flag,
+  resultTokens: wholeNumber(100),
   version: unchecked,
 }
 const actionCheck = expects(
@@ -466,7 +476,7 @@ function toolWith(options: ToolOptions<string, SchemaLike>, input: Schema, work:
     approval: approvalRule(options.approval, sensitive),
     input,
     work,
-    ...present({ costUsd }),
+    ...present({ costUsd, resultTokens: options.resultTokens }),
     action,
     ...(background ? { background: true as const } : undefined),
     repeatable: options.repeatable ?? !(sensitive || effect === 'once'),
@@ -478,6 +488,7 @@ function toolWith(options: ToolOptions<string, SchemaLike>, input: Schema, work:
       ...(action === undefined || typeof action === 'function' ? undefined : { action: action as Json }),
       ...(typeof costUsd === 'number' ? { costUsd } : undefined),
       ...(background ? { background } : undefined),
+      ...present({ resultTokens: options.resultTokens }),
     }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }
@@ -555,6 +566,8 @@ export interface AiSdkTool {
   readonly effect?: unknown
   /** As the option of Reeve's tools. */
   readonly repeatable?: unknown
+  /** As the option of Reeve's tools. */
+  readonly resultTokens?: unknown
   readonly [other: string]: unknown
 }
 
@@ -637,6 +650,7 @@ const aiSdkOptions: Readonly<Record<string, string | undefined>> = {
   onInputDelta: undefined,
   effect: undefined,
   repeatable: undefined,
+  resultTokens: undefined,
   type: undefined,
   contextSchema: 'Reeve gives tools no context of the AI SDK; let the tool read what it needs, for example io.caller',
   experimental_context: 'Reeve gives tools no context of the AI SDK',
@@ -681,6 +695,7 @@ function fromAiSdkTool(name: string, given: AiSdkTool): Tool {
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
     ...(given.effect === undefined ? undefined : { effect: given.effect as ToolEffect }),
     ...(given.repeatable === undefined ? undefined : { repeatable: given.repeatable as boolean }),
+    ...(given.resultTokens === undefined ? undefined : { resultTokens: given.resultTokens as number }),
     ...(needsApproval === undefined || needsApproval === false
       ? undefined
       : {

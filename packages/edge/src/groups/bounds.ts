@@ -7,7 +7,7 @@
  */
 import { present, type Draft } from '@reeve/core'
 import { ownLimits, revised, type LeaderGrant, type MemberGrant, type Receiver, type RootGrant } from '../grant.ts'
-import { handedDown, tighter, type Limits } from '../limits.ts'
+import { handedDown, resultLimit, tighter, type Limits } from '../limits.ts'
 import { narrow, type Permissions } from '../permissions.ts'
 import type { EdgeFlow } from './flow.ts'
 
@@ -71,10 +71,12 @@ export function boundsOfMember(above: EdgeBounds, member: Receiver, flow: EdgeFl
 }
 
 /** The bounds of a tool: what its caller has left. */
-export const boundsOfTool = (above: EdgeBounds, flow: EdgeFlow | undefined): EdgeBounds => ({
-  ...above,
-  ...present({ limits: limitsLeft(above, flow) }),
-})
+export function boundsOfTool(above: EdgeBounds, flow: EdgeFlow | undefined, resultTokens?: number): EdgeBounds {
+  const left = limitsLeft(above, flow)
+  const shown = resultLimit(left, resultTokens)
+  const limits = shown === left?.resultTokens ? left : { ...left, ...present({ resultTokens: shown }) }
+  return { ...above, ...present({ limits }) }
+}
 
 /** The limits for what is called from here: transfers are counted anew there, so it has what is left of them. */
 function limitsLeft({ limits: whole }: EdgeBounds, flow: EdgeFlow | undefined): Limits | undefined {

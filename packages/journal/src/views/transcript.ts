@@ -30,6 +30,8 @@ import {
   formatWorkerResult,
   isObject,
   isToolAgent,
+  oversizeText,
+  own,
   saysValue,
   handoffOf,
   transferred,
@@ -43,6 +45,7 @@ import {
   type FilePart,
   type FormattedResult,
   type Json,
+  type JsonObject,
   type Outcome,
   type RanTool,
   type Source,
@@ -138,6 +141,7 @@ export type Spoken = SpokenAt & SpokenContent
 
 interface SpeakerState {
   readonly indexed: IndexedActivation
+  readonly resultTokens: number | undefined
   readonly inner: boolean
   /** Undefined once it has ended. */
   work: SpeakerWork | undefined
@@ -151,8 +155,12 @@ interface SpeakerWork {
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
   readonly answered: Set<string>
+  /** Tokens of a result above which the leader records what it tells of it (`result.told`). */
+  readonly resultTokens: number | undefined
   /** Names of the calls whose results are recorded as they were told (`result.told`), by their ids. */
   readonly told: Map<string, string>
+  /** Ids of the calls among them that wait for it because their results are large. */
+  readonly oversize: Set<string>
   /** What an approver has changed of a call, or said of it, by the id of the call. */
   readonly notes: Map<string, string>
   /** Digests of the ends of the workers that it gave control to. */
@@ -210,7 +218,7 @@ export function transcribeChange(
   const { event } = recorded
   if (indexed === undefined) return silence
   if (event.type === 'activation.started') {
-    fold.speakers.set(indexed.id, speakerOf(fold, indexed))
+    fold.speakers.set(indexed.id, speakerOf(fold, indexed, event.input))
     return silence
   }
   const speaker = fold.speakers.get(indexed.id)
@@ -291,31 +299,66 @@ function changed(work: SpeakerWork, data: Json): void {
     if (typeof text === 'string') held[at] = { ...old, ...textContent(work, text) }
     else if (old.calls === undefined) held.splice(at, 1)
     else held[at] = { ...old, text: '' }
-  } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
-    const { isError: _isError, files: _files, ...result } = old
-    const files = listOf<FilePart>(data['files'])
-    const note = result.callId === undefined ? undefined : work.notes.get(result.callId)
+  } else if (hook === 'wrapTool' && typeof callId === 'string' && content !== undefined)
+    changedResult(work, callId, toldIn(data, content))
+}
+
+/** What a recorded fact tells of a result. */
+const toldIn = (data: JsonObject, content: Json): FormattedResult => ({
+  content,
+  ...(data['isError'] === true && { isError: true }),
+  ...(Array.isArray(data['files']) && { files: listOf<FilePart>(data['files']) }),
+})
+
+/** What a middleware has made of a result, or what was told of it in the end. */
+function changedResult(work: SpeakerWork, callId: string, result: FormattedResult, isEnd = false): void {
+  const { held } = work
+  const at = held.findIndex((each) => each.type === 'tool' && each.callId === callId)
+  const old = held[at]
+  const tool = old?.type === 'tool' ? old.tool : work.oversize.has(callId) ? work.told.get(callId) : undefined
+  if (tool === undefined) return
+  if (!isEnd && isOversize(work, { callId }, result.content)) {
+    if (at !== -1) held.splice(at, 1)
+    return waitForTold(work, callId, tool)
+  }
+  if (at !== -1) {
+    const { content, isError, files = [] } = result
     held[at] = {
-      ...result,
-      content: withNote(note, content),
-      ...(data['isError'] === true ? { isError: true } : undefined),
-      ...(files.length === 0 ? undefined : { files }),
+      type: 'tool',
+      tool,
+      callId,
+      content: withNote(work.notes.get(callId), content),
+      ...(isError === true && { isError }),
+      ...(files.length > 0 && { files }),
     }
+  } else {
+    work.oversize.delete(callId)
+    work.told.delete(callId)
+    resultOf(work, tool, { callId }, result)
   }
 }
 
-function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation): SpeakerState {
+/** A result that is larger than the limit of the agent: what is told of it is recorded next. */
+function waitForTold(work: SpeakerWork, callId: string, tool: string): void {
+  work.told.set(callId, tool)
+  work.oversize.add(callId)
+}
+
+function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation, input: Json): SpeakerState {
   const { parent, begunBy, isHandedControl } = indexed
   const leader = parent === undefined ? undefined : speakers.get(parent)
   const holds = parent === undefined || isHandedControl
   return {
     indexed,
     inner: !holds || begunBy?.purpose !== undefined || leader?.inner === true,
+    resultTokens: resultTokensIn(input),
     work: {
       called: new Map(),
       calls: new Map(),
       answered: new Set(),
+      resultTokens: resultTokensIn(input),
       told: new Map(),
+      oversize: new Set(),
       notes: new Map(),
       ends: new Set(),
       forwards: false,
@@ -326,6 +369,13 @@ function speakerOf({ speakers }: TranscriptFold, indexed: IndexedActivation): Sp
       held: [],
     },
   }
+}
+
+/** The limit of a model's results in a recorded edge. A run from before there was one has none. */
+function resultTokensIn(input: Json): number | undefined {
+  const limits = isObject(input) ? own(input, 'limits') : undefined
+  const tokens = isObject(limits) ? own(limits, 'resultTokens') : undefined
+  return typeof tokens === 'number' ? tokens : undefined
 }
 
 /** Who speaks, and where in the run. */
@@ -373,7 +423,10 @@ function contentOf(agent: string, work: SpeakerWork, event: JournalEvent): Spoke
     case 'result.told': {
       const tool = work.told.get(event.callId)
       work.told.delete(event.callId)
-      return tool === undefined ? undefined : toldOf(work, tool, event, event)
+      work.oversize.delete(event.callId)
+      if (tool !== undefined) return toldOf(work, tool, event, { ...event, isHead: true })
+      changedResult(work, event.callId, event, true)
+      return undefined
     }
     case 'text.said':
       return textContent(work, event.text)
@@ -420,7 +473,7 @@ const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: str
 
 /** What the end of an operation says: an answer, or the result of a call. */
 function endOf(
-  { index }: TranscriptFold,
+  { index, speakers }: TranscriptFold,
   { id }: IndexedActivation,
   work: SpeakerWork,
   { address, outcome }: StepSettled | WorkerSettled,
@@ -438,8 +491,13 @@ function endOf(
       work.called.delete(address)
       // one that measures or summarizes says nothing
       if (opened.purpose !== undefined) return undefined
-      const worker = index.activations.get(childActivation(id, address, opened.apart))
-      if (tool !== undefined) return toldOf(work, tool, opened, formattedEnd(tool, opened, worker, outcome))
+      const child = childActivation(id, address, opened.apart)
+      const worker = index.activations.get(child)
+      if (tool !== undefined) {
+        // the author of a tool may say how much of its results is shown
+        const own = isToolAgent(opened.agent) ? speakers.get(child)?.resultTokens : undefined
+        return toldOf(work, tool, opened, formattedEnd(tool, opened, worker, outcome), own)
+      }
       if (worker === undefined || worker.isOutline || worker.isHandedControl) work.ends.add(digestOf(outcome))
       return undefined
     }
@@ -448,14 +506,23 @@ function endOf(
   }
 }
 
-/** The result of a call, unless it is still to be told: by the leader, or by middlewares around a call in the background. */
+/**
+ * The result of a call, unless it is still to be told: by the leader, also because it is too large, or by middlewares
+ * around a call in the background. `own`: the limit of the tool.
+ */
 function toldOf(
   work: SpeakerWork,
   tool: string,
   call: { readonly callId?: string },
   result: FormattedResult,
+  own?: number,
 ): SpokenContent | undefined {
-  return call.callId !== undefined && work.told.has(call.callId) ? undefined : resultOf(work, tool, call, result)
+  if (call.callId !== undefined && work.told.has(call.callId)) return undefined
+  if (result.isHead !== true && isOversize(work, call, result.content, own)) {
+    waitForTold(work, call.callId!, tool)
+    return undefined
+  }
+  return resultOf(work, tool, call, result)
 }
 
 /** The end of a worker that answers a call, in the words that its leader's model was told. */
@@ -469,6 +536,17 @@ function formattedEnd(
   const isDelegated = apart === true || worker?.delegation !== undefined
   return isDelegated ? formatWorkerResult(agent, outcome) : formatAgentToolResult(tool, agent, outcome)
 }
+
+/** Whether a result is larger than the limit of the agent, which then records what it tells of it. */
+const isOversize = (
+  { resultTokens }: SpeakerWork,
+  { callId }: { readonly callId?: string },
+  content: Json,
+  own = resultTokens,
+): boolean =>
+  callId !== undefined &&
+  resultTokens !== undefined &&
+  oversizeText(content, Math.min(resultTokens, own ?? resultTokens)) !== undefined
 
 /** A call goes on in the background. Middlewares around it decide its result then, which is recorded as it was told. */
 function deferred(work: SpeakerWork, data: Json): void {

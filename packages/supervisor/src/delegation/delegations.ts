@@ -18,7 +18,15 @@ import {
   type Now,
   type Outcome,
 } from '@reeve/core'
-import { BackgroundWork, defaultTurns, isBlank, refuse, type ModelAccess, type CallResult } from '@reeve/agent'
+import {
+  BackgroundWork,
+  boundedCall,
+  defaultTurns,
+  isBlank,
+  refuse,
+  type ModelAccess,
+  type CallResult,
+} from '@reeve/agent'
 import {
   briefText,
   crossing,
@@ -172,7 +180,7 @@ export class Delegations {
   }
 
   /** Runs the work in the background. */
-  #defer({ ctx, call, worker, entry }: DelegationCall, work: () => Promise<CallResult>): CallResult {
+  #defer({ ctx, call, state, worker, entry }: DelegationCall, work: () => Promise<CallResult>): CallResult {
     ctx.emit({ type: 'delegation.deferred', worker: worker.name, callId: call.id, delegation: entry.label })
     const { callId, label } = entry
     const what = {
@@ -183,7 +191,10 @@ export class Delegations {
       state: () => (entry.state === 'waiting' ? 'waiting for a human' : entry.state),
       stop: (reason: string) => this.#attempts.find(label).forEach((each) => this.#attempts.stop(each, reason)),
     }
-    return this.background.defer(what, work())
+    return this.background.defer(
+      what,
+      work().then((result) => boundedCall(ctx, call, state, result)),
+    )
   }
 
   /**
@@ -228,7 +239,7 @@ export class Delegations {
         const attempts = (): Promise<CallResult> => this.#attempts.work(job)
         if (isOneOfSeveral) return attempts()
         // what a refusal tells is recorded with it
-        const tell = (told: CallResult): CallResult => (told.refused === undefined ? noteTold(given, told) : told)
+        const tell = (told: CallResult): Now<CallResult> => (told.refused === undefined ? noteTold(given, told) : told)
         const work = toldBy === undefined ? attempts : () => attempts().then(tell)
         return job.deferred ? this.#defer(given, work) : work()
       }
@@ -535,12 +546,11 @@ export function refuseDelegation(
 const refuseWork = ({ ctx, call, worker, entry, isOneOfSeveral }: DelegationAttempt, what: Failure): CallResult =>
   refuseDelegation(ctx, call, worker.name, what, entry.label, isOneOfSeveral ? 'leader' : undefined)
 
-/** Records what the leader's model is told of a call. */
-function noteTold({ ctx, call }: Pick<DelegationCall, 'ctx' | 'call'>, result: CallResult): CallResult {
-  const { content, isError } = result
-  ctx.emit({ type: 'result.told', callId: call.id, content, ...(isError === true ? { isError } : undefined) })
-  return result
-}
+/** Bounds and records what the leader's model is told of a call. */
+const noteTold = (
+  { ctx, call, state }: Pick<DelegationCall, 'ctx' | 'call' | 'state'>,
+  result: CallResult,
+): Promise<CallResult> => boundedCall(ctx, call, state, result, { isTold: true })
 
 /** Refuses a call of one of Reeve's verbs. */
 export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult =>
