@@ -31,12 +31,12 @@ async function bundled(code: string): Promise<{ readonly code: string; readonly 
   }
 }
 
-test('it is bundled for a browser in less than 7 kB, and imports nothing', async () => {
+test('it is bundled for a browser in less than 7.2 kB, and imports nothing', async () => {
   const { code, imports } = await bundled(`export * from ${JSON.stringify(door)}`)
   expect(code).toContain('text/event-stream')
   expect(imports).toEqual([])
   expect(code).not.toMatch(/node:|require\(|process\.|Buffer/)
-  expect(gzipSync(code).length).toBeLessThan(7_000)
+  expect(gzipSync(code).length).toBeLessThan(7_200)
 })
 
 test('who needs a part of it gets that part alone', async () => {
