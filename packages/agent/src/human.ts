@@ -8,6 +8,7 @@
 import type { Context } from '@reeve/engine'
 import {
   asText,
+  contentWords,
   described,
   expects,
   functionCheck,
@@ -154,13 +155,14 @@ function humanQuestion({ prompt }: AnyHuman, { type, brief, handoffContext, outp
 /** The history as texts, without the brief itself. */
 function historyTexts(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
   const said = history.flatMap(({ agent, message: { role, content } }) =>
-    role === 'tool' || role === 'system' || typeof content !== 'string' || content === ''
-      ? []
-      : [agent === undefined ? { text: content } : { agent, text: content }],
+    role === 'tool' || role === 'system' ? [] : saidText(agent, contentWords(content)),
   )
   const last = said.at(-1)
   return last !== undefined && !('agent' in last) && last.text === asText(brief) ? said.slice(0, -1) : said
 }
+
+const saidText = (agent: string | undefined, text: string): readonly { agent?: string; text: string }[] =>
+  text === '' ? [] : [agent === undefined ? { text } : { agent, text }]
 
 /** Reads `{ transfer, task? }`, where control may be handed on. Undefined: the answer is no transfer. */
 export function transferAnswer(answer: Json, candidates: readonly Candidate[]): Checked<CodeEnd> | undefined {

@@ -5,7 +5,7 @@
  * Owns: the setup of the loop from the options, the kind that both build on. Does not own: the loop (turn-loop.ts), the
  * public constructors (agent.ts, ../supervisor).
  */
-import { failed, failure, hasNames, own, toolAgent, type Failure, type Json } from '@reeve/core'
+import { failed, failure, hasNames, own, recordedResult, toolAgent, type Failure, type Json } from '@reeve/core'
 import { briefValue, turnsOf, type Edge, type Limits, type Schema, type SchemaLike } from '@reeve/edge'
 import { modelsOf, resolveModel, settingProblems, type Model, type ModelRef } from '@reeve/model'
 import { deadlineProblems } from '@reeve/oversight'
@@ -162,7 +162,7 @@ function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
         async orchestrate(ctx, edge) {
           const checked = tool.input.check(briefValue(edge.work.brief))
           if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
-          return { status: 'completed', output: ((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
+          return { status: 'completed', output: recordedResult((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
         },
         related: () => [],
         problems: () => [],

@@ -16,7 +16,27 @@ export {
   type Json,
   type JsonObject,
 } from './json.ts'
-export { contentShown, shownResult, wholeResult, type ShownContent } from './shown-result.ts'
+export {
+  contentShown,
+  recordedResult,
+  resultWithFiles,
+  shownResult,
+  withLines,
+  wholeResult,
+  type ShownContent,
+} from './shown-result.ts'
+export {
+  filesProblem,
+  isResultWithFiles,
+  mostFileData,
+  mostFiles,
+  takenFiles,
+  withFiles,
+  type GivenFile,
+  type ResultWithFiles,
+  type TakenFiles,
+} from './result-files.ts'
+export { contentFiles, contentText, contentWords, dataBytes, describeFile, fileHandle, fileLabel, isLabelled, withLabels } from './file-label.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
 export {
@@ -89,8 +109,8 @@ export {
 } from './failure.ts'
 export { fetchProblem, retryAfter, untilDate } from './retry-after.ts'
 export { fileSource, isPublicHost, type FileSource } from './file-address.ts'
-export { base64Problem, mediaTypeIn } from './file-content.ts'
-export { fileInput } from './file-input.ts'
+export { base64Of, base64Problem, mediaTypeIn, typeOfData } from './file-content.ts'
+export { fileInput, type FileInput } from './file-input.ts'
 export {
   failureText,
   formatAgentToolResult,

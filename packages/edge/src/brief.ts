@@ -3,14 +3,14 @@
  *
  * Owns: both types, making and reading a brief. Does not own: how they cross (groups/work.ts).
  */
-import { asText, copy, type Json } from '@reeve/core'
+import { asText, copy, withLabels, type ContentPart, type FilePart, type Json } from '@reeve/core'
 
 /** What a worker is asked to do: a text, or a value that fits the worker's `input` schema. */
 export type Brief = { readonly instructions: string } | { readonly input: Json }
 
 /**
- * One message of an earlier conversation, as it crosses an edge. Text only: tool calls, tool results and system texts
- * never cross, so a worker sees what was said and not with what machinery.
+ * One message of an earlier conversation, as it crosses an edge: text, and the files that a user sent with it. Tool calls,
+ * tool results and system texts never cross, so a worker sees what was said and not with what machinery.
  */
 export interface EdgeMessage {
   readonly role: 'user' | 'assistant'
@@ -19,7 +19,13 @@ export interface EdgeMessage {
   readonly agent?: string
   /** In the history of a session: a note of its own code to this agent. Other agents are not shown it. */
   readonly for?: string
+  /** Files of the message, for `user`. */
+  readonly files?: readonly FilePart[]
 }
+
+/** What a model reads as a message of the user: a text, and files, each after its label. */
+export const withFileParts = (text: string, files: readonly FilePart[] = []): string | readonly ContentPart[] =>
+  files.length === 0 ? text : withLabels([...(text === '' ? [] : [{ type: 'text', text } as const]), ...files])
 
 /**
  * A text becomes instructions, anything else a typed input. The value is copied: a later change of the caller's object

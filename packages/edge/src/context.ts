@@ -6,7 +6,7 @@
  * worker shows them to its model. The leader's system text, its tool calls and their results are not in the view, so no
  * policy can let them through.
  */
-import { described, failure, FailureError, isObject } from '@reeve/core'
+import { described, failure, FailureError, filesProblem, isObject, present } from '@reeve/core'
 import type { EdgeMessage } from './brief.ts'
 
 /** What a policy decides on. */
@@ -45,10 +45,12 @@ export function crossing(
   const problem = edgeMessagesProblem(made)
   if (problem !== undefined)
     throw new FailureError(failure('input.invalid', `the context function: ${problem}`, 'validation'))
-  return (made as readonly EdgeMessage[]).map(({ role, text, agent }) =>
-    agent === undefined ? { role, text } : { role, text, agent },
-  )
+  return crossingMessages(made as readonly EdgeMessage[])
 }
+
+/** Messages that may cross, with nothing but what crosses. */
+export const crossingMessages = (messages: readonly EdgeMessage[]): readonly EdgeMessage[] =>
+  messages.map(({ role, text, agent, files }) => ({ role, text, ...present({ agent, files }) }))
 
 /**
  * Why these messages may not cross an edge: system texts, results of tools and other content never do. Undefined if
@@ -58,13 +60,14 @@ export function edgeMessagesProblem(given: unknown): string | undefined {
   if (given instanceof Promise) given.catch(() => {}) // it is not awaited
   if (!Array.isArray(given)) return `it returned ${described(given)}; expected a list of messages`
   const bad = Array.from(given as readonly unknown[]).findIndex((message) => !isEdgeMessage(message))
-  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text, agent? }`
+  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text, agent?, files? }`
 }
 
 function isEdgeMessage(message: unknown): boolean {
   if (!isObject(message)) return false
-  const { role, text, agent } = message
+  const { role, text, agent, files } = message
   return (
+    (files === undefined || filesProblem(files) === undefined) &&
     (role === 'user' || role === 'assistant') &&
     typeof text === 'string' &&
     (agent === undefined || agent === null || typeof agent === 'string')

@@ -4,7 +4,7 @@
  * Owns: the grants of a caller and of a leader, the receiver and its own limits. Does not own: how they cross
  * (groups/).
  */
-import { own, present, type ActivationId, type HistoryEntry, type JsonObject, type Message } from '@reeve/core'
+import { own, present, type ActivationId, type FilePart, type HistoryEntry, type JsonObject, type Message } from '@reeve/core'
 import type { FollowedWork } from '@reeve/engine'
 import type { Assignment } from './assignment.ts'
 import type { EdgeMessage } from './brief.ts'
@@ -51,6 +51,8 @@ export interface Grant {
   readonly context?: readonly EdgeMessage[]
   /** A whole conversation instead of the brief and the context. */
   readonly entries?: readonly HistoryEntry[]
+  /** Files that the worker sees with its brief. */
+  readonly files?: readonly FilePart[]
   /** Turns of this worker, in place of those that its definition states. What is left to the leader still holds. */
   readonly turns?: number
   /** Added to the worker's own instructions, after an empty line. */

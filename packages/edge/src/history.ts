@@ -9,6 +9,7 @@
 import {
   asText,
   formatSources,
+  filesProblem,
   isObject,
   jsonProblem,
   present,
@@ -16,18 +17,20 @@ import {
   transferTool,
   type AssistantMessage,
   type ContentPart,
+  type FilePart,
   type HistoryEntry,
+  type Json,
   type Message,
 } from '@reeve/core'
 import type { Edge } from './edge.ts'
-import { briefText, type EdgeMessage } from './brief.ts'
+import { briefText, withFileParts, type EdgeMessage } from './brief.ts'
 
 /**
  * Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session,
  * what the leader let through, and the brief.
  */
 export function entriesOf({ work }: Edge): readonly HistoryEntry[] {
-  const { entries, history, messages, context } = work
+  const { entries, history, messages, context, files } = work
   if (entries !== undefined) return entries
   const all: HistoryEntry[] = []
   if (history !== undefined) for (const each of history) all.push(entryOf(each))
@@ -35,16 +38,17 @@ export function entriesOf({ work }: Edge): readonly HistoryEntry[] {
   if (context !== undefined) for (const each of context) all.push(entryOf(each))
   const brief = briefText(work.brief)
   // providers refuse a message without a word; a leader may let what was said before speak for itself
-  if (brief !== '' || all.length === 0) all.push({ message: { role: 'user', content: brief } })
+  if (brief !== '' || all.length === 0 || files !== undefined)
+    all.push({ message: { role: 'user', content: withFileParts(brief, files) } })
   return all
 }
 
-const entryOf = ({ role, text, agent, for: reader }: EdgeMessage): HistoryEntry =>
-  reader !== undefined
-    ? { message: { role, content: text }, for: reader }
-    : role === 'user' || agent === undefined
-      ? { message: { role, content: text } }
-      : { agent, message: { role, content: text }, answer: true }
+function entryOf({ role, text, agent, for: reader, files }: EdgeMessage): HistoryEntry {
+  const message: Message =
+    role === 'user' ? { role, content: withFileParts(text, files) } : { role, content: text, ...present({ files }) }
+  if (reader !== undefined) return { message, for: reader }
+  return role === 'user' || agent === undefined ? { message } : { agent, message, answer: true }
+}
 
 /**
  * An entry of a conversation as one agent's model reads it. What comes from outside and what the agent said itself is
@@ -87,10 +91,11 @@ function retold(agent: string, message: Message): string | readonly ContentPart[
       ]
     }
     case 'tool': {
+      const { files = [] } = message
       const result = message.content === null ? '' : asText(message.content)
-      return result.trim() === ''
-        ? undefined
-        : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
+      if (result.trim() === '' && files.length === 0) return undefined
+      const said = result.trim() === '' ? 'these files' : result
+      return withFileParts(`For context: [${agent}] \`${message.name}\` tool returned result: ${said}.`, files)
     }
     case 'user':
       return message.content.length === 0 ? undefined : message.content
@@ -160,7 +165,8 @@ function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
     const { content, files, sources } = message
     return { role: 'assistant', content, ...present({ files, sources }) }
   }
-  return { role: 'assistant', content: message.content === null ? '' : asText(message.content) }
+  const { content, files } = message as { readonly content: Json; readonly files?: readonly FilePart[] }
+  return { role: 'assistant', content: content === null ? '' : asText(content), ...present({ files }) }
 }
 
 const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])
@@ -179,5 +185,11 @@ function messageProblem(message: unknown, where: string): string | undefined {
     return `${where} does not say which call it is the result of: callId and name`
   if (role !== 'tool' && typeof content !== 'string' && !(role === 'user' && Array.isArray(content)))
     return `${where}.content is no text`
-  return jsonProblem(message, where)
+  const files = role === 'user' ? partFiles(content) : message['files']
+  const problem = files === undefined ? undefined : filesProblem(files)
+  return problem === undefined ? jsonProblem(message, where) : `${where}: its files ${problem}`
 }
+
+/** The parts of a content that are files. */
+const partFiles = (content: unknown): readonly unknown[] =>
+  Array.isArray(content) ? (content as readonly unknown[]).filter((part) => isObject(part) && part['type'] === 'file') : []

@@ -9,7 +9,7 @@ export type { Candidate } from './groups/flow.ts'
 export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './brief.ts'
 export { encodeEdge, readEdge, recordedOversight, recordedSlot } from './record.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
-export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
+export { crossing, crossingMessages, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
 export {
   answersOnly,
   entriesOf,

@@ -43,7 +43,7 @@ type Name = keyof RecordedEdge
 
 const worker = namesIn(
   'brief depth maxDepth limits permissions oversight admitted context entries permit asks assignment hooks versions ' +
-    'threads team turns added metadata report delegation failures flow history messages root',
+    'threads team turns added metadata report delegation failures flow history messages root files',
 )
 const orders: Readonly<Record<EdgeOrder, readonly Name[]>> = {
   worker,
@@ -74,6 +74,7 @@ const membersOf = ({ work, bounds, oversight, leader, team, run, flow }: Edge): 
   messages: work.messages,
   added: work.added,
   turns: work.turns,
+  files: work.files,
   depth: bounds.depth,
   maxDepth: bounds.maxDepth,
   limits: bounds.limits,
@@ -130,8 +131,9 @@ export function readEdge(recorded: Json): Edge {
   return edge
 }
 
-function workIn({ brief, context, entries, history, messages, added, turns }: RecordedEdge): EdgeWork {
+function workIn({ brief, context, entries, history, messages, added, turns, files }: RecordedEdge): EdgeWork {
   const work: Draft<EdgeWork> = { brief }
+  if (files !== undefined) work.files = files
   if (context !== undefined) work.context = context
   if (entries !== undefined) work.entries = entries
   if (history !== undefined) work.history = history

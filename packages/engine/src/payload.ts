@@ -6,18 +6,20 @@
  * nor the hash, which must be SHA-256 in hexadecimal digits: every store has one at hand that is faster than ours.
  */
 
-/** Entries below this many characters are stored as they are. */
+/** Entries below this many characters are stored as they are, unless they hold the data of a file. */
 const entryLimit = 16_384
 /** Strings below this many characters stay in their entry. */
 const stringLimit = 1_024
 const mark = '$reeve.blob'
+/** The data of a file that is put aside: every agent that sees the file has it in an entry of its own. */
+const fileData = /"(?:data|blob)":"[A-Za-z0-9+/]{1024}/
 
-/** An entry without its long strings, and those strings (as JSON) by their SHA-256. Undefined if the entry is small. */
+/** An entry without its long strings, and those strings (as JSON) by their SHA-256. Undefined if it has none to take out. */
 export function pack(
   text: string,
   hashOf: (text: string) => string,
 ): { readonly body: string; readonly blobs: ReadonlyMap<string, string> } | undefined {
-  if (text.length <= entryLimit) return undefined
+  if (text.length <= stringLimit || (text.length <= entryLimit && !fileData.test(text))) return undefined
   const blobs = new Map<string, string>()
   const aside = (body: string): Record<string, string> => {
     const hash = hashOf(body)

@@ -27,7 +27,7 @@ import {
 import { elicitationDigest, elicitationIn, type Elicitation, type ElicitationAnswer } from './elicitation.ts'
 import { clientPackage, implementation } from './packages.ts'
 import { tooLargeCode } from './read-bound.ts'
-import { errorText, shownResult } from './result-content.ts'
+import { errorText, shownContent } from './result-content.ts'
 import { definitionDigest, definitionIn, mostTools, type McpDefinition } from './tool-definition.ts'
 
 /** How a server is reached. */
@@ -465,7 +465,7 @@ function keptReply(text: string, most: number): ServerReply {
     return { kind: 'error', message: `it asks with more than ${most} bytes` }
   const whole = isObject(result) ? result : {}
   if (own(whole, 'isError') === true) return { kind: 'error', message: beginning(errorText(whole), longestError) }
-  return { kind: 'cut', size, beginning: firstBytes(asText(shownResult(whole)), most) }
+  return { kind: 'cut', size, beginning: firstBytes(asText(shownContent(whole)), most) }
 }
 
 /** The first bytes of a text, never half of a character. */

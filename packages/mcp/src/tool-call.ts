@@ -13,10 +13,13 @@ import {
   failure,
   FailureError,
   isObject,
+  isResultWithFiles,
   visibleLine,
   present,
+  withFiles,
   type Json,
   type JsonObject,
+  type ResultWithFiles,
 } from '@reeve/core'
 import type { Schema } from '@reeve/edge'
 import { reviewNote } from '@reeve/oversight'
@@ -45,7 +48,7 @@ const pauseMs = 1_000
 const longestError = 20_000
 
 /** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
-export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json> {
+export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json | ResultWithFiles<Json>> {
   const { connection, timeoutMs } = tool
   const notes: string[] = []
   let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool, notes)
@@ -149,15 +152,19 @@ async function unchanged(
   }
 }
 
-function resultOf(result: JsonObject, tool: McpToolParts): Json {
+function resultOf(result: JsonObject, tool: McpToolParts): Json | ResultWithFiles<Json> {
   if (result['isError'] === true) throw refused(tool, errorText(result))
   // the server has done its work, whatever it promised to say of it
   return shownResult(result, resultProblem(result, tool.output))
 }
 
 /** A result after what people have changed of the call, or said of it. */
-const noted = (notes: readonly string[], result: Json): Json =>
-  notes.length === 0 ? result : `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
+function noted(notes: readonly string[], given: Json | ResultWithFiles<Json>): Json | ResultWithFiles<Json> {
+  if (notes.length === 0) return given
+  const result = isResultWithFiles(given) ? (given.result as Json) : given
+  const said = `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
+  return isResultWithFiles(given) ? withFiles(said, given.files) : said
+}
 
 const unreadable = ({ connection }: McpToolParts, why: string): string =>
   `[MCP server "${connection.server}" was called and has answered: the tool is done. Its result cannot be shown: ${why}. Find out what it did before you call it again.]`

@@ -111,10 +111,9 @@ test('structured content is the result; files are named and recorded; an error i
   const tools = await toolsOf({ url: server.url, name: 'fixture' })
   expect(await resultOf(tools, 'weather')).toEqual({ degrees: 21 })
   const { runtime, run } = await started(tools, 'picture')
-  expect(await told(run)).toEqual({
-    result: 'a dot\nthe text of a file',
-    files: ['[image image/png, 9 bytes, recorded and not shown]'],
-  })
+  expect(await told(run)).toBe('a dot\nthe text of a file')
+  const shown = (await runtime.handle(run.id).transcript()).flatMap((said) => (said.type === 'tool' ? said.files : []))
+  expect(shown).toEqual([{ type: 'file', mediaType: 'image/png', data: png }])
   expect(JSON.stringify(await runtime.handle(run.id).journal())).toContain(png)
   expect(await resultOf(tools, 'broken')).toBe('[tool "broken" failed: MCP server "fixture": no such city]')
   expect(await resultOf(tools, 'thrown')).toContain('a bug')
@@ -630,7 +629,7 @@ test('names that would be the same are told apart, whatever order the server lis
 })
 
 test('a link in a result is shown with its name', () => {
-  const link = (uri: string): Json =>
+  const link = (uri: string): unknown =>
     shownResult({ content: [{ type: 'resource_link', uri, name: 'the log', mimeType: 'text/plain' }] })
   expect(link('file:///a')).toEqual({ result: '', files: ['[resource_link text/plain file:///a "the log"]'] })
 })

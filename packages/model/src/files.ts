@@ -5,7 +5,7 @@
  * payload, a thought), the check of a function's files.
  * Does not own: where in the answer they stand (answer.ts), how they are shown to a model again (prompt.ts).
  */
-import { base64Problem, fileSource, isObject, type FilePart, type JsonObject } from '@reeve/core'
+import { base64Of, base64Problem, fileSource, isObject, type FilePart, type JsonObject } from '@reeve/core'
 import { jsonObject } from './messages.ts'
 import type { SpecPart } from './spec.ts'
 
@@ -34,7 +34,7 @@ function payloadOf(given: unknown): Payload | undefined {
 
 /** A text that is no base64 is no payload: sent back to a provider, it could be taken for an address. */
 function dataOf(data: unknown): Payload | undefined {
-  const text = data instanceof Uint8Array ? base64(data) : data
+  const text = data instanceof Uint8Array ? base64Of(data) : data
   return typeof text === 'string' && base64Problem(text) === undefined ? { data: text } : undefined
 }
 
@@ -48,19 +48,6 @@ function urlOf(given: unknown): Payload | undefined {
 /** v4 has a type of its own for the files of thoughts. Before it, Google's package marked them so. */
 const isThought = (metadata: JsonObject | undefined): boolean =>
   Object.values(metadata ?? {}).some((own) => isObject(own) && own.thought === true)
-
-/**
- * Bytes that are encoded at once: a multiple of three, so that the texts can be joined, and few enough to be arguments
- * of one call.
- */
-const stretch = 24_576
-
-function base64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += stretch)
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + stretch)))
-  return text
-}
 
 /** Says what is wrong with the files that a model function returned; undefined if nothing is. */
 export function filesProblem(files: unknown): string | undefined {

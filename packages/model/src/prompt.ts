@@ -7,6 +7,9 @@
  */
 import {
   formatSources,
+  asText,
+  fileLabel,
+  isLabelled,
   isObject,
   wellFormed,
   type AssistantMessage,
@@ -21,7 +24,7 @@ import {
 } from '@reeve/core'
 import { withDistinctIds } from './call-ids.ts'
 import type { ProviderLimits } from './provider-limits.ts'
-import { sendableFile, sentCallId } from './request-limits.ts'
+import { isTaken, sendableFile, sentCallId } from './request-limits.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }
@@ -33,13 +36,15 @@ export interface PromptTarget {
   readonly identity: string
   /** The model's id, for messages. */
   readonly id: string
-  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'thoughts' | 'prefill'>
+  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'resultFiles' | 'thoughts' | 'prefill'>
 }
 
 /** Converts conversations for one model. */
 export class PromptRenderer {
   readonly #target: PromptTarget
   readonly #known = new WeakMap<Message, SpecMessage | undefined>()
+  /** Files of results that have no place in them. */
+  readonly #beside = new WeakMap<Message, readonly SpecContent[]>()
 
   constructor(target: PromptTarget) {
     this.#target = target
@@ -52,13 +57,22 @@ export class PromptRenderer {
   render(messages: readonly Message[]): SpecMessage[] {
     const system: string[] = []
     const prompt: SpokenMessage[] = []
+    let beside: SpecContent[] = []
+    const showBeside = (): void => {
+      if (beside.length > 0) add(prompt, { role: 'user', content: beside })
+      beside = []
+    }
     for (const message of withDistinctIds(messages)) {
       const next = this.#one(message)
       if (next === undefined) continue
+      // all results of an answer follow it directly
+      if (next.role !== 'tool' && next.role !== 'system') showBeside()
       if (next.role === 'system') system.push(next.content)
       else if (prompt.length === 0 && next.role !== 'user') prompt.push(opening, next)
       else add(prompt, next)
+      beside.push(...(this.#beside.get(message) ?? []))
     }
+    showBeside()
     const last = prompt.at(-1)
     if (this.#target.limits.prefill === false && last?.role === 'assistant' && endsInText(last.content))
       prompt.push(goOn)
@@ -69,6 +83,8 @@ export class PromptRenderer {
   #one(message: Message): SpecMessage | undefined {
     if (this.#known.has(message)) return this.#known.get(message)
     const made = wellFormed(this.#convert(message))
+    if (message.role === 'tool' && message.files !== undefined)
+      this.#beside.set(message, wellFormed(filesBeside(message, this.#target)))
     this.#known.set(message, made)
     return made
   }
@@ -132,12 +148,16 @@ function userContent(content: string | readonly ContentPart[], target: PromptTar
   const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const said = parts.filter((part) => part.type !== 'text' || !isBlank(part.text))
   if (said.length === 0) return [{ type: 'text', text: nothingSaid }]
-  return said.map((part) =>
-    part.type === 'text'
-      ? { type: 'text', text: part.text }
-      : filePart(sendableFile(part, target.limits, target.id), target, part.metadata),
-  )
+  return said.map((part, i) => {
+    if (part.type === 'text') return { type: 'text', text: part.text }
+    // the model knows a labelled file by its label, and may hand it on unseen
+    if (isLabelled(said, i) && isUnknownType(part, target.limits)) return { type: 'text', text: `[${placeNotes.nowhere}]` }
+    return filePart(sendableFile(part, target.limits, target.id), target, part.metadata)
+  })
 }
+
+const isUnknownType = (file: FilePart, { files }: PromptTarget['limits']): boolean =>
+  files !== undefined && !isTaken(file, files)
 
 function filePart(part: FilePart, { version }: PromptTarget, metadata: JsonObject | undefined): SpecContent {
   const { mediaType, filename } = part
@@ -242,12 +262,68 @@ function callContent(call: ToolCall, metadata: JsonObject | undefined, { limits 
   }
 }
 
-function toolResult(message: ToolMessage, { limits }: PromptTarget): SpecContent {
-  const kind: 'text' | 'json' = typeof message.content === 'string' ? 'text' : 'json'
-  const isNothing = typeof message.content === 'string' && isBlank(message.content)
-  const output: { type: string; value: Json } = {
-    type: message.isError === true ? `error-${kind}` : kind,
-    value: isNothing ? noOutput : message.content,
+function toolResult(message: ToolMessage, target: PromptTarget): SpecContent {
+  return {
+    type: 'tool-result',
+    toolCallId: sentCallId(message.callId, target.limits),
+    toolName: message.name,
+    output: message.files === undefined ? plainOutput(message) : outputWithFiles(message, message.files, target),
   }
-  return { type: 'tool-result', toolCallId: sentCallId(message.callId, limits), toolName: message.name, output }
 }
+
+function plainOutput({ content, isError }: ToolMessage): { readonly type: string; readonly value: Json } {
+  const kind: 'text' | 'json' = typeof content === 'string' ? 'text' : 'json'
+  const isNothing = typeof content === 'string' && isBlank(content)
+  return { type: isError === true ? `error-${kind}` : kind, value: isNothing ? noOutput : content }
+}
+
+/** Where a file of a result is shown: in the result, in a message of the user after it, or nowhere. */
+type FilePlace = 'inside' | 'after' | 'nowhere'
+
+/**
+ * An error has no place for files. Packages of earlier specifications turn what they do not know in a result into text:
+ * they are given nothing but text in it.
+ */
+function placeOf(file: FilePart, { isError }: ToolMessage, { version, limits }: PromptTarget): FilePlace {
+  if (version === 'v4' && isError !== true && isTaken(file, limits.resultFiles)) return 'inside'
+  return isTaken(file, limits.files) ? 'after' : 'nowhere'
+}
+
+const placeNotes: Readonly<Record<FilePlace, string | undefined>> = {
+  inside: undefined,
+  after: 'shown after the results',
+  nowhere: 'not shown: this model takes no such file',
+}
+
+/** A result with a line for each file. The files that it takes follow their lines. */
+function outputWithFiles(
+  message: ToolMessage,
+  files: readonly FilePart[],
+  target: PromptTarget,
+): { readonly type: string; readonly value: unknown } {
+  const text = asText(message.content)
+  const parts: SpecContent[] = isBlank(text) ? [] : [{ type: 'text', text }]
+  for (const file of files) {
+    const place = placeOf(file, message, target)
+    addText(parts, fileLabel(file, placeNotes[place]))
+    if (place === 'inside') parts.push(filePart(file, target, undefined))
+  }
+  if (parts.some(({ type }) => type === 'file')) return { type: 'content', value: parts }
+  return plainOutput({ ...message, content: parts.map(({ text: line }) => line).join('\n') })
+}
+
+/** Adds a line to the text before it, if there is one. */
+function addText(parts: SpecContent[], line: string): void {
+  const last = parts.at(-1)
+  if (isPlainText(last)) parts[parts.length - 1] = { type: 'text', text: `${last.text}\n${line}` }
+  else parts.push({ type: 'text', text: line })
+}
+
+/** The files of a result that follow it, each after its label. */
+const filesBeside = (message: ToolMessage, target: PromptTarget): readonly SpecContent[] =>
+  (message.files ?? [])
+    .filter((file) => placeOf(file, message, target) === 'after')
+    .flatMap((file) => [
+      { type: 'text', text: fileLabel(file, `of the result of ${message.name}`) },
+      filePart(file, target, undefined),
+    ])

@@ -45,6 +45,11 @@ export interface ProviderLimits extends SettingLimits {
   readonly files?: { readonly data: RegExp; readonly url: RegExp }
   /** The tools that it runs itself. Default: none; of a model object, those whose ids begin with its provider's name. */
   readonly providerTools?: ProviderToolSupport
+  /**
+   * The media types of files inside results of tools. Absent: none; those that a user may send follow in a message of the
+   * user, after the results.
+   */
+  readonly resultFiles?: ProviderLimits['files']
   /** Where this is written down. */
   readonly sources: readonly string[]
 }
@@ -166,7 +171,11 @@ const openaiChatRow: Row = {
 }
 
 const table: readonly Row[] = [
-  openaiRow,
+  {
+    ...openaiRow,
+    resultFiles: openaiRow.files!,
+    sources: [...openaiRow.sources, 'https://platform.openai.com/docs/guides/function-calling (images and files in outputs)'],
+  },
   openaiChatRow,
   {
     // the AI SDK chooses Claude's own format, or a tool for older models and for schemas that the format does not take
@@ -183,6 +192,10 @@ const table: readonly Row[] = [
     callId: claudeIds,
     files: {
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
+      url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
+    },
+    resultFiles: {
+      data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/,
       url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
     },
     sources: [
@@ -213,11 +226,17 @@ const table: readonly Row[] = [
       'https://ai.google.dev/api/generate-content#FIELDS.response_json_schema',
       'https://ai.google.dev/api/rest/v1beta/GenerationConfig (five stop sequences)',
       'https://ai.google.dev/gemini-api/docs/image-understanding (types of pictures)',
+      'https://ai.google.dev/gemini-api/docs/function-calling#multimodal (files in function responses, from Gemini 3)',
       'https://discuss.ai.google.dev/t/recursive-schema-definition/68607 (references that loop)',
     ],
     models: [
       // before Gemini 3 its tools exclude functions: https://ai.google.dev/gemini-api/docs/tool-combination
       { models: /^(?:models\/)?gemini-[12]/, providerTools: { runs: ['google'], alone: true } },
+      // pictures and documents in function responses came with Gemini 3
+      {
+        models: /^(?:models\/)?gemini-(?:[3-9]|\d\d)/,
+        resultFiles: { data: /^(?:image\/(?:png|jpeg|webp)|application\/pdf)$/, url: nothing },
+      },
       // Gemma has neither JSON mode nor a format
       { models: /^(?:models\/)?gemma/, output: 'none', outputBesideTools: 'answer-tool', tellsSchema: true },
     ],

@@ -109,7 +109,7 @@ function messageTokens(message: Message): number {
       return perMessage + textTokens(message.content) + calls + files + reasoning
     }
     case 'tool':
-      return perMessage + textTokens(asText(message.content))
+      return perMessage + textTokens(asText(message.content)) + perFile * (message.files?.length ?? 0)
   }
 }
 

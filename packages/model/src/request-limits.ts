@@ -1,10 +1,10 @@
 /**
  * Request limits: the settings and files that a provider would refuse, said before anything is sent.
  *
- * Owns: the checks and their texts, what a picture is by its first bytes, ids of calls in the provider's form.
+ * Owns: the checks and their texts, ids of calls in the provider's form.
  * Does not own: the limits (provider-limits.ts), tools and output (wire-form.ts).
  */
-import { failure, FailureError, RollingHash, type Failure, type FilePart } from '@reeve/core'
+import { failure, FailureError, RollingHash, typeOfData, type Failure, type FilePart } from '@reeve/core'
 import type { ModelSettings, SettingLimits } from './model.ts'
 import type { ProviderLimits } from './provider-limits.ts'
 
@@ -50,8 +50,7 @@ export function sendableFile(part: FilePart, { files }: Pick<ProviderLimits, 'fi
   const mediaType = 'data' in part ? (pictureType(part) ?? part.mediaType) : part.mediaType
   const known = mediaType === part.mediaType ? part : { ...part, mediaType }
   if (files === undefined) return known
-  const isTaken = 'url' in part ? files.url.test(mediaType) : files.data.test(mediaType) || mediaType.endsWith('/*')
-  if (isTaken) return known
+  if (isTaken(known, files) || ('data' in part && mediaType.endsWith('/*'))) return known
   const where = 'url' in part ? 'by its URL' : 'as data'
   throw unsupported(
     `"${model}" takes no file of the type ${JSON.stringify(mediaType)} ${where}`,
@@ -62,6 +61,13 @@ export function sendableFile(part: FilePart, { files }: Pick<ProviderLimits, 'fi
   )
 }
 
+/**
+ * Whether a file of a result may be sent: nothing of what a tool shows may end the run, so what is not known to be taken
+ * is described instead.
+ */
+export const isTaken = (file: FilePart, limits: ProviderLimits['files']): boolean =>
+  limits !== undefined && ('url' in file ? limits.url : limits.data).test(file.mediaType)
+
 /** Nothing was sent, so nothing was used. */
 const unsupported = (message: string, hint: string, details?: Failure['details']): FailureError =>
   new FailureError(
@@ -70,31 +76,14 @@ const unsupported = (message: string, hint: string, details?: Failure['details']
     'nothing',
   )
 
-/** Magic numbers of pictures, as Latin-1: https://mimesniff.spec.whatwg.org/#image-type-pattern-matching-algorithm */
-const beginnings: readonly (readonly [start: string, type: string])[] = [
-  ['\u0089PNG\r\n\u001a\n', 'image/png'],
-  ['\u00ff\u00d8\u00ff', 'image/jpeg'],
-  ['GIF87a', 'image/gif'],
-  ['GIF89a', 'image/gif'],
-  ['BM', 'image/bmp'],
-  ['II*\0', 'image/tiff'],
-  ['MM\0*', 'image/tiff'],
-]
-
 /**
  * What a picture is by its first bytes; undefined if that is not known. Anthropic refuses a picture that is not of the
  * type that it is said to be: https://github.com/home-assistant/core/issues/167208.
  */
 function pictureType({ mediaType, data }: Extract<FilePart, { readonly data: string }>): string | undefined {
   if (!mediaType.startsWith('image/')) return undefined
-  let start: string
-  try {
-    start = atob(data.slice(0, 16))
-  } catch {
-    return undefined
-  }
-  if (start.startsWith('RIFF') && start.slice(8, 12) === 'WEBP') return 'image/webp'
-  return beginnings.find(([beginning]) => start.startsWith(beginning))?.[1]
+  const type = typeOfData(data)
+  return type?.startsWith('image/') === true ? type : undefined
 }
 
 /** The id of a call as it is sent: the same on the call and on its result, and in every call of the model. */

@@ -144,17 +144,19 @@ export type {
   ToolSpec,
 } from '@reeve/model'
 export type { Context, Deadlines, RetryPolicy, StepIO } from '@reeve/engine'
-export { errorCodes, failure, FailureError, ReeveError, runKey, unwrap, withdrawnMark } from '@reeve/core'
+export { errorCodes, failure, FailureError, ReeveError, runKey, unwrap, withdrawnMark, withFiles } from '@reeve/core'
 export type {
   CustomPart,
   ErrorCode,
   Failure,
   FailureClass,
   FilePart,
+  GivenFile,
   Json,
   JsonObject,
   ModelPart,
   Outcome,
+  ResultWithFiles,
   OutcomeStatus,
   PartsDropped,
   RunId,

@@ -9,14 +9,18 @@
  */
 import {
   asText,
+  contentFiles,
+  contentText,
   failed,
   failure,
   FailureError,
+  filesProblem,
   handoffOf,
   isObject,
   optionProblems,
   present,
   refuseProblems,
+  valid,
   wholeNumber,
   withHandoff,
   type Checks,
@@ -47,7 +51,7 @@ import type { DelegationResult, LeaderFunction, LeaderTeam, TeamDelegateOptions 
 import { emptyRefusal, type Roster } from './roster.ts'
 import { TeamToolbox } from './team-toolbox.ts'
 
-const delegateChecks: Checks<TeamDelegateOptions> = { turns: wholeNumber(1) }
+const delegateChecks: Checks<TeamDelegateOptions> = { turns: wholeNumber(1), files: valid(filesProblem) }
 
 /** The team of one activation. */
 class CodeTeam implements LeaderTeam {
@@ -111,7 +115,7 @@ class CodeTeam implements LeaderTeam {
 
   async #runDelegation(worker: string, given: unknown, options: TeamDelegateOptions): Promise<DelegationResult<never>> {
     refuseProblems('input.invalid', optionProblems(delegateChecks, options, 'team.delegate'))
-    const { turns } = options
+    const { turns, files } = options
     const brief = briefOf((given ?? '') as Json)
     const input: Json = 'input' in brief ? { worker, input: brief.input } : { worker, instructions: brief.instructions }
     const call: ToolCall = { id: `d${this.#calls.length + 1}`, name: this.#verb, input }
@@ -124,7 +128,7 @@ class CodeTeam implements LeaderTeam {
           scope,
           call,
           this.#leaderState(notes),
-          { worker, brief, ...present({ turns }) },
+          { worker, brief, ...present({ turns, files }) },
           place,
         )
       : refuseDelegation(scope, call, worker, this.#unknown(worker), place.label)
@@ -189,9 +193,13 @@ class CodeTeam implements LeaderTeam {
       tell: (text) => void notes.push(text),
       view: (answerTo) => [
         ...this.#handoffContext.history.flatMap(({ agent, for: reader, message: { role, content } }): EdgeMessage[] => {
-          if (reader !== undefined || typeof content !== 'string' || content === '') return []
-          if (role === 'user') return [{ role, text: content }]
-          return role === 'assistant' ? [{ role, text: content, ...present({ agent }) }] : []
+          if (reader !== undefined || role === 'tool' || role === 'system') return []
+          const text = contentText(content)
+          const files = role === 'user' ? contentFiles(content) : []
+          if (text === '' && files.length === 0) return []
+          return role === 'user'
+            ? [{ role, text, ...(files.length > 0 && { files }) }]
+            : [{ role, text, ...present({ agent }) }]
         }),
         ...this.#calls.flatMap(({ id, name }) => answerTo({ role: 'tool', callId: id, name, content: null }) ?? []),
       ],

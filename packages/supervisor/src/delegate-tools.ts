@@ -5,7 +5,18 @@
  * (delegation/), the other verbs (leader-tools.ts). Unknown arguments are ignored: nothing that a model writes can
  * resume, approve or widen anything.
  */
-import { failure, isObject, type Json, type JsonObject } from '@reeve/core'
+import {
+  cut,
+  failure,
+  fileHandle,
+  fileLabel,
+  filesProblem,
+  isObject,
+  present,
+  type FilePart,
+  type Json,
+  type JsonObject,
+} from '@reeve/core'
 import { invalidInput, type Agent, type Binding, type CallResult, type ConversationState } from '@reeve/agent'
 import type { Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
@@ -66,6 +77,7 @@ export class DelegateBinding extends DelegationBinding {
           instructions: { type: 'string' },
           // `turns` is read, and not offered: models that fill in all they are offered would end their workers early
           ...(team.delegations.shown === undefined ? undefined : { refs: refsParameter }),
+          ...filesParameter(team),
           ...backgroundParameter(team, names),
         },
         ['worker', 'instructions'],
@@ -74,20 +86,28 @@ export class DelegateBinding extends DelegationBinding {
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
-    const { worker, instructions, turns, refs, background } = isObject(call.input) ? call.input : {}
+    const { worker, instructions, turns, refs, files, background } = isObject(call.input) ? call.input : {}
+    const given = filesNamed(files, this.team)
     const most = turnsOf(turns)
     const results = this.team.delegations.shown === undefined ? [] : referencesIn(refs)
     const problem =
       briefProblem(worker, instructions) ??
       (most === 'invalid' ? '"turns" must be a whole number of at least 1' : undefined) ??
-      (typeof results === 'string' ? results : undefined)
+      (typeof results === 'string' ? results : undefined) ??
+      (typeof given === 'string' ? given : undefined)
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
     if (!this.#names.includes(worker as string))
       return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.team, place))
     const name = worker as string
     const deferred = isDeferred(this.team.disposition(name), background)
     const brief = { instructions: instructions as string }
-    const request: DelegationRequest = { worker: name, brief, refs: results as readonly Reference[], deferred }
+    const request: DelegationRequest = {
+      worker: name,
+      brief,
+      refs: results as readonly Reference[],
+      deferred,
+      ...someFiles(given),
+    }
     return this.team.delegate(ctx, call, state, typeof most === 'number' ? { ...request, turns: most } : request, place)
   }
 }
@@ -145,32 +165,89 @@ export class TypedDelegateBinding extends DelegationBinding {
     this.spec = team.verbSpecs.once(typedVerb(worker, team.verbs), () => ({
       description: `Gives ${worker} a task and returns its answer. It sees only this input. ${worker}: ${describeWorker(worker, agent)}`,
       parameters: needsWrapping(json)
-        ? objectSchema({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
-        : withBackground(json, backgroundParameter(team, [worker])),
+        ? objectSchema({ input: json, ...filesParameter(team), ...backgroundParameter(team, [worker]) }, ['input'])
+        : withParameters(json, { ...filesParameter(team), ...backgroundParameter(team, [worker]) }),
     }))
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const json = this.#schema?.json
     const isWrapped = json !== undefined && needsWrapping(json)
-    const { input: inner = null, background, ...rest } = isObject(call.input) ? call.input : {}
+    const { input: inner = null, background, ...others } = isObject(call.input) ? call.input : {}
+    const isVerbs = this.team.givesFiles && !takesFiles(json)
+    const { files, ...withoutFiles } = others
+    const rest = isVerbs ? withoutFiles : others
     const usual = this.team.disposition(this.#worker)
-    const whole =
-      takesBackground(json, usual !== undefined) || !isObject(call.input)
-        ? (call.input ?? {})
-        : withInput(rest, call.input)
+    const keepsBackground = takesBackground(json, usual !== undefined)
+    const whole = !isObject(call.input)
+      ? (call.input ?? {})
+      : keepsBackground && !isVerbs
+        ? call.input
+        : withInput({ ...rest, ...(keepsBackground && present({ background })) }, call.input)
     const input = isWrapped && isObject(call.input) ? inner : whole
+    const given = filesNamed(isVerbs ? files : undefined, this.team)
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
+    if (typeof given === 'string') return Promise.resolve(invalidInput(ctx, call, given))
     return this.team.delegate(
       ctx,
       call,
       state,
-      { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) },
+      { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background), ...someFiles(given) },
       place,
     )
   }
 }
+
+/** The parameter `files`, once the conversation has any. */
+const filesParameter = ({ givesFiles }: TeamAccess): JsonObject =>
+  givesFiles
+    ? {
+        files: {
+          type: ['array', 'null'],
+          items: { type: 'string' },
+          description:
+            'Files of this conversation that the worker is to see: their handles (file-…, as in the labels before them) or their names. It sees no others.',
+        },
+      }
+    : {}
+
+/** The files that a model names by handles, labels or file names; a text is the problem with them. */
+function filesNamed(given: Json | undefined, { files }: TeamAccess): readonly FilePart[] | string {
+  if (given === undefined || given === null) return []
+  const named: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
+  const found = new Map<string, FilePart>()
+  for (const name of named) {
+    const [file, second] = typeof name === 'string' ? filesCalled(name, files) : []
+    if (file === undefined || second !== undefined)
+      return `"files" names ${cut(JSON.stringify(name), 200)}, which is ${second === undefined ? 'no file of this conversation' : 'the name of several files: give the handle'}. ${knownFiles(files)}`
+    found.set(fileHandle(file), file)
+  }
+  const all = [...found.values()]
+  const problem = filesProblem(all)
+  return problem === undefined ? all : `the named files ${problem}`
+}
+
+function filesCalled(name: string, files: ReadonlyMap<string, FilePart>): readonly FilePart[] {
+  // models sometimes copy the whole label
+  const handle = /file-[0-9a-f]{12}/.exec(name)?.[0]
+  const byHandle = handle === undefined ? undefined : files.get(handle)
+  return byHandle === undefined ? [...files.values()].filter(({ filename }) => filename === name.trim()) : [byHandle]
+}
+
+/** How many files an error lists. */
+const mostListed = 20
+
+const knownFiles = (files: ReadonlyMap<string, FilePart>): string =>
+  files.size === 0
+    ? 'There are no files.'
+    : `Files are: ${[...files.values()]
+        .slice(-mostListed)
+        .map((file) => fileLabel(file))
+        .join(' ')}`
+
+const someFiles = (given: readonly FilePart[] | string): Pick<DelegationRequest, 'files'> =>
+  typeof given === 'string' || given.length === 0 ? {} : { files: given }
 
 /** The parameter `background`, if any of these workers may work in the background. */
 function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonObject {
@@ -196,11 +273,11 @@ function backgroundParameter(team: TeamAccess, names: readonly string[]): JsonOb
 const isDeferred = (usual: Disposition | undefined, choice: Json | undefined): boolean =>
   usual !== undefined && (typeof choice === 'boolean' ? choice : usual === 'deferred')
 
-const withBackground = (json: JsonObject, more: JsonObject): JsonObject => {
+/** The schema with parameters of the verb that the worker has not itself. */
+const withParameters = (json: JsonObject, more: JsonObject): JsonObject => {
   const properties = isObject(json['properties']) ? json['properties'] : {}
-  return more['background'] === undefined || 'background' in properties
-    ? json
-    : { ...json, properties: { ...properties, ...more } }
+  const added = Object.entries(more).filter(([name]) => !(name in properties))
+  return added.length === 0 ? json : { ...json, properties: { ...properties, ...Object.fromEntries(added) } }
 }
 
 /** Whether `background` is a parameter of the worker itself. */
@@ -209,7 +286,13 @@ const takesBackground = (json: JsonObject | undefined, mayDefer: boolean): boole
   return isObject(properties) ? 'background' in properties : !mayDefer
 }
 
-/** The input without the `background` parameter of the verb. A worker may have a member named `input`. */
+/** Whether `files` is a parameter of the worker itself. */
+const takesFiles = (json: JsonObject | undefined): boolean => {
+  const properties = json?.['properties']
+  return isObject(properties) && Object.hasOwn(properties, 'files')
+}
+
+/** The input without the parameters of the verb. A worker may have a member named `input`. */
 const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject =>
   input === undefined ? rest : { input, ...rest }
 
@@ -233,6 +316,7 @@ export class SeveralBinding extends DelegationBinding {
         {
           workers: { type: 'array', items: { type: 'string', enum: names }, minItems: 2 },
           instructions: { type: 'string' },
+          ...filesParameter(team),
           keep: {
             type: ['string', 'integer', 'null'],
             description:
@@ -245,18 +329,20 @@ export class SeveralBinding extends DelegationBinding {
   }
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
-    const { workers, instructions, keep } = isObject(call.input) ? call.input : {}
+    const { workers, instructions, keep, files } = isObject(call.input) ? call.input : {}
+    const given = filesNamed(files, this.team)
     const names = Array.isArray(workers) ? (workers as readonly Json[]) : []
     const wanted = keepOf(keep)
     const problem =
       (names.length === 0 ? '"workers" must be a list of names of workers' : undefined) ??
       names.map((name) => briefProblem(name, instructions)).find((each) => each !== undefined) ??
-      keepProblem(wanted, names.length)
+      keepProblem(wanted, names.length) ??
+      (typeof given === 'string' ? given : undefined)
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
     const unknown = names.find((name) => !this.#names.includes(name as string))
     if (unknown !== undefined)
       return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
-    const shared = { ctx, call, state, brief: { instructions: instructions as string }, keep: wanted }
+    const shared = { ctx, call, state, brief: { instructions: instructions as string }, keep: wanted, ...someFiles(given) }
     return this.team.several(names as readonly string[], shared, place)
   }
 }

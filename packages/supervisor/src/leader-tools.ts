@@ -14,6 +14,7 @@ import {
   failure,
   isObject,
   type Failure,
+  type FilePart,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -72,6 +73,10 @@ export interface TeamAccess {
   readonly delegations: Delegations
   readonly verbSpecs: VerbSpecs
   readonly verbs: VerbNames
+  /** The files of the conversation, by their handles. */
+  readonly files: ReadonlyMap<string, FilePart>
+  /** Whether the verbs that delegate take files. */
+  readonly givesFiles: boolean
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
   delegate(

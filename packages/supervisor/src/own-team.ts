@@ -3,7 +3,7 @@
  *
  * Owns: its form. Does not own: how it does what it says (code-supervisor.ts).
  */
-import type { Failure, Json, Outcome } from '@reeve/core'
+import type { Failure, FilePart, Json, Outcome } from '@reeve/core'
 import type { Agent, AgentContext, HandoffContext, InputOf, NameOf, OutputOf } from '@reeve/agent'
 
 /** The result of a delegation by code. */
@@ -25,6 +25,8 @@ export interface DelegationResult<O = Json> {
 export interface TeamDelegateOptions {
   /** The limit of turns for the worker. Never more than its definition allows. */
   readonly turns?: number
+  /** Files that the worker sees with its brief. At most 100, and 32 Mi characters of base64. Default: none. */
+  readonly files?: readonly FilePart[]
 }
 
 type WorkerNamed<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>

@@ -188,11 +188,12 @@ function modelLeaderParts(options: ModelSupervisorOptions): ModelLeaderParts {
     setup: {
       ...setup,
       open: (state, instructions = '') => {
-        const team = new TeamToolbox(policy, state.edge.team.roster ?? policy.roster.names(), true)
+        const team = new TeamToolbox(policy, state.edge.team.roster ?? policy.roster.names(), true, state.files)
         const { background } = team
         return {
           system: systemText(instructions, guidance, team.lines()),
           toolbox: team,
+          labelsFiles: true,
           ...present({ background }),
         }
       },

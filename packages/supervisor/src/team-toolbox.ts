@@ -5,7 +5,7 @@
  * definition (roster.ts). Lives in memory; replay rebuilds it from the same calls (K3). Specs change only when a member
  * joins, never per turn.
  */
-import { failure, type Failure } from '@reeve/core'
+import { failure, type Failure, type FilePart } from '@reeve/core'
 import type { Background, Binding, CallResult, Toolbox } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
 import type { ToolCall, ToolSpec } from '@reeve/model'
@@ -33,10 +33,22 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   #bindings = new Map<string, Binding>()
   #specs: readonly ToolSpec[] = []
   #stale = true
+  /** Whether the tools are those of a leader that has files to give. */
+  #givesFiles = false
+  readonly files: ReadonlyMap<string, FilePart>
 
-  /** `defers`: its leader can be told of the ends of background work, where a worker may do any. */
-  constructor(policy: LeaderPolicy, names: readonly string[], defers = false) {
+  /**
+   * `defers`: its leader can be told of the ends of background work, where a worker may do any. `files`: those of its
+   * conversation, which grow with it.
+   */
+  constructor(
+    policy: LeaderPolicy,
+    names: readonly string[],
+    defers = false,
+    files: ReadonlyMap<string, FilePart> = new Map(),
+  ) {
     this.#policy = policy
+    this.files = files
     this.#defers = defers && mayDefer(policy)
     this.#names = [...names]
     const { name, delegation = {}, concurrency } = policy.options
@@ -60,9 +72,9 @@ export class TeamToolbox implements Toolbox, TeamAccess {
     return this.#names.filter((name) => this.#policy.roster.find(name)?.inputSchema !== undefined)
   }
 
-  /** The tools. The same list until a member joins. */
+  /** The tools. The same list until a member joins, or the first file comes. */
   get specs(): readonly ToolSpec[] {
-    if (this.#stale) this.#make()
+    if (this.#stale || (!this.#givesFiles && this.files.size > 0)) this.#make()
     return this.#specs
   }
 
@@ -72,10 +84,11 @@ export class TeamToolbox implements Toolbox, TeamAccess {
 
   #make(): void {
     const { roster, tools, output, options } = this.#policy
+    this.#givesFiles = this.files.size > 0
     const typed = this.typed
     const plain = this.#names.filter((name) => !typed.includes(name))
     const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
-    this.verbSpecs.of([this.#defers, ...this.#names, ...this.#names.map((name) => roster.find(name))])
+    this.verbSpecs.of([this.#defers, this.#givesFiles, ...this.#names, ...this.#names.map((name) => roster.find(name))])
     const bindings: Binding[] = [...tools]
     if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
     for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
@@ -118,6 +131,10 @@ export class TeamToolbox implements Toolbox, TeamAccess {
   /** The background work; undefined if no worker may work in the background. */
   get background(): Background | undefined {
     return this.#defers ? this.delegations.background : undefined
+  }
+
+  get givesFiles(): boolean {
+    return this.#givesFiles
   }
 
   disposition(worker: string): Disposition | undefined {

@@ -14,13 +14,13 @@ import {
   failure,
   plainCopy,
   present,
+  recordedResult,
   ruleOfMode,
   toolAgent,
   type Failure,
   type Json,
   type Message,
   type OpId,
-  wholeResult,
 } from '@reeve/core'
 import {
   briefValue,
@@ -618,7 +618,7 @@ async function runEffect(
       return Promise.resolve(made).then((output) =>
         withModelOutput(name, toModelOutput, { toolCallId: call.id, input: plainCopy(input) ?? input, output }),
       )
-    return made instanceof Promise ? made.then(wholeResult) : wholeResult(made)
+    return made instanceof Promise ? made.then(recordedResult) : recordedResult(made)
   }
   const id: OpId = ctx.begin(name, effect, {
     effect: work.effect,

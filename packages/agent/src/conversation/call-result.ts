@@ -4,7 +4,7 @@
  * Owns: these types. Does not own: what makes them (../tool/binding.ts), what the loop does with them (../loop/turn-loop.ts,
  * ../loop/background.ts).
  */
-import type { Action, Failure, Json, Outcome } from '@reeve/core'
+import type { Action, Failure, FilePart, Json, Outcome } from '@reeve/core'
 import type { FormattedResult } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
@@ -13,6 +13,8 @@ import type { ToolCall } from '@reeve/model'
 export interface ToolResult {
   readonly content: Json
   readonly isError?: boolean
+  /** Pictures, sounds and documents that the model is shown beside the content. */
+  readonly files?: readonly FilePart[]
 }
 
 /** How a call ends its agent. */

@@ -9,14 +9,21 @@
  */
 import {
   asText,
+  contentFiles,
+  contentText,
   deepFreeze,
+  fileHandle,
+  fileLabel,
+  mostFiles,
   present,
+  withLabels,
   type Action,
   type HistoryEntry,
   type Json,
   type LimitedAccount,
   type LimitName,
   type ContentPart,
+  type FilePart,
   type Outcome,
   type Sha256,
   type HandoffRecord,
@@ -77,6 +84,8 @@ export class ConversationState {
   hooks: CallMiddleware | undefined
   /** Takes work into the background; undefined where that is not allowed. */
   background: WorkDeferrer | undefined
+  /** Files that it was shown or has made, by their handles, in the order in which they came. */
+  readonly files = new Map<string, FilePart>()
   /** The number of turns begun, which is the number of the current turn. */
   turn = 0
   /** Model calls so far, including the current one; those besides turns count as turns against limits. */
@@ -181,6 +190,7 @@ export class ConversationState {
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
+    for (const file of filesOf(message)) this.files.set(fileHandle(file), file)
     if (message.role === 'tool' || (message.role === 'assistant' && message.calls !== undefined))
       for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
     if (this.#measures) this.tokens += estimateTokens([message])
@@ -289,6 +299,7 @@ export class ConversationState {
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
     this.messages[at] = deepFreeze(instead)
+    for (const file of filesOf(instead)) this.files.set(fileHandle(file), file)
     this.#recount()
     return true
   }
@@ -322,11 +333,19 @@ export class ConversationState {
     const head = messages.slice(0, cut).filter((message) => stays(message))
     const tail = messages.slice(cut)
     this.#whole ??= [...messages]
-    this.#replacements = notes.map((content) => ({ role: 'user', content }))
+    const gone = this.#filesNotIn([...head, ...tail])
+    this.#replacements = [...notes, ...gone].map((content) => ({ role: 'user', content }))
     for (const note of this.#replacements) this.#noteIs(note)
     messages.length = 0
     for (const part of [head, this.#replacements, tail]) for (const message of part) messages.push(message)
     this.#recount()
+  }
+
+  /** A note that names the files which are in none of these messages; nothing if there are none. */
+  #filesNotIn(messages: readonly Message[]): readonly string[] {
+    const shown = new Set(messages.flatMap(filesOf).map(fileHandle))
+    const gone = [...this.files].flatMap(([handle, file]) => (shown.has(handle) ? [] : [fileLabel(file)]))
+    return gone.length === 0 ? [] : [`Files of earlier messages, not shown any more:\n${gone.slice(-mostFiles).join('\n')}`]
   }
 
   /** Replaces the notes that stand for removed messages. */
@@ -340,7 +359,7 @@ export class ConversationState {
     const before = this.whole.slice(0, this.#ownStart)
     const brief = briefText(this.edge.work.brief)
     const briefMessage =
-      before.findLast(({ role, content }) => role === 'user' && content === brief) ??
+      before.findLast((message) => message.role === 'user' && contentText(message.content) === brief) ??
       before.find(({ role }) => role === 'user')
     const task = this.edge.flow?.task === undefined ? undefined : before.at(-1)
     return (message) => message.role === 'system' || message === briefMessage || message === task
@@ -353,15 +372,20 @@ export class ConversationState {
 
   /**
    * Begins the conversation: instructions, history, task. If its own words are the last message, a note follows them.
+   * `labelsFiles`: its model may name files, so each has its label.
    */
-  begin(system: string | undefined): void {
+  begin(system: string | undefined, labelsFiles = false): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
     const entries = entriesOf(this.edge)
     for (const entry of entries) {
       const message = shownTo(this.agent, entry)
       if (message === undefined) continue
       if (entry.for !== undefined) this.#noteIs(message)
-      this.say(message)
+      this.say(
+        labelsFiles && message.role === 'user' && typeof message.content !== 'string'
+          ? { role: 'user', content: withLabels(message.content) }
+          : message,
+      )
     }
     const task = this.edge.flow?.task
     if (task !== undefined) this.say({ role: 'user', content: task })
@@ -432,10 +456,11 @@ export class ConversationState {
       const crosses = this.#forWorkers?.get(message)
       if (crosses !== undefined) view.push({ role: 'user', text: crosses })
       if (this.#isNote(message)) continue
-      if (message.role === 'user' && typeof message.content === 'string')
-        view.push({ role: 'user', text: message.content })
-      else if (message.role === 'assistant' && message.content !== '')
-        view.push({ role: 'assistant', text: message.content, agent: this.agent })
+      const files = filesOf(message)
+      const sent = files.length === 0 ? undefined : files
+      if (message.role === 'user') view.push({ role: 'user', text: contentText(message.content), ...present({ files: sent }) })
+      else if (message.role === 'assistant' && (message.content !== '' || sent !== undefined))
+        view.push({ role: 'assistant', text: message.content, agent: this.agent, ...present({ files: sent }) })
       else if (message.role === 'tool') {
         const answer = answerTo(message)
         if (answer !== undefined) view.push(answer)
@@ -461,3 +486,7 @@ export class ConversationState {
  * them as its answer.
  */
 const yourTurn = 'It is your turn again. Go on from here.'
+
+/** The files of a message. */
+const filesOf = (message: Message): readonly FilePart[] =>
+  message.role === 'system' ? [] : message.role === 'user' ? contentFiles(message.content) : (message.files ?? [])

@@ -13,12 +13,14 @@ import {
   expects,
   failure,
   formatSources,
+  fileLabel,
   isObject,
   number,
   object,
   present,
   required,
   wholeNumber,
+  withLines,
   type Failure,
   type Json,
   type Outcome,
@@ -309,9 +311,9 @@ function lineOf(message: Message): string {
       return [...(words === '' ? [] : [`[assistant] ${words}`]), ...called].join('\n')
     }
     case 'tool':
-      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(message.content)}`
+      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(withLines(message.content, (message.files ?? []).map((file) => fileLabel(file))))}`
   }
 }
 
 const partText = (part: ContentPart): string =>
-  part.type === 'text' ? part.text : `(file ${part.filename ?? part.mediaType})`
+  part.type === 'text' ? part.text : fileLabel(part)

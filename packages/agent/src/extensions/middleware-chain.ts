@@ -18,6 +18,8 @@ import {
   messageOf,
   present,
   ReeveError,
+  takenFiles,
+  withLines,
   type Action,
   type Failure,
   type Json,
@@ -221,7 +223,7 @@ export class MiddlewareChain implements Extension, CallMiddleware {
       if (given === last && given !== undefined) return given
       if (!isObject(given)) throw middlewareError('wrapTool', middleware, 'it returned no result')
       mustBeJson('wrapTool', middleware, 'the result', given.content)
-      result = given
+      result = withOwnFiles(given, last)
     } catch (thrown) {
       if (inner !== undefined || begun === undefined || !(thrown instanceof MiddlewareError)) throw thrown
       // a call that is under way is done, or not, before anything is said of it
@@ -233,6 +235,7 @@ export class MiddlewareChain implements Extension, CallMiddleware {
       callId: call.id,
       content: result.content,
       ...(result.isError === true ? { isError: true } : {}),
+      ...(result.files === undefined ? {} : { files: result.files as unknown as Json }),
     })
     return result
   }
@@ -291,6 +294,13 @@ function withheld(
   const data = { middleware: name, hook: 'wrapTool', ...change, failure: failure as unknown as Json }
   at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data })
   return isError === true ? { content, isError, isWithheld: true } : { content, isWithheld: true }
+}
+
+/** What a middleware shows of files: those of the call, or others that are taken as those of a tool are. */
+function withOwnFiles<R extends ToolResult>(given: R | ToolResult, last: ToolResult | undefined): R | ToolResult {
+  if (given.files === undefined || given.files === last?.files) return given
+  const { files, left } = takenFiles(given.files)
+  return { ...given, content: withLines(given.content, left), files }
 }
 
 /** What a hook returned as a list that it cannot change later; the one before if it returned that, or nothing. */

@@ -9,7 +9,7 @@
  * work is left behind: a model agent that ends stops it. A result is told once, in the place of its call. So a prompt
  * never shows the placeholder of ended work, and never ends with an assistant's message.
  */
-import { asText, withNote, type Outcome } from '@reeve/core'
+import { asText, fileLabel, present, withLines, withNote, type Outcome } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 import type { Background } from '../tool/binding.ts'
@@ -67,10 +67,16 @@ export class BackgroundWork implements Background {
     const label = `t${++this.#calls}`
     let how: string | undefined
     const ended = work.then((result) => {
-      const { content, isError } = result
+      const { content, isError, files } = result
       how = isError === true ? 'failed' : 'completed'
       if (isWrapped)
-        ctx.emit({ type: 'result.told', callId: call.id, content, ...(isError === true ? { isError } : undefined) })
+        ctx.emit({
+          type: 'result.told',
+          callId: call.id,
+          content,
+          ...(isError === true ? { isError } : undefined),
+          ...present({ files }),
+        })
       return result
     })
     ctx.emit({ type: 'fact.noted', name: 'tool.deferred', data: { tool: call.name, callId: call.id, call: label } })
@@ -112,7 +118,7 @@ export class BackgroundWork implements Background {
     // a summary may have replaced the call
     return placeResult(state, deferred)
       ? `${name}, its result stands where you called it`
-      : `${name}: ${asText(withNote(result.note, result.content))}`
+      : `${name}: ${asText(withLines(withNote(result.note, result.content), labelsOf(result)))}`
   }
 
   async more(): Promise<boolean> {
@@ -185,6 +191,9 @@ async function restBeforeLast(background: Background, state: ConversationState):
   background.deliver(state)
 }
 
+/** What names the files of a result where they have no place. */
+const labelsOf = ({ files = [] }: CallResult): readonly string[] => files.map((file) => fileLabel(file, 'not shown'))
+
 type EndedWork = DeferredWork & { readonly result: CallResult }
 
 const hasEnded = (deferred: DeferredWork): deferred is EndedWork => deferred.result !== undefined
@@ -195,8 +204,8 @@ function placeResult(state: ConversationState, { what, placeholder, result }: En
     (each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder,
   )
   if (message?.role !== 'tool') return false
-  const { content, isError, note, isNoteOwn } = result
-  const ownMessage = { ...message, content, ...(isError === true ? { isError } : undefined) }
+  const { content, isError, note, isNoteOwn, files } = result
+  const ownMessage = { ...message, content, ...(isError === true ? { isError } : undefined), ...present({ files }) }
   const said = note === undefined ? ownMessage : { ...ownMessage, content: withNote(note, content) }
   if (isNoteOwn === true) state.passOn(said, ownMessage)
   return state.replace(message, said)

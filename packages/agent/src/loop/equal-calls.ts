@@ -5,7 +5,7 @@
  * may be repeated (../tool/tool.ts), calls under one id (../../model/call-ids.ts), running a call (turn.ts).
  * Holds: K4: it follows from the recorded answer alone. One approval, one effect: a call that is not made has neither.
  */
-import { asText, withNote } from '@reeve/core'
+import { asText, fileLabel, withLines, withNote } from '@reeve/core'
 import type { Context } from '@reeve/engine'
 import type { ToolCall } from '@reeve/model'
 import type { Binding } from '../tool/binding.ts'
@@ -30,11 +30,11 @@ export function madeFor(
 
 /** The result of a call that an equal one was made for. It is recorded as it is told: nothing else is recorded of it. */
 export function repeatedResult(ctx: Context, call: ToolCall, made: ToolCall, result: CallResult): CallResult {
-  const { content, isError, note, pending } = result
+  const { content, isError, note, pending, files = [] } = result
   const open = `this answer calls "${call.name}" more than once with the same arguments, and it is made at most once`
   const message =
     pending === undefined
-      ? `[${open}. The result of that call:]\n${asText(withNote(note, content))}`
+      ? `[${open}. The result of that call:]\n${asText(withLines(withNote(note, content), files.map((file) => fileLabel(file, 'shown there'))))}`
       : `[${open}. That call works in the background as ${pending}: its result will stand there.]`
   ctx.emit({ type: 'fact.noted', name: 'call.repeated', data: { callId: call.id, tool: call.name, of: made.id } })
   ctx.emit({ type: 'result.told', callId: call.id, content: message, ...(isError === true ? { isError } : undefined) })

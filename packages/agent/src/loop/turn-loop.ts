@@ -102,7 +102,7 @@ function howToLiftTurns(max: number, { maxTurns }: ModelSetup): string {
 export async function turnLoop(
   setup: ModelSetup,
   state: ConversationState,
-  { system, toolbox }: Opening,
+  { system, toolbox, labelsFiles }: Opening,
   turns: TurnBudget,
   at: Extension,
 ): Promise<Outcome> {
@@ -111,7 +111,7 @@ export async function turnLoop(
   let isGranted = false // a hook granted this turn as the last one
   let stood: FinishingCall | undefined // an answer that a hook did not accept as the end
   const open = new OpenAnswer(setup, state)
-  state.begin(system)
+  state.begin(system, labelsFiles)
   for (;;) {
     state.sayLater()
     at.beforeTurn?.()
@@ -364,10 +364,15 @@ function finishingCall(
     const content = withNote(told.note, told.content)
     const { id, name } = call
     if (unknownTool === true) state.noteUnknownTool(id)
-    const said: Message =
-      isError === true
-        ? { role: 'tool', callId: id, name, content, isError }
-        : { role: 'tool', callId: id, name, content }
+    const { files } = told
+    const said: Message = {
+      role: 'tool',
+      callId: id,
+      name,
+      content,
+      ...(isError === true && { isError }),
+      ...(files !== undefined && files.length > 0 && { files }),
+    }
     state.say(said)
     if (told.isNoteOwn === true) state.passOn(said, { ...said, content: told.content })
     if (result.breaks === true) state.breaks = true

@@ -74,6 +74,8 @@ export interface Opening {
   readonly system: string | undefined
   readonly toolbox: Toolbox
   readonly background?: Background
+  /** Its model may name files of the conversation. */
+  readonly labelsFiles?: true
 }
 
 /** A toolbox that never changes. */

@@ -4,13 +4,15 @@
  * Owns: the group of the edge and how it crosses. Does not own: which part of a conversation crosses (../context.ts),
  * how one agent is shown it (../history.ts).
  */
-import { present, type Draft, type HistoryEntry, type Json, type Message } from '@reeve/core'
+import { present, type Draft, type FilePart, type HistoryEntry, type Json, type Message } from '@reeve/core'
 import type { Brief, EdgeMessage } from '../brief.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 
 /** What the worker is to do. */
 export interface EdgeWork {
   readonly brief: Brief
+  /** Files that its leader gives it with the brief. */
+  readonly files?: readonly FilePart[]
   /** What the context policy lets through; absent under the policy `brief`. */
   readonly context?: readonly EdgeMessage[]
   /** The whole conversation as it stands, the brief included; instead of history, messages and context. */
@@ -33,8 +35,9 @@ export const workOfRoot = (brief: Brief, { history = [], messages = [] }: RootGr
 })
 
 /** The work of a worker: what its leader gives it, and nothing of the leader's own. */
-export function workOfWorker(brief: Brief, { context, entries, added, turns }: LeaderGrant): EdgeWork {
+export function workOfWorker(brief: Brief, { context, entries, added, turns, files }: LeaderGrant): EdgeWork {
   const work: Draft<EdgeWork> = { brief }
+  if (files !== undefined && files.length > 0) work.files = files
   if (context !== undefined && context.length > 0) work.context = context
   if (entries !== undefined) work.entries = entries
   if (added !== undefined) work.added = added

@@ -2,7 +2,7 @@
  * Rows of the facts of single agents, of leaders and of oversight. Every fact is a command (K4).
  */
 import { preview } from '@reeve/core'
-import { failure, kept, texts } from './value-shapes.ts'
+import { failure, file, kept, texts } from './value-shapes.ts'
 import type { EventRows } from './event-row.ts'
 import type { AgentTransferred, FactEvent } from './facts.ts'
 import { brief, shown, why } from './line-text.ts'
@@ -141,7 +141,7 @@ export const factRows: EventRows<Exclude<FactEvent, TeamFactEvent>> = {
     span: ['rule', 'kept', 'stopped'],
   },
   'result.told': {
-    shape: { ...kept('callId'), content: 'payload' },
+    shape: { ...kept('callId'), content: 'payload', files: [file] },
     line: 'internal',
     entry: ({ content }, { agent }) => `${agent} is told: ${preview(content)}`,
     span: undefined,

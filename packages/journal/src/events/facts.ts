@@ -4,7 +4,7 @@
  * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their
  * addresses, recorded once (K4).
  */
-import type { ActivationId, Failure, Json } from '@reeve/core'
+import type { ActivationId, Failure, FilePart, Json } from '@reeve/core'
 import type { OversightFactEvent } from './oversight-facts.ts'
 import type { TeamFactEvent } from './team-facts.ts'
 import type { FactCommand } from './fact-command.ts'
@@ -35,6 +35,8 @@ export interface ResultTold extends FactCommand {
   readonly callId: string
   readonly content: Json
   readonly isError?: true
+  /** Pictures, sounds and documents beside the content. */
+  readonly files?: readonly FilePart[]
 }
 /** The leader answers with a worker's output, verbatim. */
 export interface OutputForwarded extends FactCommand {

@@ -39,7 +39,7 @@ export const failures = { failures: [{ worker: 'kept', code: 'kept' }], failureC
 /** What the row of a run that has ended says of its end. */
 export const endReasonShape = { failure, ...failures } satisfies Shape
 
-const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
+export const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
 const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept', inText: 'kept' }] } satisfies Shape
 const ran = { tool: 'kept', isError: 'kept' } satisfies Shape
@@ -127,7 +127,7 @@ export const answered: Shape = (value) =>
     ? { decision: 'kept', on: 'kept', repeat: 'kept', input: 'payload', grant: { input: 'payload', '*': 'kept' } }
     : 'payload'
 
-const edgeMessage = { role: 'kept', agent: 'kept' } satisfies Shape
+const edgeMessage = { role: 'kept', agent: 'kept', files: [file] } satisfies Shape
 /** Whether the input of an activation is an edge. On a bare engine it may be any value. */
 export const isEdge = (value: Json): value is JsonObject =>
   isObject(value) &&
@@ -150,6 +150,7 @@ const edge = {
   metadata: 'payload',
   history: [edgeMessage],
   context: [edgeMessage],
+  files: [file],
   messages: [message],
   entries: [entry],
   flow: { '*': 'kept', task: 'text', to: [{ name: 'kept' }] },

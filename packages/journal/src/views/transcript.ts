@@ -112,6 +112,8 @@ type SpokenContent =
       readonly callId?: string
       readonly content: Json
       readonly isError?: true
+      /** Pictures, sounds and documents that the model was shown beside it. */
+      readonly files?: readonly FilePart[]
       readonly action?: Extract<SpokenAction, { type: 'transfer' }>
     }
   | { readonly type: 'action'; readonly action: SpokenAction; readonly callId?: string }
@@ -290,12 +292,14 @@ function changed(work: SpeakerWork, data: Json): void {
     else if (old.calls === undefined) held.splice(at, 1)
     else held[at] = { ...old, text: '' }
   } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
-    const { isError: _isError, ...result } = old
+    const { isError: _isError, files: _files, ...result } = old
+    const files = listOf<FilePart>(data['files'])
     const note = result.callId === undefined ? undefined : work.notes.get(result.callId)
     held[at] = {
       ...result,
       content: withNote(note, content),
       ...(data['isError'] === true ? { isError: true } : undefined),
+      ...(files.length === 0 ? undefined : { files }),
     }
   }
 }
@@ -449,10 +453,9 @@ function toldOf(
   work: SpeakerWork,
   tool: string,
   call: { readonly callId?: string },
-  { content, isError }: FormattedResult,
+  result: FormattedResult,
 ): SpokenContent | undefined {
-  if (call.callId !== undefined && work.told.has(call.callId)) return undefined
-  return isError === true ? resultOf(work, tool, call, content, true) : resultOf(work, tool, call, content)
+  return call.callId !== undefined && work.told.has(call.callId) ? undefined : resultOf(work, tool, call, result)
 }
 
 /** The end of a worker that answers a call, in the words that its leader's model was told. */
@@ -529,8 +532,7 @@ function resultOf(
   work: SpeakerWork,
   tool: string,
   call: { readonly callId?: string },
-  content: Json,
-  isError?: true,
+  { content, isError, files = [] }: FormattedResult,
 ): SpokenContent | undefined {
   if (call.callId !== undefined) work.answered.add(call.callId)
   const note = call.callId === undefined ? undefined : work.notes.get(call.callId)
@@ -539,7 +541,8 @@ function resultOf(
     tool,
     ...idOf(call),
     content: withNote(note, content),
-    ...(isError === undefined ? {} : { isError }),
+    ...(isError === true ? { isError } : {}),
+    ...(files.length === 0 ? {} : { files }),
   } as const
   // results follow their answer
   if (work.changeable.includes('results') || work.held.length > 0) return holdBack(work, words)

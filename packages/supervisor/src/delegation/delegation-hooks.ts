@@ -20,6 +20,7 @@ import {
   wholeNumber,
   type ActivationId,
   type Checks,
+  type FilePart,
   type HistoryEntry,
   type Json,
   type JsonObject,
@@ -52,6 +53,8 @@ export interface DelegationMoment {
   readonly prompt: string
   /** The typed input, for workers that take one. */
   readonly input?: Json
+  /** Files that the leader gives with the task. */
+  readonly files?: readonly FilePart[]
 }
 
 /** What `onStart` receives. */

@@ -5,7 +5,7 @@
  * Owns: their labels, the result for the leader's model. Does not own: how it is decided (../worker/race.ts), one
  * delegation (delegations.ts).
  */
-import { asText, doneBefore, withDeeds, type Json } from '@reeve/core'
+import { asText, doneBefore, present, withDeeds, type FilePart, type Json } from '@reeve/core'
 import type { CallResult } from '@reeve/agent'
 import type { Brief } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
@@ -20,6 +20,8 @@ export interface DelegationRequest {
   readonly brief: Brief
   /** Results to put before the instructions. */
   readonly refs?: readonly Reference[]
+  /** Files that the worker sees with its brief. */
+  readonly files?: readonly FilePart[]
   /** The model's limit of turns. It can only lower that of the worker's definition. */
   readonly turns?: number
   /** It works in the background. */
@@ -42,6 +44,7 @@ export interface DelegationCall {
 export interface SharedDelegation extends Omit<DelegationCall, 'worker' | 'asked' | 'entry'> {
   readonly workers: readonly Worker[]
   readonly brief: Brief
+  readonly files?: readonly FilePart[]
   readonly keep: Keep
 }
 
@@ -71,13 +74,13 @@ export class DelegationRace {
    * that of the call.
    */
   async several(
-    { workers, brief, keep, ...shared }: SharedDelegation,
+    { workers, brief, files, keep, ...shared }: SharedDelegation,
     entries: readonly DelegationEntry[],
   ): Promise<CallResult & { readonly counts: DelegationEntry | undefined }> {
     const given = workers.map((worker, i): DelegationCall => ({
       ...shared,
       worker,
-      asked: { worker: worker.name, brief },
+      asked: { worker: worker.name, brief, ...present({ files }) },
       entry: entries[i]!,
     }))
     const { decided, kept, all } = await this.#race(given, { keep, callId: shared.call.id })

@@ -22,6 +22,7 @@ import { BackgroundWork, defaultTurns, isBlank, refuse, type ModelAccess, type C
 import {
   briefText,
   crossing,
+  crossingMessages,
   edgeMessagesProblem,
   revised,
   thrownText,
@@ -362,9 +363,7 @@ export class Delegations {
       if (failed !== undefined && isStrict(layer)) return failed
       if (failed !== undefined) grant.context = []
       else if (reply !== undefined)
-        grant.context = reply.map(({ role, text, agent }) =>
-          agent === undefined ? { role, text } : { role, text, agent },
-        )
+        grant.context = crossingMessages(reply)
     }
     return undefined
   }
@@ -445,7 +444,7 @@ export class Delegations {
     )
   }
 
-  #moment({ ctx, worker, entry, turn, brief }: DelegationAttempt): DelegationMoment {
+  #moment({ ctx, worker, entry, turn, brief, grant: { files } }: DelegationAttempt): DelegationMoment {
     const { run, path, caller } = ctx.place
     return {
       worker: worker.name,
@@ -458,6 +457,7 @@ export class Delegations {
       caller,
       prompt: briefText(brief),
       ...('input' in brief ? { input: brief.input } : undefined),
+      ...present({ files }),
     }
   }
 
@@ -480,11 +480,11 @@ export class Delegations {
 function grantOf(
   { grant: stated }: WorkerPolicy,
   worker: Worker,
-  { turns }: DelegationRequest,
+  { turns, files }: DelegationRequest,
   { label }: DelegationEntry,
   { edge }: LeaderState,
 ): DelegationAttempt['grant'] {
-  const grant: DelegationAttempt['grant'] = { ...stated, delegation: label }
+  const grant: DelegationAttempt['grant'] = { ...stated, delegation: label, ...present({ files }) }
   if (turns !== undefined)
     grant.turns = Math.min(turns, turnsOf(revised(edge.run.versions, worker).limits) ?? defaultTurns)
   return grant

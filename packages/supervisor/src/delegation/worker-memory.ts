@@ -40,13 +40,16 @@ import {
   choiceOr,
   expects,
   failure,
+  fileLabel,
   functionCheck,
   messageOf,
   objectOr,
   objectOrInstance,
   present,
   wholeNumber,
+  withLines,
   type Failure,
+  type FilePart,
   type Now,
   type Outcome,
   type RunId,
@@ -145,7 +148,7 @@ export interface MemoryWork {
   readonly policy: { readonly memory?: WorkerMemory }
   readonly entry: SlotWaiter & { readonly label: string }
   readonly brief: Brief
-  readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
+  readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[]; files?: readonly FilePart[] }
 }
 
 /** What one activation of a leader knows of its threads. In memory only: replay rebuilds it from the same reads. */
@@ -372,8 +375,8 @@ class Thread {
 
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
-    const { brief, worker } = this.#work
-    const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
+    const { brief, worker, grant } = this.#work
+    const exchange: Exchange = { run, agent: worker.name, input: withLines(briefText(brief), (grant.files ?? []).map((file) => fileLabel(file))) as string, answer }
     try {
       const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
       this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
