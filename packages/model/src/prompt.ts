@@ -36,7 +36,7 @@ export interface PromptTarget {
   readonly identity: string
   /** The model's id, for messages. */
   readonly id: string
-  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'resultFiles' | 'thoughts' | 'prefill'>
+  readonly limits: Pick<ProviderLimits, 'callId' | 'files' | 'resultFiles' | 'picture' | 'thoughts' | 'prefill'>
 }
 
 /** Converts conversations for one model. */
@@ -151,13 +151,13 @@ function userContent(content: string | readonly ContentPart[], target: PromptTar
   return said.map((part, i) => {
     if (part.type === 'text') return { type: 'text', text: part.text }
     // the model knows a labelled file by its label, and may hand it on unseen
-    if (isLabelled(said, i) && isUnknownType(part, target.limits)) return { type: 'text', text: `[${placeNotes.nowhere}]` }
+    if (isLabelled(said, i) && isUnsendable(part, target.limits)) return { type: 'text', text: `[${placeNotes.nowhere}]` }
     return filePart(sendableFile(part, target.limits, target.id), target, part.metadata)
   })
 }
 
-const isUnknownType = (file: FilePart, { files }: PromptTarget['limits']): boolean =>
-  files !== undefined && !isTaken(file, files)
+const isUnsendable = (file: FilePart, { files, picture }: PromptTarget['limits']): boolean =>
+  files !== undefined && !isTaken(file, files, picture)
 
 function filePart(part: FilePart, { version }: PromptTarget, metadata: JsonObject | undefined): SpecContent {
   const { mediaType, filename } = part
@@ -285,14 +285,14 @@ type FilePlace = 'inside' | 'after' | 'nowhere'
  * they are given nothing but text in it.
  */
 function placeOf(file: FilePart, { isError }: ToolMessage, { version, limits }: PromptTarget): FilePlace {
-  if (version === 'v4' && isError !== true && isTaken(file, limits.resultFiles)) return 'inside'
-  return isTaken(file, limits.files) ? 'after' : 'nowhere'
+  if (version === 'v4' && isError !== true && isTaken(file, limits.resultFiles, limits.picture)) return 'inside'
+  return isTaken(file, limits.files, limits.picture) ? 'after' : 'nowhere'
 }
 
 const placeNotes: Readonly<Record<FilePlace, string | undefined>> = {
   inside: undefined,
   after: 'shown after the results',
-  nowhere: 'not shown: this model takes no such file',
+  nowhere: 'not shown: this model takes no such file, or none so large',
 }
 
 /** A result with a line for each file. The files that it takes follow their lines. */

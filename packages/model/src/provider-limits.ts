@@ -50,6 +50,8 @@ export interface ProviderLimits extends SettingLimits {
    * user, after the results.
    */
   readonly resultFiles?: ProviderLimits['files']
+  /** The most characters of base64 of one picture. Absent: no such limit is known. */
+  readonly picture?: number
   /** Where this is written down. */
   readonly sources: readonly string[]
 }
@@ -194,6 +196,7 @@ const table: readonly Row[] = [
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/plain)$/,
       url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
     },
+    picture: 5 * 1024 * 1024,
     resultFiles: {
       data: /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf)$/,
       url: /^(?:image\/(?:\*|png|jpeg|gif|webp)|application\/pdf)$/,
@@ -204,6 +207,7 @@ const table: readonly Row[] = [
       'https://github.com/BerriAI/litellm/issues/3286 (stop sequences of white space)',
       'https://docs.claude.com/en/docs/build-with-claude/vision (types of pictures)',
       'https://docs.claude.com/en/docs/build-with-claude/prompt-caching (marks)',
+      'https://github.com/anthropics/claude-code/issues/19631 (pictures of 5 MB)',
       'https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-6#breaking-changes (no prefill)',
       'https://github.com/anthropics/claude-code/issues/27337 (no union at the root)',
       'https://github.com/mozilla/bugbug/pull/6129 (16 unions in a format)',

@@ -65,8 +65,11 @@ export function sendableFile(part: FilePart, { files }: Pick<ProviderLimits, 'fi
  * Whether a file of a result may be sent: nothing of what a tool shows may end the run, so what is not known to be taken
  * is described instead.
  */
-export const isTaken = (file: FilePart, limits: ProviderLimits['files']): boolean =>
-  limits !== undefined && ('url' in file ? limits.url : limits.data).test(file.mediaType)
+export const isTaken = (file: FilePart, types: ProviderLimits['files'], picture = Infinity): boolean =>
+  types !== undefined &&
+  ('url' in file
+    ? types.url.test(file.mediaType)
+    : types.data.test(file.mediaType) && (!file.mediaType.startsWith('image/') || file.data.length <= picture))
 
 /** Nothing was sent, so nothing was used. */
 const unsupported = (message: string, hint: string, details?: Failure['details']): FailureError =>

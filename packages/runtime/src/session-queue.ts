@@ -5,7 +5,7 @@
  * first is queued; only the queue says so, and the run records nothing of it. K2: any process may ask.
  */
 import { Slices, type RunId } from '@reeve/core'
-import { briefText, readEdge } from '@reeve/edge'
+import { readEdge, workText } from '@reeve/edge'
 import { mostListed, mustBeRunFilter, streamOf, type Engine, type RunFilter, type RunSummary } from '@reeve/engine'
 import { isEdge, type RunView } from '@reeve/journal'
 import { hasEnded } from './feed/run-feed.ts'
@@ -38,7 +38,7 @@ export async function endOfRun(engine: Engine, run: RunId): ReturnType<EndOf> {
   const end = await engine.outcome(run)
   const first = events[0]?.event
   if (first?.type !== 'activation.started' || !isEdge(first.input)) return {}
-  return { turn: turnOf({ run, agent: first.agent }, briefText(readEdge(first.input).work.brief), end.outcome) }
+  return { turn: turnOf({ run, agent: first.agent }, workText(readEdge(first.input).work), end.outcome) }
 }
 
 /** The view of a run, with the status `queued` if it waits for its session. */

@@ -48,7 +48,7 @@ import {
   type WorkDone,
   type RunId,
 } from '@reeve/core'
-import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '@reeve/edge'
+import { briefText, workText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '@reeve/edge'
 import {
   isLeaving,
   rootsInQueue,
@@ -172,7 +172,7 @@ async function orchestrateRoot(
     'session',
     async (undo, ended) => {
       const scope = undo.scope('session')
-      await endTurn(scope, mine, await turnWithDeeds(scope, query.prompt, ended), memory, query)
+      await endTurn(scope, mine, await turnWithDeeds(scope, workText(edge.work), ended), memory, query)
       await (mine.place === 'queued' ? removeFromLock : releaseLock)(scope, line, me, me)
     },
     { always: true },
@@ -193,7 +193,7 @@ async function orchestrateRoot(
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
   const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : withHistory(edge, turns)))
   const ended = 'thrown' in outcome ? thrownOutcome(outcome.thrown) : outcome
-  await endTurn(inSession, mine, await turnWithDeeds(inSession, query.prompt, ended), memory, query)
+  await endTurn(inSession, mine, await turnWithDeeds(inSession, workText(edge.work), ended), memory, query)
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await releaseLock(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown

@@ -4,8 +4,8 @@
  * Owns: the group of the edge and how it crosses. Does not own: which part of a conversation crosses (../context.ts),
  * how one agent is shown it (../history.ts).
  */
-import { present, type Draft, type FilePart, type HistoryEntry, type Json, type Message } from '@reeve/core'
-import type { Brief, EdgeMessage } from '../brief.ts'
+import { asText, contentFiles, fileLabel, present, withLines, type Draft, type FilePart, type HistoryEntry, type Json, type Message } from '@reeve/core'
+import { briefText, type Brief, type EdgeMessage } from '../brief.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 
 /** What the worker is to do. */
@@ -25,6 +25,13 @@ export interface EdgeWork {
   readonly added?: string
   /** Turns of this activation, in place of those that its definition states. */
   readonly turns?: number
+}
+
+/** The brief as later work remembers it: its files, and those of the messages that came with it, are named after it. */
+export function workText({ brief, files = [], messages = [] }: Pick<EdgeWork, 'brief' | 'files' | 'messages'>): string {
+  const sent = messages.flatMap((message) => (message.role === 'user' ? contentFiles(message.content) : []))
+  const named = [...sent, ...files].map((file) => fileLabel(file))
+  return asText(withLines(briefText(brief), named))
 }
 
 /** The work of a root. */

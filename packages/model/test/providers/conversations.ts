@@ -209,6 +209,10 @@ const inputFrom = (chance: Chance): Json =>
 const resultFrom = (chance: Chance): Json =>
   chance.of<Json>(['seen', '', ' ', 'half \ud83d', { a: 1 }, [], null, 0, false, { text: '\ude00' }, 'x'.repeat(5000)])
 
+/** Files of a result: those that no provider takes are described. */
+const resultFilesFrom = (chance: Chance): { readonly files?: readonly FilePart[] } =>
+  chance.is(0.3) ? { files: Array.from({ length: chance.of([1, 1, 2, 4]) }, () => chance.of(files)) } : {}
+
 /** What another model had said before: its ids are its own. */
 function pastFrom(chance: Chance, tools: readonly ToolSpec[]): readonly Message[] {
   const name = tools[0]?.name ?? 'gone'
@@ -233,6 +237,7 @@ function pastFrom(chance: Chance, tools: readonly ToolSpec[]): readonly Message[
       name,
       content: resultFrom(chance),
       ...(chance.is(0.2) && { isError: true }),
+      ...resultFilesFrom(chance),
     })),
     ...(chance.is(0.7) ? [{ role: 'assistant' as const, content: textFrom(chance) }] : []),
   ]
@@ -332,7 +337,13 @@ export async function playConversation(stage: Stage, seed: number): Promise<Play
       continue
     }
     for (const call of answer.calls)
-      messages.push({ role: 'tool', callId: call.id, name: call.name, content: resultFrom(chance) })
+      messages.push({
+        role: 'tool',
+        callId: call.id,
+        name: call.name,
+        content: resultFrom(chance),
+        ...resultFilesFrom(chance),
+      })
   }
   return {
     seed,

@@ -22,6 +22,13 @@ const signed = { thoughtSignature: 'c2ln' }
 const result = (name = 'look', response: Json = { content: 'seen' }): JsonObject => ({
   functionResponse: { name, response },
 })
+const response = (mimeType: string): JsonObject => ({
+  functionResponse: {
+    name: 'look',
+    response: { content: 'seen' },
+    parts: [{ inlineData: { mimeType, data: 'iVBORw0K' } }],
+  },
+})
 const open: JsonObject = { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'] }
 const declaration = (more: JsonObject = {}): JsonObject => ({ name: 'look', parametersJsonSchema: open, ...more })
 const tools = (...functionDeclarations: JsonObject[]): JsonObject => request({ tools: [{ functionDeclarations }] })
@@ -219,6 +226,11 @@ const cases: { readonly [rule: string]: Case } = {
     config({ thinkingConfig: { thinkingLevel: 'low' } }),
   ],
   'media-type': [file('image/gif'), 'Unsupported MIME type: image/gif', file('image/png')],
+  'media-response': [
+    talk(hello, model(call('look', signed)), user(response('audio/wav'))),
+    /function_response\.parts': not supported/,
+    talk(hello, model(call('look', signed)), user(response('image/png'))),
+  ],
   'media-bytes': [file('image/png', 'not base64!'), /Base64 decoding failed/, file('image/png')],
 }
 

@@ -11,8 +11,9 @@ test('a conversation with the same seed sends the same requests', async () => {
   const bodies: string[][] = []
   for (let time = 0; time < 2; time++) {
     const stage = await stageFor('ollama')
+    // the AI SDK makes an id for a call that came without one
     for (let seed = 1; seed <= 25; seed++) await playConversation(stage, seed)
-    bodies.push(stage.provider.requests.map(({ text }) => text))
+    bodies.push(stage.provider.requests.map(({ text }) => text.replaceAll(/(id":")[A-Za-z0-9]{16}"/g, '$1made"')))
     await stage.provider.close()
   }
   expect(bodies[0]?.length).toBeGreaterThan(25)

@@ -443,6 +443,13 @@ const responsesCases: { readonly [rule: string]: RuleCase } = {
   'openai/function-output': {
     bad: (body) => ({ ...body, ...input(asked('a'), called('c'), { ...output('c'), output: { a: 1 } }) }),
   },
+  'openai/function-output-parts': {
+    bad: (body) => ({ ...body, ...input(asked('a'), called('c'), { ...output('c'), output: [{ type: 'image' }] }) }),
+    good: (body) => ({
+      ...body,
+      ...input(asked('a'), called('c'), { ...output('c'), output: [{ type: 'input_image', image_url: png }] }),
+    }),
+  },
   'openai/tool-count': {
     bad: (body) => ({ ...body, tools: Array.from({ length: 129 }, (_, n) => ({ type: 'function', name: `t${n}` })) }),
     good: (body) => ({ ...body, tools: Array.from({ length: 128 }, (_, n) => ({ type: 'function', name: `t${n}` })) }),

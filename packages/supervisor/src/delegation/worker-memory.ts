@@ -40,21 +40,19 @@ import {
   choiceOr,
   expects,
   failure,
-  fileLabel,
   functionCheck,
   messageOf,
   objectOr,
   objectOrInstance,
   present,
   wholeNumber,
-  withLines,
   type Failure,
   type FilePart,
   type Now,
   type Outcome,
   type RunId,
 } from '@reeve/core'
-import { briefText, type Brief, type Edge, type EdgeMessage } from '@reeve/edge'
+import { briefText, workText, type Brief, type Edge, type EdgeMessage } from '@reeve/edge'
 import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { Caller } from '@reeve/journal'
 import { askHook } from './delegation-hooks.ts'
@@ -376,7 +374,7 @@ class Thread {
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
     const { brief, worker, grant } = this.#work
-    const exchange: Exchange = { run, agent: worker.name, input: withLines(briefText(brief), (grant.files ?? []).map((file) => fileLabel(file))) as string, answer }
+    const exchange: Exchange = { run, agent: worker.name, input: workText({ brief, ...present({ files: grant.files }) }), answer }
     try {
       const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
       this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })

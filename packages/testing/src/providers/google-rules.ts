@@ -563,6 +563,12 @@ const settings: readonly ProviderRule[] = [
   }),
 ]
 
+const isResponseFile = (part: JsonObject, model: string): boolean =>
+  googleModel(model).generation >= 3 &&
+  ['image/png', 'image/jpeg', 'image/webp', 'application/pdf', 'text/plain'].includes(
+    asText(either(objectEither(part, 'inlineData'), 'mimeType') ?? ''),
+  )
+
 const media: readonly ProviderRule[] = [
   rule(
     'media-type',
@@ -572,6 +578,16 @@ const media: readonly ProviderRule[] = [
       firstOf(filesOf(request), ([file]) => {
         const type = asText(either(file, 'mimeType') ?? '')
         return mediaTypes.has(type.split(';')[0] ?? '') ? undefined : `Unsupported MIME type: ${type}`
+      }),
+  ),
+  rule(
+    'media-response',
+    'A function response has files from Gemini 3 on: PNG, JPEG, WebP, PDF and plain text.',
+    'https://ai.google.dev/gemini-api/docs/function-calling',
+    (request) =>
+      firstOf(allParts(request), ([part, at]) => {
+        const [inner] = objectsAt(responseOf(part), 'parts').filter((each) => !isResponseFile(each, request.model))
+        return inner === undefined ? undefined : `Invalid value at '${at}.function_response.parts': not supported`
       }),
   ),
   rule('media-bytes', 'A file is base64.', sdkTypes, (request) =>

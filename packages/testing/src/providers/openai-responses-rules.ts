@@ -54,6 +54,8 @@ const allowedParts: { readonly [role: string]: readonly string[] } = {
   assistant: ['output_text', 'refusal'],
 }
 
+const outputParts = ['input_text', 'input_image', 'input_file']
+
 const partProblem = (item: JsonObject, at: number): string | undefined => {
   if (typeOf(item) !== 'message') return undefined
   const role = textAt(item, 'role') ?? ''
@@ -335,6 +337,19 @@ export const openaiResponsesRules: readonly ProviderRule[] = [
       return typeof output === 'string' || (Array.isArray(output) && output.length > 0)
         ? undefined
         : `Missing required parameter: 'input[${at}].output'.`
+    }),
+  },
+  {
+    id: 'openai/function-output-parts',
+    providers,
+    what: 'The parts of the output of a function are texts, images and files.',
+    source: 'https://platform.openai.com/docs/guides/function-calling',
+    check: eachItem((item, at) => {
+      if (typeOf(item) !== 'function_call_output') return undefined
+      const strange = objectsAt(item, 'output').find((part) => !outputParts.includes(typeOf(part)))
+      return strange === undefined
+        ? undefined
+        : `Invalid value: '${typeOf(strange)}'. Supported values are: 'input_text', 'input_image', and 'input_file'. (input[${at}].output)`
     }),
   },
   {
