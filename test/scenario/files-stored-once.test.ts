@@ -17,7 +17,17 @@ const picture = (filename: string, bytes: number): FilePart => ({
   type: 'file',
   mediaType: 'image/png',
   filename,
-  data: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...Array.from({ length: bytes }, () => Math.floor(roll() * 256))]).toString('base64'),
+  data: Buffer.from([
+    0x89,
+    0x50,
+    0x4e,
+    0x47,
+    0x0d,
+    0x0a,
+    0x1a,
+    0x0a,
+    ...Array.from({ length: bytes }, () => Math.floor(roll() * 256)),
+  ]).toString('base64'),
 })
 
 const count = (text: string, part: string): number => text.split(part).length - 1
@@ -26,7 +36,11 @@ test('a small picture and a large one, of a user and of a tool, seen by a leader
   const sent = picture('sent.png', 1_500)
   const drawn = picture('drawn.png', 40_000)
   const seeing = (name: string) =>
-    agent({ name, description: 'Works.', model: ({ messages }) => `saw ${JSON.stringify(messages).includes(drawn.filename!)}` })
+    agent({
+      name,
+      description: 'Works.',
+      model: ({ messages }) => `saw ${JSON.stringify(messages).includes(drawn.filename!)}`,
+    })
   const lead = supervisor({
     name: 'lead',
     workers: [seeing('x'), seeing('y'), seeing('z')],

@@ -78,7 +78,9 @@ describe('results of tools', () => {
     const { model, result } = await alone(odd)
     const lines = String(result).split('\n')
     expect(lines[0]).toBe('done')
-    expect(lines[1]).toMatch(/^\[a file, not shown: "x.*image\/png, 6 bytes does not begin as a file of that type does\]$/)
+    expect(lines[1]).toMatch(
+      /^\[image\/png, not shown: "x.*image\/png, 6 bytes does not begin as a file of that type does\]$/,
+    )
     expect(lines[2]).toContain('the url of a file has the scheme "http:"')
     expect(lines[3]).toContain('the data of a file is not data in base64')
     expect(lines[4]).toBe('[and 23 more files, not shown]')
@@ -130,13 +132,18 @@ describe('results of tools', () => {
       toModelOutput: () => ({ type: 'content', value: [part, { type: 'file-id', fileId: 'x' }] }),
     })
     const { model, result } = await alone(made)
-    expect(seen(model)).toMatchObject([{ url: expect.stringContaining('https://example.org/a') as string, ...expected }])
+    expect(seen(model)).toMatchObject([
+      { url: expect.stringContaining('https://example.org/a') as string, ...expected },
+    ])
     expect(result).toBe('[file-id, not shown]')
   })
 
   test('a middleware that shows less shows no file; one that hands on shows it', async () => {
     for (const [wrapTool, files] of [
-      [async (_: unknown, run: () => Promise<{ content: Json }>) => ({ content: `${String((await run()).content)}!` }), []],
+      [
+        async (_: unknown, run: () => Promise<{ content: Json }>) => ({ content: `${String((await run()).content)}!` }),
+        [],
+      ],
       [async (_: unknown, run: () => Promise<{ content: Json }>) => ({ ...(await run()), content: 'x' }), [chart]],
     ] as const) {
       const model = scripted(calls(['draw', {}]), 'done')
@@ -160,19 +167,31 @@ describe('results of tools', () => {
   })
 
   test('files of messages that were compacted are named', async () => {
-    const model = scripted(calls(['draw', {}, 'k1']), calls(['draw', { n: 'x'.repeat(6_000) }, 'k2']), calls(['list', {}, 'k3']), 'done')
+    const model = scripted(
+      calls(['draw', {}, 'k1']),
+      calls(['draw', { n: 'x'.repeat(6_000) }, 'k2']),
+      calls(['list', {}, 'k3']),
+      'done',
+    )
     const list = tool({ name: 'list', effect: 'read', execute: () => 'x'.repeat(9_000) })
-    const a = agent({ name: 'a', model, tools: [draw, list], compaction: { above: 3_000, keep: 1, summarize: () => 'notes' } })
+    const a = agent({
+      name: 'a',
+      model,
+      tools: [draw, list],
+      compaction: { above: 3_000, keep: 1, summarize: () => 'notes' },
+    })
     await (await (await runtimeOf([a])).start('a', 'go')).outcome()
     expect(seen(model)).toEqual([])
-    expect(words(model.prompts.at(-1))).toContain(`Files of earlier messages, not shown any more:\\n${fileLabel(chart)}`)
+    expect(words(model.prompts.at(-1))).toContain(
+      `Files of earlier messages, not shown any more:\\n${fileLabel(chart)}`,
+    )
   })
 })
 
 describe('briefs', () => {
-  async function led(lead: Scripted, w: Scripted, options: object, delegation: Delegation = {}, tools = [draw]) {
+  async function led(lead: Scripted, w: Scripted, options: object, delegation: Delegation<'w'> = {}) {
     const helper = agent({ name: 'w', description: 'Works.', model: w })
-    const boss = supervisor({ name: 'boss', model: lead, workers: [helper], delegation, tools })
+    const boss = supervisor({ name: 'boss', model: lead, workers: [helper], delegation, tools: [draw] })
     const run = await (await runtimeOf([boss])).start(boss, 'go', options)
     return { outcome: await run.outcome(), run, events: await eventsOf(run) }
   }
@@ -280,7 +299,11 @@ describe('briefs', () => {
   test('code hands files on, to its own workers and through its team', async () => {
     const w = scripted('seen')
     const helper = agent({ name: 'w', description: 'Works.', model: w })
-    const code = agent({ name: 'code', workers: [helper], run: (ctx) => delegate(ctx, helper, 'look', { files: [chart] }).then(() => 'ok') })
+    const code = agent({
+      name: 'code',
+      workers: [helper],
+      run: (ctx) => delegate(ctx, helper, 'look', { files: [chart] }).then(() => 'ok'),
+    })
     await (await (await runtimeOf([code])).start(code, 'go')).outcome()
     const boss = supervisor({
       name: 'boss',
@@ -289,7 +312,11 @@ describe('briefs', () => {
     })
     await (await (await runtimeOf([boss])).start(boss, 'go')).outcome()
     expect(w.prompts.map(filesIn)).toEqual([[chart], [receipt]])
-    const bad = agent({ name: 'bad', workers: [helper], run: (ctx) => delegate(ctx, helper, 'x', { files: [{ ...chart, data: '!' }] as never }) })
+    const bad = agent({
+      name: 'bad',
+      workers: [helper],
+      run: (ctx) => delegate(ctx, helper, 'x', { files: [{ ...chart, data: '!' }] as never }),
+    })
     const failed = await (await (await runtimeOf([bad])).start(bad, 'go')).outcome()
     expect(failed).toMatchObject({ status: 'failed', failure: { code: 'input.invalid' } })
   })

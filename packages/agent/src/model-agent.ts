@@ -162,7 +162,10 @@ function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
         async orchestrate(ctx, edge) {
           const checked = tool.input.check(briefValue(edge.work.brief))
           if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
-          return { status: 'completed', output: recordedResult((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
+          return {
+            status: 'completed',
+            output: recordedResult((await work.run(agentContext(ctx), checked.value)) ?? null) as Json,
+          }
         },
         related: () => [],
         problems: () => [],

@@ -74,7 +74,7 @@ describe('toModelOutput', () => {
           { type: 'media', mediaType: 'image/png', data: 'x' },
         ],
       },
-      { content: 'a\n[image/png, not shown]' },
+      { content: 'a\n[image/png, not shown: the data of a file is not data in base64]' },
     ],
   ])('%j', async (made, content) => {
     const people = tool({ name: 'people', execute: () => 'secret', toModelOutput: () => made })

@@ -36,7 +36,17 @@ export {
   type ResultWithFiles,
   type TakenFiles,
 } from './result-files.ts'
-export { contentFiles, contentText, contentWords, dataBytes, describeFile, fileHandle, fileLabel, isLabelled, withLabels } from './file-label.ts'
+export {
+  contentFiles,
+  contentText,
+  contentWords,
+  dataBytes,
+  describeFile,
+  fileHandle,
+  fileLabel,
+  isLabelled,
+  withLabels,
+} from './file-label.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
 export {

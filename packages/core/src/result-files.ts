@@ -6,7 +6,7 @@
  * Holds: done is done: a file that cannot be shown is described, and never a failure of a tool that has run. JSON never
  * stands for a result with files: a remote server cannot make one.
  */
-import { base64Of, typeOfData } from './file-content.ts'
+import { base64Of, mediaTypeIn, typeOfData } from './file-content.ts'
 import { fileInput, type FileInput } from './file-input.ts'
 import { describeFile } from './file-label.ts'
 import { isObject, own } from './json.ts'
@@ -18,8 +18,7 @@ export const mostFiles = 100
 export const mostFileData = 32 * 1024 * 1024
 
 /** A file as a tool gives it: base64 or bytes, or a public address. Without a `mediaType` its first bytes say what it is. */
-export type GivenFile =
-  FileInput | (Omit<FileInput, 'data' | 'url'> & { readonly data: Uint8Array })
+export type GivenFile = FileInput | (Omit<FileInput, 'data' | 'url'> & { readonly data: Uint8Array })
 
 const mark = Symbol.for('reeve.result-with-files')
 
@@ -58,7 +57,7 @@ export function takenFiles(given: unknown): TakenFiles {
       continue
     }
     const file = takenFile(each)
-    if ('problem' in file) left.push(`[a file, not shown: ${file.problem}]`)
+    if ('problem' in file) left.push(`[${saidType(each)}, not shown: ${file.problem}]`)
     else if (data + sizeOf(file) > mostFileData) left.push(`[${describeFile(file)}, not shown: ${tooMuch}]`)
     else {
       data += sizeOf(file)
@@ -68,17 +67,16 @@ export function takenFiles(given: unknown): TakenFiles {
   return { files, left: more === 0 ? left : [...left, `[and ${more} more files, not shown]`] }
 }
 
+const saidType = (given: unknown): string => {
+  const said = isObject(given) ? own(given, 'mediaType') : undefined
+  return (typeof said === 'string' ? mediaTypeIn(said) : undefined) ?? 'a file'
+}
+
 const tooMuch = `the files of one result have at most ${mostFileData} characters of base64`
 const sizeOf = (file: FilePart): number => ('data' in file ? file.data.length : 0)
 
 /** Types that begin in a known way. Providers refuse such a file that begins otherwise, and the whole request with it. */
-const known: ReadonlySet<string> = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'application/pdf',
-])
+const known: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'])
 
 function takenFile(given: unknown): FilePart | { readonly problem: string } {
   const file = describedFile(given)

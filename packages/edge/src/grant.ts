@@ -4,7 +4,15 @@
  * Owns: the grants of a caller and of a leader, the receiver and its own limits. Does not own: how they cross
  * (groups/).
  */
-import { own, present, type ActivationId, type FilePart, type HistoryEntry, type JsonObject, type Message } from '@reeve/core'
+import {
+  own,
+  present,
+  type ActivationId,
+  type FilePart,
+  type HistoryEntry,
+  type JsonObject,
+  type Message,
+} from '@reeve/core'
 import type { FollowedWork } from '@reeve/engine'
 import type { Assignment } from './assignment.ts'
 import type { EdgeMessage } from './brief.ts'

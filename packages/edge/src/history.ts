@@ -192,4 +192,6 @@ function messageProblem(message: unknown, where: string): string | undefined {
 
 /** The parts of a content that are files. */
 const partFiles = (content: unknown): readonly unknown[] =>
-  Array.isArray(content) ? (content as readonly unknown[]).filter((part) => isObject(part) && part['type'] === 'file') : []
+  Array.isArray(content)
+    ? (content as readonly unknown[]).filter((part) => isObject(part) && part['type'] === 'file')
+    : []

@@ -48,7 +48,11 @@ const pauseMs = 1_000
 const longestError = 20_000
 
 /** Runs a call. Rejects with a FailureError that says what went wrong, for the model. */
-export async function callOverMcp(ctx: AgentContext, given: JsonObject, tool: McpToolParts): Promise<Json | ResultWithFiles<Json>> {
+export async function callOverMcp(
+  ctx: AgentContext,
+  given: JsonObject,
+  tool: McpToolParts,
+): Promise<Json | ResultWithFiles<Json>> {
   const { connection, timeoutMs } = tool
   const notes: string[] = []
   let { args, definition } = await unchanged(ctx, { args: given, definition: tool.definition }, tool, notes)

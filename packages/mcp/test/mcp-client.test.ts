@@ -21,6 +21,7 @@ import {
 } from '../src/tool-definition.ts'
 import { asText, isObject, jsonProblem } from '@reeve/core'
 import { compileSchema } from '@reeve/edge'
+import { spokenOf } from '@reeve/journal'
 import { agent, createRuntime, ReeveError, type Json, type JsonObject, type Run, type Runtime } from '@reeve/public'
 import { mcpFixture, text } from './mcp-fixture.ts'
 
@@ -112,7 +113,8 @@ test('structured content is the result; files are named and recorded; an error i
   expect(await resultOf(tools, 'weather')).toEqual({ degrees: 21 })
   const { runtime, run } = await started(tools, 'picture')
   expect(await told(run)).toBe('a dot\nthe text of a file')
-  const shown = (await runtime.handle(run.id).transcript()).flatMap((said) => (said.type === 'tool' ? said.files : []))
+  const events = await Array.fromAsync(run.events())
+  const shown = spokenOf(events).flatMap((said) => (said.type === 'tool' ? said.files : []))
   expect(shown).toEqual([{ type: 'file', mediaType: 'image/png', data: png }])
   expect(JSON.stringify(await runtime.handle(run.id).journal())).toContain(png)
   expect(await resultOf(tools, 'broken')).toBe('[tool "broken" failed: MCP server "fixture": no such city]')

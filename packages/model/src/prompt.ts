@@ -151,7 +151,8 @@ function userContent(content: string | readonly ContentPart[], target: PromptTar
   return said.map((part, i) => {
     if (part.type === 'text') return { type: 'text', text: part.text }
     // the model knows a labelled file by its label, and may hand it on unseen
-    if (isLabelled(said, i) && isUnsendable(part, target.limits)) return { type: 'text', text: `[${placeNotes.nowhere}]` }
+    if (isLabelled(said, i) && isUnsendable(part, target.limits))
+      return { type: 'text', text: `[${placeNotes.nowhere}]` }
     return filePart(sendableFile(part, target.limits, target.id), target, part.metadata)
   })
 }

@@ -176,7 +176,10 @@ const table: readonly Row[] = [
   {
     ...openaiRow,
     resultFiles: openaiRow.files!,
-    sources: [...openaiRow.sources, 'https://platform.openai.com/docs/guides/function-calling (images and files in outputs)'],
+    sources: [
+      ...openaiRow.sources,
+      'https://platform.openai.com/docs/guides/function-calling (images and files in outputs)',
+    ],
   },
   openaiChatRow,
   {

@@ -48,7 +48,15 @@ import {
   type WorkDone,
   type RunId,
 } from '@reeve/core'
-import { briefText, workText, type Edge, type EdgeMessage, type Layer, type Limits, type ActivationWork } from '@reeve/edge'
+import {
+  briefText,
+  workText,
+  type Edge,
+  type EdgeMessage,
+  type Layer,
+  type Limits,
+  type ActivationWork,
+} from '@reeve/edge'
 import {
   isLeaving,
   rootsInQueue,

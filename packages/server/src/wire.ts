@@ -367,6 +367,14 @@ export interface ConversationEntry {
   readonly isError?: boolean
   /** What an answer is taken from, as the provider of its model says. */
   readonly sources?: readonly Source[]
+  /** Files that were shown beside it, or made. */
+  readonly files?: readonly EntryFile[]
+}
+
+/** A file of an entry: what it is, and of a picture its data, in base64, as far as a conversation holds so much. */
+export interface EntryFile {
+  readonly label: string
+  readonly picture?: { readonly mediaType: string; readonly data: string }
 }
 
 /** The audit of a run and what its check says. */

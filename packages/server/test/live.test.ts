@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { agent, createRuntime, supervisor, tool, webSearch, type Runtime } from 'reeve'
+import { agent, createRuntime, supervisor, tool, withFiles, type Runtime } from 'reeve'
 import { completed, rootActivation, runId, type Json } from '@reeve/core'
 import type { JournalEvent, Recorded } from '@reeve/journal'
 import type { Question, RunPart } from '@reeve/runtime'
@@ -308,6 +309,29 @@ test('what the provider of a model ran stands before its answer, which has its s
     { type: 'tool-result', name: 'web_search', text: 'max_uses_exceeded', isError: true },
     { type: 'assistant', text: 'It rains.', sources: answer.sources },
   ])
+test('a conversation has the pictures of results, as far as there is room, and names all other files', async () => {
+  const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const png = { mediaType: 'image/png', filename: 'chart.png', data }
+  const huge = { ...png, data: `${data.slice(0, 88)}${'A'.repeat(8 * 1024 * 1024)}` }
+  const pdf = { mediaType: 'application/pdf', data: 'JVBERi0xLjQK' }
+  const elsewhere = { mediaType: 'image/png', url: 'https://example.org/a.png' }
+  const draw = tool({ name: 'draw', effect: 'read', execute: () => withFiles('drawn', [png, huge, pdf, elsewhere]) })
+  const artist = agent({
+    name: 'artist',
+    tools: [draw],
+    model: ({ messages }) => (messages.length > 1 ? 'done' : { calls: [{ name: 'draw', input: {} }] }),
+  })
+  const { get, runtime } = await serving({ agents: [artist] })
+  await runtime.run(artist, 'go', { runId: 'r1' })
+  const { entries } = (await get('/runs/r1/conversation')).body as ConversationPage
+  const shown = entries.find(({ type }) => type === 'tool-result')?.files ?? []
+  expect(shown.map(({ label, picture }) => [label.slice(0, 5), picture])).toEqual([
+    ['[file', { mediaType: 'image/png', data }],
+    ['[file', undefined],
+    ['[file', undefined],
+    ['[file', undefined],
+  ])
+  expect(shown[0]!.label).toContain('"chart.png", image/png, 70 bytes')
 })
 
 test('what a model was told of an answer that does not fit stands behind that answer, once; the last one fails', async () => {

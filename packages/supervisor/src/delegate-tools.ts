@@ -342,7 +342,14 @@ export class SeveralBinding extends DelegationBinding {
     const unknown = names.find((name) => !this.#names.includes(name as string))
     if (unknown !== undefined)
       return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
-    const shared = { ctx, call, state, brief: { instructions: instructions as string }, keep: wanted, ...someFiles(given) }
+    const shared = {
+      ctx,
+      call,
+      state,
+      brief: { instructions: instructions as string },
+      keep: wanted,
+      ...someFiles(given),
+    }
     return this.team.several(names as readonly string[], shared, place)
   }
 }

@@ -345,7 +345,9 @@ export class ConversationState {
   #filesNotIn(messages: readonly Message[]): readonly string[] {
     const shown = new Set(messages.flatMap(filesOf).map(fileHandle))
     const gone = [...this.files].flatMap(([handle, file]) => (shown.has(handle) ? [] : [fileLabel(file)]))
-    return gone.length === 0 ? [] : [`Files of earlier messages, not shown any more:\n${gone.slice(-mostFiles).join('\n')}`]
+    return gone.length === 0
+      ? []
+      : [`Files of earlier messages, not shown any more:\n${gone.slice(-mostFiles).join('\n')}`]
   }
 
   /** Replaces the notes that stand for removed messages. */
@@ -458,7 +460,8 @@ export class ConversationState {
       if (this.#isNote(message)) continue
       const files = filesOf(message)
       const sent = files.length === 0 ? undefined : files
-      if (message.role === 'user') view.push({ role: 'user', text: contentText(message.content), ...present({ files: sent }) })
+      if (message.role === 'user')
+        view.push({ role: 'user', text: contentText(message.content), ...present({ files: sent }) })
       else if (message.role === 'assistant' && (message.content !== '' || sent !== undefined))
         view.push({ role: 'assistant', text: message.content, agent: this.agent, ...present({ files: sent }) })
       else if (message.role === 'tool') {

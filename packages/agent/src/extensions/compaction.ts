@@ -311,9 +311,13 @@ function lineOf(message: Message): string {
       return [...(words === '' ? [] : [`[assistant] ${words}`]), ...called].join('\n')
     }
     case 'tool':
-      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(withLines(message.content, (message.files ?? []).map((file) => fileLabel(file))))}`
+      return `[${message.isError === true ? 'error' : 'result'} of ${message.name}] ${asText(
+        withLines(
+          message.content,
+          (message.files ?? []).map((file) => fileLabel(file)),
+        ),
+      )}`
   }
 }
 
-const partText = (part: ContentPart): string =>
-  part.type === 'text' ? part.text : fileLabel(part)
+const partText = (part: ContentPart): string => (part.type === 'text' ? part.text : fileLabel(part))

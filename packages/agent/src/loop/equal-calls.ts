@@ -34,7 +34,12 @@ export function repeatedResult(ctx: Context, call: ToolCall, made: ToolCall, res
   const open = `this answer calls "${call.name}" more than once with the same arguments, and it is made at most once`
   const message =
     pending === undefined
-      ? `[${open}. The result of that call:]\n${asText(withLines(withNote(note, content), files.map((file) => fileLabel(file, 'shown there'))))}`
+      ? `[${open}. The result of that call:]\n${asText(
+          withLines(
+            withNote(note, content),
+            files.map((file) => fileLabel(file, 'shown there')),
+          ),
+        )}`
       : `[${open}. That call works in the background as ${pending}: its result will stand there.]`
   ctx.emit({ type: 'fact.noted', name: 'call.repeated', data: { callId: call.id, tool: call.name, of: made.id } })
   ctx.emit({ type: 'result.told', callId: call.id, content: message, ...(isError === true ? { isError } : undefined) })

@@ -112,7 +112,8 @@ function fileIn(part: unknown): GivenFile | undefined {
     case 'image-url':
       return withUrl(url, more, type === 'image-url' ? 'image/*' : undefined)
     case 'file': {
-      if (!isObject(data) || data instanceof Uint8Array) return data instanceof URL ? withUrl(data, more) : withData(data, more)
+      if (!isObject(data) || data instanceof Uint8Array)
+        return data instanceof URL ? withUrl(data, more) : withData(data, more)
       const tagged = data as { readonly [name: string]: unknown }
       if (tagged['type'] === 'url') return withUrl(tagged['url'], more)
       return tagged['type'] === 'data' ? withData(tagged['data'], more) : undefined

@@ -4,7 +4,18 @@
  * Owns: the group of the edge and how it crosses. Does not own: which part of a conversation crosses (../context.ts),
  * how one agent is shown it (../history.ts).
  */
-import { asText, contentFiles, fileLabel, present, withLines, type Draft, type FilePart, type HistoryEntry, type Json, type Message } from '@reeve/core'
+import {
+  asText,
+  contentFiles,
+  fileLabel,
+  present,
+  withLines,
+  type Draft,
+  type FilePart,
+  type HistoryEntry,
+  type Json,
+  type Message,
+} from '@reeve/core'
 import { briefText, type Brief, type EdgeMessage } from '../brief.ts'
 import type { LeaderGrant, RootGrant } from '../grant.ts'
 

@@ -36,7 +36,8 @@ async function sent(preset: ProviderName, messages: readonly Message[]): Promise
   expect(provider.refused).toEqual([])
   const found: string[] = []
   const walk = (value: unknown): void => {
-    if (typeof value === 'string') found.push(value.replace(/^data:([^;]+);base64,.*$/s, '<$1>').replace(data, '<bytes>'))
+    if (typeof value === 'string')
+      found.push(value.replace(/^data:([^;]+);base64,.*$/s, '<$1>').replace(data, '<bytes>'))
     else if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk)
   }
   walk(JSON.parse(provider.requests[0]!.text))

@@ -9,10 +9,12 @@
 import {
   asText,
   describeOutcome,
+  fileLabel,
   present,
   totalUsage,
   addUsage,
   visibleLine,
+  withLines,
   withoutHandoff,
   type ActivationId,
   type Json,
@@ -132,12 +134,24 @@ export class EventTranslator {
       case 'said':
         return this.#said(item)
       case 'result': {
-        const { activation, callId, content, isError } = item.spoken
+        const { activation, callId, content, isError, files = [] } = item.spoken
         const toolCallId = callId === undefined ? undefined : this.#calls.get(activation)?.get(callId)
         const owner = this.#ownerOf(activation)
         return toolCallId === undefined || owner === undefined
           ? []
-          : [this.#result(toolCallId, owner, asText(content), isError)]
+          : [
+              this.#result(
+                toolCallId,
+                owner,
+                asText(
+                  withLines(
+                    content,
+                    files.map((file) => fileLabel(file)),
+                  ),
+                ),
+                isError,
+              ),
+            ]
       }
       case 'ended':
         return this.#settled(item.agent, item.outcome)

@@ -10,12 +10,15 @@
 import {
   beginning,
   digest,
+  fileLabel,
   isObject,
   isToolAgent,
   own,
   present,
   runOf,
+  withLines,
   type ActivationId,
+  type FilePart,
   type Json,
   type JsonObject,
   type Outcome,
@@ -214,7 +217,14 @@ export class ChatFold {
       this.#unshown.set(this.#nameOf(agent.id, callId), event.agent.slice(event.agent.indexOf('.') + 1))
   }
 
-  #toolResult({ activation, callId, content, isError, path }: Extract<Spoken, { readonly type: 'tool' }>): void {
+  #toolResult({
+    activation,
+    callId,
+    content,
+    isError,
+    files = [],
+    path,
+  }: Extract<Spoken, { readonly type: 'tool' }>): void {
     if (callId === undefined) return
     const name = this.#nameOf(activation, callId)
     const tool = this.#unshown.get(name)
@@ -222,7 +232,12 @@ export class ChatFold {
       this.#callNamed(name, activation, tool, this.#argumentsOf(activation, callId), path)
     this.#unshown.delete(name)
     const call = this.#calls.get(name) ?? this.#openCallOf(activation, callId)
-    if (call !== undefined) this.#result(call, content, isError)
+    if (call === undefined) return
+    // in the conversation itself they are shown; inside of it they are named
+    const isShown = this.#speaks(activation)
+    const named = isShown ? [] : files.map((file) => fileLabel(file))
+    this.#result(call, withLines(content, named), isError)
+    if (isShown) this.#files(files)
   }
 
   /** A call of an earlier turn that went on in the background. */
@@ -258,6 +273,11 @@ export class ChatFold {
     }
     if (spoken.type === 'assistant') this.#ran(spoken)
     for (const file of (spoken.type === 'assistant' ? spoken.files : undefined) ?? [])
+    if (spoken.type === 'assistant') this.#files(spoken.files ?? [])
+  }
+
+  #files(files: readonly FilePart[]): void {
+    for (const file of files)
       this.#show({
         type: 'file',
         mediaType: file.mediaType,

@@ -5,13 +5,16 @@
  * reading the events (watched-run.ts).
  * K1: the same events give the same entries.
  */
-import { present, type ActivationId, type Json } from '@reeve/core'
+import { fileLabel, present, type ActivationId, type FilePart, type Json } from '@reeve/core'
 import { newTranscriptFold, thoughtsIn, transcribeChange, type Recorded, type Spoken } from '@reeve/journal'
-import type { ConversationEntry } from '../wire.ts'
+import type { ConversationEntry, EntryFile } from '../wire.ts'
 import { cut } from './cut.ts'
 
 /** Characters of one entry. The journal has the rest. */
 const textOfEntry = 100_000
+/** Characters of base64 of all pictures of one conversation. Others are named, and the journal has them. */
+const picturesOfAll = 8 * 1024 * 1024
+const shownPictures: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export class AgentConversation {
   readonly #activation: ActivationId
@@ -19,6 +22,7 @@ export class AgentConversation {
   readonly entries: ConversationEntry[] = []
   /** How many rows of its activation, and of the beginnings below it, were taken in. */
   rows = 0
+  #pictures = 0
 
   constructor(activation: ActivationId) {
     this.#activation = activation
@@ -43,10 +47,19 @@ export class AgentConversation {
       this.#add({ position, at, type: 'message', ...present({ name: event.from ?? event.by }), value: event.body })
     }
     for (const said of transcribeChange(this.#fold, placed, change))
-      for (const entry of entriesOf(said)) this.#add({ position, at, ...entry })
+      for (const entry of entriesOf(said, (file) => this.#fileOf(file))) this.#add({ position, at, ...entry })
     // behind the answer that it is about; the last one is said by the failure
     if (event.type === 'output.rejected' && event.purpose === undefined && event.told !== undefined)
       this.#add({ position, at, type: 'correction', text: event.told })
+  }
+
+  /** A picture has its data while there is room; a page of the server loads nothing from elsewhere. */
+  #fileOf(file: FilePart): EntryFile {
+    const label = fileLabel(file)
+    if (!('data' in file) || !shownPictures.has(file.mediaType)) return { label }
+    if (this.#pictures + file.data.length > picturesOfAll) return { label }
+    this.#pictures += file.data.length
+    return { label, picture: { mediaType: file.mediaType, data: file.data } }
   }
 
   #add({ text, value, ...entry }: ConversationEntry): void {
@@ -66,7 +79,12 @@ const asContent = (content: Json): Pick<EntryContent, 'text' | 'value'> =>
 const idOf = ({ callId }: { readonly callId?: string }): Pick<EntryContent, 'callId'> =>
   callId === undefined ? {} : { callId }
 
-function entriesOf(said: Spoken): readonly EntryContent[] {
+const filesOf = (
+  files: readonly FilePart[] | undefined,
+  of: (file: FilePart) => EntryFile,
+): Pick<EntryContent, 'files'> => (files === undefined || files.length === 0 ? {} : { files: files.map(of) })
+
+function entriesOf(said: Spoken, fileOf: (file: FilePart) => EntryFile): readonly EntryContent[] {
   switch (said.type) {
     case 'assistant': {
       const { agent: name, text, calls = [], ran = [], sources } = said
@@ -78,6 +96,9 @@ function entriesOf(said: Spoken): readonly EntryContent[] {
         ...(text === '' && sources === undefined
           ? []
           : [{ type: 'assistant', name, text, ...present({ sources }) } as const]),
+        ...(text === '' && said.files === undefined
+          ? []
+          : [{ type: 'assistant', name, text, ...filesOf(said.files, fileOf) } as const]),
         ...calls.map(({ id: callId, name: tool, input }) => ({
           type: 'tool-call' as const,
           name: tool,
@@ -94,6 +115,7 @@ function entriesOf(said: Spoken): readonly EntryContent[] {
           ...idOf(said),
           ...asContent(said.content),
           ...(said.isError === undefined ? {} : { isError: said.isError }),
+          ...filesOf(said.files, fileOf),
         },
       ]
     case 'action':

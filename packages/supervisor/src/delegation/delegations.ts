@@ -362,8 +362,7 @@ export class Delegations {
       const { reply, failure: failed } = await ask
       if (failed !== undefined && isStrict(layer)) return failed
       if (failed !== undefined) grant.context = []
-      else if (reply !== undefined)
-        grant.context = crossingMessages(reply)
+      else if (reply !== undefined) grant.context = crossingMessages(reply)
     }
     return undefined
   }

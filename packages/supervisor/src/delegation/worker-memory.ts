@@ -374,7 +374,12 @@ class Thread {
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
     const { brief, worker, grant } = this.#work
-    const exchange: Exchange = { run, agent: worker.name, input: workText({ brief, ...present({ files: grant.files }) }), answer }
+    const exchange: Exchange = {
+      run,
+      agent: worker.name,
+      input: workText({ brief, ...present({ files: grant.files }) }),
+      answer,
+    }
     try {
       const kept = await addExchange(this.#ctx.values, this.#keys, this.#count, exchange)
       this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })

@@ -14,9 +14,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions, modelRulesOf } from '@reeve/agent'
 import {
   asText,
+  contentFiles,
+  fileLabel,
   isObject,
   messageOf,
   readJson,
+  withLines,
   withSignalOf,
   present,
   type CallUsage,
@@ -149,7 +152,7 @@ export function externalAgent<const Name extends string>(
     brief: unknown,
     { history }: { readonly history: readonly HistoryEntry[] },
   ): Promise<Json> => {
-    const told = prompt?.(brief, history) ?? asText(brief as Json)
+    const told = prompt?.(brief, history) ?? withFileNames(brief as Json, history)
     const place = ctx.place.activation
     const { prices } = modelRulesOf(ctx)
     const recorded = (go: (io: StepIO) => Promise<WorkSegment>, options: StepOptions): Promise<WorkSegment> =>
@@ -185,6 +188,17 @@ export function externalAgent<const Name extends string>(
 }
 
 export { Allowance, heardFrom, mostAsks, mostContent, orAborted, tooMuch } from './bounded.ts'
+
+/** The brief as text. Files do not cross to a framework: each is named. */
+function withFileNames(brief: Json, history: readonly HistoryEntry[]): string {
+  const files = history.flatMap(({ message }) => (message.role === 'user' ? contentFiles(message.content) : []))
+  return asText(
+    withLines(
+      brief,
+      files.map((file) => fileLabel(file, 'not sent: this agent is given text only')),
+    ),
+  )
+}
 
 const segments = new AsyncLocalStorage<StepIO>()
 

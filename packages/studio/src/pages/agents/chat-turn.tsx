@@ -13,6 +13,7 @@ import { Link, navigate, runPath } from '../../router.tsx'
 import { Money, Tokens } from '../../ui/amounts.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
+import { FilesView } from '../../ui/files-view.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { ErrorState, Loading } from '../../ui/states.tsx'
 import { Duration } from '../../ui/time.tsx'
@@ -266,6 +267,7 @@ function CallPart({ row }: { readonly row: Extract<ConversationRow, { readonly t
         <>
           <h3>Result</h3>
           <ValueView value={result.text ?? result.value ?? null} depth={3} />
+          <FilesView files={result.files} />
         </>
       )}
     </details>

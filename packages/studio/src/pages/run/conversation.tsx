@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'react'
 import type { ConversationEntry } from '@reeve/server/wire'
 import { Button } from '../../ui/button.tsx'
 import { Select } from '../../ui/field.tsx'
+import { FilesView } from '../../ui/files-view.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Empty, ErrorState, Loading } from '../../ui/states.tsx'
 import { durationText, Time } from '../../ui/time.tsx'
@@ -270,6 +271,7 @@ function EntryBody({ entry }: { readonly entry: ConversationEntry }) {
       {entry.text !== undefined && <ValueView value={entry.text} {...(isOfModel ? { markdown: 2 } : {})} />}
       {entry.value !== undefined && <ValueView value={entry.value} />}
       {entry.sources !== undefined && <Sources sources={entry.sources} />}
+      <FilesView files={entry.files} />
     </>
   )
 }
