@@ -29,7 +29,7 @@ const reader = agent({
 function lead({ messages }: { readonly messages: readonly Message[] }): ModelAnswerInput | string {
   const results = messages.filter(({ role }) => role === 'tool')
   if (results.length === 0) return { calls: [{ name: 'sales_chart', input: {} }] }
-  if (results.length > 1) return `Done: ${String(results[1]!.content)}`
+  if (results.length > 1) return `Done: ${results[1]!.content as string}`
   const brief = { worker: 'reader', instructions: 'What does the chart say?', files: ['sales.png'] }
   return { calls: [{ name: 'delegate', input: brief }] }
 }

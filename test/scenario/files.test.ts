@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '@reeve/agent'
-import { fileHandle, fileLabel, withFiles, type FilePart, type Json } from '@reeve/core'
+import { asText, fileHandle, fileLabel, withFiles, type FilePart, type Json } from '@reeve/core'
 import { router, sequential } from '@reeve/flow'
 import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message } from '@reeve/model'
@@ -76,7 +76,7 @@ describe('results of tools', () => {
         ]),
     })
     const { model, result } = await alone(odd)
-    const lines = String(result).split('\n')
+    const lines = asText(result!).split('\n')
     expect(lines[0]).toBe('done')
     expect(lines[1]).toMatch(
       /^\[image\/png, not shown: "x.*image\/png, 6 bytes does not begin as a file of that type does\]$/,
@@ -141,7 +141,7 @@ describe('results of tools', () => {
   test('a middleware that shows less shows no file; one that hands on shows it', async () => {
     for (const [wrapTool, files] of [
       [
-        async (_: unknown, run: () => Promise<{ content: Json }>) => ({ content: `${String((await run()).content)}!` }),
+        async (_: unknown, run: () => Promise<{ content: Json }>) => ({ content: `${asText((await run()).content)}!` }),
         [],
       ],
       [async (_: unknown, run: () => Promise<{ content: Json }>) => ({ ...(await run()), content: 'x' }), [chart]],
@@ -274,7 +274,7 @@ describe('briefs', () => {
   test('onStart is told of the files, and may refuse', async () => {
     const [lead, w] = [scripted(hands(['chart.png']), 'done'), scripted('seen')]
     await led(lead, w, asked(chart), {
-      onStart: ({ files = [] }) => ({ proceed: files.length === 0 }) as never,
+      onStart: ({ files = [] }) => files.length === 0 ? undefined : { proceed: false },
     })
     expect(w.prompts).toEqual([])
   })

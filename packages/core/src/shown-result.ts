@@ -61,6 +61,6 @@ export function contentShown(recorded: Json): ShownContent {
   return {
     content,
     ...(own(given, 'isError') === true && { isError: true }),
-    ...(Array.isArray(files) && { files: files as unknown as readonly FilePart[] }),
+    ...(Array.isArray(files) && { files: files as readonly FilePart[] }),
   }
 }

@@ -165,7 +165,7 @@ function resultOf(result: JsonObject, tool: McpToolParts): Json | ResultWithFile
 /** A result after what people have changed of the call, or said of it. */
 function noted(notes: readonly string[], given: Json | ResultWithFiles<Json>): Json | ResultWithFiles<Json> {
   if (notes.length === 0) return given
-  const result = isResultWithFiles(given) ? (given.result as Json) : given
+  const result = isResultWithFiles(given) ? given.result : given
   const said = `${notes.map((note) => `[${note}]\n`).join('')}${asText(result)}`
   return isResultWithFiles(given) ? withFiles(said, given.files) : said
 }

@@ -21,7 +21,7 @@ import {
 } from '../src/tool-definition.ts'
 import { asText, isObject, jsonProblem } from '@reeve/core'
 import { compileSchema } from '@reeve/edge'
-import { spokenOf } from '@reeve/journal'
+import { spokenOf, type Recorded } from '@reeve/journal'
 import { agent, createRuntime, ReeveError, type Json, type JsonObject, type Run, type Runtime } from '@reeve/public'
 import { mcpFixture, text } from './mcp-fixture.ts'
 
@@ -113,7 +113,8 @@ test('structured content is the result; files are named and recorded; an error i
   expect(await resultOf(tools, 'weather')).toEqual({ degrees: 21 })
   const { runtime, run } = await started(tools, 'picture')
   expect(await told(run)).toBe('a dot\nthe text of a file')
-  const events = await Array.fromAsync(run.events())
+  const events: Recorded[] = []
+  for await (const each of run.events()) events.push(each)
   const shown = spokenOf(events).flatMap((said) => (said.type === 'tool' ? said.files : []))
   expect(shown).toEqual([{ type: 'file', mediaType: 'image/png', data: png }])
   expect(JSON.stringify(await runtime.handle(run.id).journal())).toContain(png)
