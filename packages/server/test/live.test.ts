@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as later } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { agent, createRuntime, supervisor, tool, webSearch, type Runtime } from 'reeve'
-import { agent, createRuntime, supervisor, tool, withFiles, type Runtime } from 'reeve'
+import { agent, createRuntime, supervisor, tool, webSearch, withFiles, type Runtime } from 'reeve'
 import { completed, rootActivation, runId, type Json } from '@reeve/core'
 import type { JournalEvent, Recorded } from '@reeve/journal'
 import type { Question, RunPart } from '@reeve/runtime'
@@ -309,6 +308,8 @@ test('what the provider of a model ran stands before its answer, which has its s
     { type: 'tool-result', name: 'web_search', text: 'max_uses_exceeded', isError: true },
     { type: 'assistant', text: 'It rains.', sources: answer.sources },
   ])
+})
+
 test('a conversation has the pictures of results, as far as there is room, and names all other files', async () => {
   const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   const png = { mediaType: 'image/png', filename: 'chart.png', data }

@@ -271,9 +271,9 @@ export class ChatFold {
       this.#show({ type: kind, block, text: whole })
       this.#show({ type: 'block-end', block })
     }
-    if (spoken.type === 'assistant') this.#ran(spoken)
-    for (const file of (spoken.type === 'assistant' ? spoken.files : undefined) ?? [])
-    if (spoken.type === 'assistant') this.#files(spoken.files ?? [])
+    if (spoken.type !== 'assistant') return
+    this.#ran(spoken)
+    this.#files(spoken.files ?? [])
   }
 
   #files(files: readonly FilePart[]): void {

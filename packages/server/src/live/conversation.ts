@@ -93,12 +93,9 @@ function entriesOf(said: Spoken, fileOf: (file: FilePart) => EntryFile): readonl
           { type: 'tool-call', name: tool, value: input },
           { type: 'tool-result', name: tool, text: summary ?? '', ...present({ isError }) },
         ]),
-        ...(text === '' && sources === undefined
+        ...(text === '' && sources === undefined && said.files === undefined
           ? []
-          : [{ type: 'assistant', name, text, ...present({ sources }) } as const]),
-        ...(text === '' && said.files === undefined
-          ? []
-          : [{ type: 'assistant', name, text, ...filesOf(said.files, fileOf) } as const]),
+          : [{ type: 'assistant', name, text, ...present({ sources }), ...filesOf(said.files, fileOf) } as const]),
         ...calls.map(({ id: callId, name: tool, input }) => ({
           type: 'tool-call' as const,
           name: tool,
