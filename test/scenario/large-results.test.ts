@@ -1,7 +1,7 @@
 /** Large results: what models are shown of them, how they read on, what is recorded. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, readWhole, tool, type Agent } from '@reeve/agent'
+import { agent, clientTool, readWhole, tool, type Agent } from '@reeve/agent'
 import { asText, isContentRef, type Json } from '@reeve/core'
 import { createEngine } from '@reeve/engine/host'
 import { MemoryStore } from '@reeve/engine/memory'
@@ -10,7 +10,7 @@ import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import { createRuntime } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
-import { calls, delegates, runtimeOf, scripted, told, type Scripted } from './team.ts'
+import { calls, delegates, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 
 const lines = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i} of the log\n`).join('')
 const fetch = (result: Json, more: object = {}) =>
@@ -236,6 +236,16 @@ describe('a tool', () => {
         expect(asText(last[0]!.content).length).toBeLessThan(5_000)
         expect(saidOf(recorded, 'reader')).toEqual([last[0]!.content])
       }
+  })
+  test('what a client sends back is bounded as the result of any tool', async () => {
+    const model = scripted(calls(['pick', {}]), 'done')
+    const pick = clientTool({ name: 'pick', effect: 'read' })
+    const runtime = await runtimeOf([agent({ name: 'reader', model, tools: [pick], limits: limited })])
+    const run = await runtime.start('reader', 'go')
+    const { questions } = await waiting(run)
+    await runtime.answer({ interruptId: questions[0]!.id, value: { output: lines(1_000) } })
+    expect(await run.outcome()).toMatchObject({ output: 'done' })
+    expect(told(model.prompts[1])).toEqual([boundedBy('pick')])
   })
   test('a message of a failure is bounded, too', async () => {
     const model = scripted(calls(['fetch', {}]), 'done')
