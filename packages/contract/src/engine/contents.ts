@@ -120,11 +120,19 @@ export const contentCases: readonly Play[] = [
     name: 'a fork reads what its beginning names, also when its origin is removed, and nothing else of it',
     contents: true,
     async play(stage) {
+      let unnamed = ''
       stage.agent('lead', async (ctx) => {
-        const first = await step(ctx, 'first', keeps(long))
+        const first = await step(
+          ctx,
+          'first',
+          withContents(async (contents) => {
+            unnamed = (await contents.keep('in no journal', 'text')).$content
+            return contents.keep(long, 'text')
+          }),
+        )
         await ended(ctx, ctx.ask('which', question('int_1')))
         const name = ctx.place.forked === true ? nameOf(first) : nameOf(await step(ctx, 'second', keeps('later')))
-        return [name, await step(ctx, 'read', slices(name, 262_140, 262_150))]
+        return [name, await step(ctx, 'read', slices(name, 262_140, 262_150), { effect: 'read' })]
       })
       await stage.drive()
       const run = await stage.start('lead')
@@ -132,13 +140,15 @@ export const contentCases: readonly Play[] = [
       const at = (await stage.events(run)).find(({ event }) => event.type === 'step.settled')!
       await stage.answer(asked, 'go')
       const first = await stage.outcome(run)
-      assert.ok(first.status === 'completed' && (first.output as Json[])[1] === 'later')
+      assert.ok(first.status === 'completed')
+      assert.equal((await stage.engine.contents(run).find(unnamed))?.type, 'text')
       const forked = await fork(stage, run, at.position)
       await stage.engine.remove(run)
       await stage.answer(await stage.question(forked), 'go')
       const outcome = await stage.outcome(forked)
       assert.ok(outcome.status === 'completed')
       assert.deepEqual((outcome.output as Json[])[1], long.slice(262_140, 262_150))
+      assert.equal(await stage.engine.contents(forked).find(unnamed), undefined)
     },
   },
   {
