@@ -17,7 +17,7 @@ export interface Sent {
 }
 
 /** What of a request is counted. */
-export const countedOf = ({ tools = [], messages }: Asked): string => JSON.stringify(tools) + JSON.stringify(messages)
+const countedOf = ({ tools = [], messages }: Asked): string => JSON.stringify(tools) + JSON.stringify(messages)
 
 export function sentIn(requests: readonly Asked[]): Sent {
   const texts = requests.map(countedOf)

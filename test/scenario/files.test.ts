@@ -274,7 +274,7 @@ describe('briefs', () => {
   test('onStart is told of the files, and may refuse', async () => {
     const [lead, w] = [scripted(hands(['chart.png']), 'done'), scripted('seen')]
     await led(lead, w, asked(chart), {
-      onStart: ({ files = [] }) => files.length === 0 ? undefined : { proceed: false },
+      onStart: ({ files = [] }) => (files.length === 0 ? undefined : { proceed: false }),
     })
     expect(w.prompts).toEqual([])
   })

@@ -126,7 +126,7 @@ function countProblems(agent: Agent): readonly string[] {
 }
 
 /** A provider runs its own tools alone; one that does not know a tool would answer without it. */
-export const providedProblems = (agent: Agent, model = agent.model): readonly string[] =>
+const providedProblems = (agent: Agent, model = agent.model): readonly string[] =>
   model === undefined
     ? []
     : providerToolProblems(agent.tools?.() ?? [], modelsOf(model), agent.toolCount?.()).map(

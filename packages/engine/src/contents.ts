@@ -32,7 +32,7 @@ const piecesAtOnce = 4
 const [soonest, latest] = [50, 2_000]
 
 /** What is kept under the name of a content: of each piece, in order, its key and its characters. */
-interface Manifest extends Pick<ContentRef, 'type' | 'size'> {
+interface ContentManifest extends Pick<ContentRef, 'type' | 'size'> {
   readonly pieces: readonly (readonly [key: string, length: number])[]
 }
 
@@ -49,7 +49,7 @@ export class RunContents implements Contents {
   readonly #host: ContentsHost
   readonly #run: RunId
   readonly #isStopped: () => boolean
-  readonly #manifests = new Map<string, Manifest>()
+  readonly #manifests = new Map<string, ContentManifest>()
   /** All that is done with them gives way: who reads a hundred parts, too. */
   readonly #slices = new Slices()
   /** The piece that was read last: who reads on in small steps reads it once. */
@@ -69,7 +69,7 @@ export class RunContents implements Contents {
         hint: 'A store of your own: give it `contents` (StoreContents).',
       })
     const kept = this.#redacted(text, type)
-    const manifest: Manifest & { pieces: [string, number][] } = { type, size: kept.length, pieces: [] }
+    const manifest: ContentManifest & { pieces: [string, number][] } = { type, size: kept.length, pieces: [] }
     for (const piece of piecesOf(kept)) {
       manifest.pieces.push([sha256(JSON.stringify(piece)), piece.length])
       await this.#slices.giveWay()
@@ -151,18 +151,18 @@ export class RunContents implements Contents {
       }
   }
 
-  async #manifest(name: string): Promise<Manifest | undefined> {
+  async #manifest(name: string): Promise<ContentManifest | undefined> {
     const known = this.#manifests.get(name)
     const { contents } = this.#host.store
     if (known !== undefined || contents === undefined || !isContentName(name)) return known
     const body = await this.#asked(() => contents.piece(this.#run, name))
     if (body === undefined) return undefined
-    const read = JSON.parse(body) as Manifest
+    const read = JSON.parse(body) as ContentManifest
     this.#manifests.set(name, read)
     return read
   }
 
-  async #known(name: string): Promise<Manifest> {
+  async #known(name: string): Promise<ContentManifest> {
     const manifest = await this.#manifest(name)
     if (manifest === undefined) throw unknownContent(this.#run, name)
     return manifest
@@ -219,7 +219,7 @@ export async function keysOfNamed(
     const body = await contents.piece(rootRun(run), name)
     if (body === undefined) continue
     keys.add(name)
-    for (const [key] of (JSON.parse(body) as Manifest).pieces) keys.add(key)
+    for (const [key] of (JSON.parse(body) as ContentManifest).pieces) keys.add(key)
   }
   return [...keys]
 }

@@ -192,9 +192,7 @@ function resultOf(result: JsonObject, tool: McpToolParts): Json | ResultWithFile
 /** A result after what people have changed of the call, or said of it. */
 function noted(notes: readonly string[], given: Json | ResultWithFiles<Json>): Json | ResultWithFiles<Json> {
   if (notes.length === 0) return given
-  return isResultWithFiles(given)
-    ? withFiles(withNotes(notes, given.result), given.files)
-    : withNotes(notes, given)
+  return isResultWithFiles(given) ? withFiles(withNotes(notes, given.result), given.files) : withNotes(notes, given)
 }
 
 const withNotes = (notes: readonly string[], result: Json): Json =>

@@ -72,7 +72,7 @@ export const otherModelOrTool =
   'Use a model of that provider through its own API, give the tool a form for each provider of the chain, or use a tool with an execute of your own.'
 
 /** Why tools of a provider and others are not sent in one request. */
-export const aloneProblem = (model: string, [first]: readonly ToolSpec[]): string =>
+const aloneProblem = (model: string, [first]: readonly ToolSpec[]): string =>
   `"${model}" takes "${first!.name}", a tool that its provider runs, only without other tools: it would be sent no other one`
 
 const idsOf = ({ provider = [] }: ToolSpec): string => provider.map(({ id }) => id).join(', ')
@@ -166,7 +166,7 @@ const keptInput = 1_000
 const keptSummary = 300
 /** How many calls, and how many sources, are kept of one answer. */
 export const mostRan = 100
-export const mostSources = 100
+const mostSources = 100
 const longestUrl = 2_000
 const longestTitle = 300
 

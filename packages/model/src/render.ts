@@ -5,7 +5,16 @@
  * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format
  * (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import { asText, CallNumbers, canonical, messageContent, textTokens, type Json, type Message, type Sha256 } from '@reeve/core'
+import {
+  asText,
+  CallNumbers,
+  canonical,
+  messageContent,
+  textTokens,
+  type Json,
+  type Message,
+  type Sha256,
+} from '@reeve/core'
 import type { ModelSettings, ToolSpec } from './model.ts'
 import { contentOfTool } from './provider-tools.ts'
 

@@ -35,7 +35,7 @@ export const formatTurns: FormatTurns = (turns) =>
   [heading, ...turns.map(({ day, prompt, answer }) => visibleJson({ date: day, user: prompt, answer }))].join('\n')
 
 /** A turn with its texts cut, so that one of them leaves room for the other. Characters. */
-export const withCutTexts = <Turn extends { readonly prompt: string; readonly answer: string }>(
+const withCutTexts = <Turn extends { readonly prompt: string; readonly answer: string }>(
   turn: Turn,
   characters: number,
 ): Turn => ({ ...turn, prompt: cut(turn.prompt, characters / 2), answer: cut(turn.answer, characters / 2) })

@@ -98,7 +98,7 @@ export interface TeamAccess {
   describe(name: string): string
 }
 
-export const textSchema = (description: string): JsonObject => ({ type: 'string', description })
+const textSchema = (description: string): JsonObject => ({ type: 'string', description })
 export const objectSchema = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
   properties,

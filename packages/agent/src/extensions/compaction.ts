@@ -203,8 +203,7 @@ export class Compactor implements Extension {
       const kept = state.messages.length - cut
       this.#summary = made
       this.#replaced += messages.length
-      for (const message of messages)
-        for (const name of contentNamesIn(asText(message.content))) this.#names.add(name)
+      for (const message of messages) for (const name of contentNamesIn(asText(message.content))) this.#names.add(name)
       state.leaveOut(cut, this.#notes(made))
       ctx.emit({ type: 'context.compacted', turn: state.turn, replaced: this.#replaced, kept })
     } else hookFailed(ctx, 'summarize', made.message)

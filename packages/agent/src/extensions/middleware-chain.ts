@@ -235,7 +235,7 @@ export class MiddlewareChain implements Extension, CallMiddleware {
       callId: call.id,
       content: result.content,
       ...(result.isError === true ? { isError: true } : {}),
-      ...(result.files === undefined ? {} : { files: result.files as Json }),
+      ...(result.files === undefined ? {} : { files: result.files }),
     })
     return result
   }
