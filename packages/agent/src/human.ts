@@ -8,7 +8,7 @@
 import type { Context } from '@reeve/engine'
 import {
   asText,
-  contentWords,
+  describedContent,
   described,
   expects,
   functionCheck,
@@ -155,7 +155,7 @@ function humanQuestion({ prompt }: AnyHuman, { type, brief, handoffContext, outp
 /** The history as texts, without the brief itself. */
 function historyTexts(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
   const said = history.flatMap(({ agent, message: { role, content } }) =>
-    role === 'tool' || role === 'system' ? [] : saidText(agent, contentWords(content)),
+    role === 'tool' || role === 'system' ? [] : saidText(agent, describedContent(content)),
   )
   const last = said.at(-1)
   return last !== undefined && !('agent' in last) && last.text === asText(brief) ? said.slice(0, -1) : said

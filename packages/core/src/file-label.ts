@@ -47,7 +47,7 @@ export const withLabels = (parts: readonly ContentPart[]): readonly ContentPart[
   )
 
 /** The words of a user's message as one text, with a label for each file. */
-export const contentWords = (content: string | readonly ContentPart[]): string =>
+export const describedContent = (content: string | readonly ContentPart[]): string =>
   typeof content === 'string'
     ? content
     : withLabels(content)

@@ -40,7 +40,7 @@ export {
 export {
   contentFiles,
   contentText,
-  contentWords,
+  describedContent,
   dataBytes,
   describeFile,
   fileHandle,
