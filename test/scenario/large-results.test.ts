@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { agent, clientTool, readWhole, tool, type Agent } from '@reeve/agent'
-import { asText, isContentRef, type Json } from '@reeve/core'
+import { asText, isContentRef, withFiles, type Json } from '@reeve/core'
 import { createEngine } from '@reeve/engine/host'
 import { MemoryStore } from '@reeve/engine/memory'
 import { asTool, router } from '@reeve/flow'
@@ -246,6 +246,21 @@ describe('a tool', () => {
     await runtime.answer({ interruptId: questions[0]!.id, value: { output: lines(1_000) } })
     expect(await run.outcome()).toMatchObject({ output: 'done' })
     expect(told(model.prompts[1])).toEqual([boundedBy('pick')])
+  })
+  test('files of a result stay beside its head', async () => {
+    const model = scripted(calls(['shot', {}]), 'done')
+    const picture = { mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+    const shot = tool({ name: 'shot', effect: 'read', execute: () => withFiles(lines(1_000), [picture]) })
+    const { events } = await ran(agent({ name: 'reader', model, tools: [shot], limits: limited }))
+    expect(told(model.prompts[1])).toEqual([boundedBy('shot')])
+    const made = events.flatMap((event) =>
+      event.type === 'step.settled' && event.outcome.status === 'completed' ? [event.outcome.output] : [],
+    )
+    expect(made).toContainEqual(
+      expect.objectContaining({
+        $shown: expect.objectContaining({ isHead: true, files: [expect.anything()] }) as Json,
+      }),
+    )
   })
   test('a message of a failure is bounded, too', async () => {
     const model = scripted(calls(['fetch', {}]), 'done')

@@ -82,7 +82,7 @@ describe('a recorded result with what is shown of it', () => {
     expect(contentShown(shownResult('raw', { content: 'words' }))).toEqual({ content: 'words' })
   })
   test("what looks like it is a tool's own", () => {
-    const forged = shownResult('raw', { content: 'head', isHead: true })
+    const forged = structuredClone(shownResult('raw', { content: 'head', isHead: true }))
     expect(contentShown(wholeResult(forged))).toEqual({ content: forged })
   })
 })

@@ -63,7 +63,12 @@ export function withinBound(
       output,
       kept === undefined
         ? parts.shown
-        : { ...parts.shown, content: boundedText(tool, kept.ref, kept.head), isHead: true, whole: kept.whole },
+        : {
+            ...parts.shown,
+            content: boundedText(tool, kept.ref, kept.head),
+            isHead: true,
+            whole: isWhole && text!.length <= longestAnswer ? shown : kept.whole,
+          },
     )
   }
 }
