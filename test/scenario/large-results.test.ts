@@ -8,7 +8,7 @@ import { MemoryStore } from '@reeve/engine/memory'
 import { asTool, router } from '@reeve/flow'
 import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message } from '@reeve/model'
-import { createRuntime } from '@reeve/runtime'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 import { supervisor } from '@reeve/supervisor'
 import { calls, delegates, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
 
@@ -470,7 +470,7 @@ describe('what is kept', () => {
       const model = scripted(calls(['fetch', {}]), 'done')
       const seen: Json[] = []
       const reader = agent({ name: 'reader', model, tools: [fetch(result)], limits: limited })
-      await using runtime = await createRuntime({
+      await using runtime = await runtimeUnderTest({
         agents: [reader],
         engine: createEngine(Object.assign(new MemoryStore({}), { contents: undefined as never })),
       })

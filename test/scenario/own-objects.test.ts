@@ -80,6 +80,6 @@ test('what a step is given can be copied, and shows nothing of the engine when i
   })
   await using runtime = await createRuntime({ agents: [root] })
   expect(await runtime.run(root, 'go')).toMatchObject({ output: 'done' })
-  const written = ['attempt', 'epoch', 'key', 'now', 'signal', 'traceparent']
+  const written = ['attempt', 'contents', 'epoch', 'key', 'now', 'signal', 'traceparent']
   expect(seen).toEqual([{ copied: true, traceparent: true, written }])
 })

@@ -23,18 +23,14 @@ const nameForm = /^result-[0-9a-f]{32}$/
 /** The name of content whose SHA-256 this is, in hexadecimal digits. */
 export const contentName = (sha256: string): string => `result-${sha256.slice(0, 32)}`
 
-/** Whether a text is the name of content. */
-export const isContentName = (text: string): boolean => nameForm.test(text)
+/** Whether a value is the name of content. */
+export const isContentName = (name: unknown): name is string => typeof name === 'string' && nameForm.test(name)
 
 /** Whether a value is a reference. */
 export function isContentRef(value: unknown): value is ContentRef & { readonly [member: string]: Json } {
   if (!isObject(value) || Object.keys(value).length !== 3) return false
   const [name, type, size] = [own(value, '$content'), own(value, 'type'), own(value, 'size')]
   return (
-    typeof name === 'string' &&
-    isContentName(name) &&
-    (type === 'text' || type === 'json') &&
-    Number.isSafeInteger(size) &&
-    (size as number) >= 0
+    isContentName(name) && (type === 'text' || type === 'json') && Number.isSafeInteger(size) && (size as number) >= 0
   )
 }

@@ -76,24 +76,44 @@ interface ContentQuestion {
 export function readingToolbox(inner: Toolbox, state: ConversationState, toolsMost = Infinity): Toolbox {
   const most = state.edge.bounds.limits?.resultTokens
   // a run from before there was a limit has no references
-  if (most === undefined) return inner
-  let known: readonly ToolSpec[] | undefined
-  let specs: readonly ToolSpec[] = []
+  return most === undefined ? inner : new ReadingToolbox(inner, state, toolsMost, most)
+}
+
+/** A class: one is made for each activation, and an object literal with a getter gets a hidden class of its own each time. */
+class ReadingToolbox implements Toolbox {
+  readonly #inner: Toolbox
+  readonly #state: ConversationState
+  readonly #toolsMost: number
+  readonly #most: number
+  #binding: ReadLargeResult | undefined
+  #known: readonly ToolSpec[] | undefined
+  #specs: readonly ToolSpec[] = []
   /** Where it stands: at the end when it came, and then there, so that the list only grows at its end. */
-  let place: number | undefined
-  const binding = new ReadLargeResult(most)
-  return {
-    get specs() {
-      const hasRoom = inner.specs.length < toolsMost
-      if (!state.hasReference || !hasRoom || inner.find(readTool) !== undefined) return inner.specs
-      if (inner.specs !== known) {
-        known = inner.specs
-        place ??= known.length
-        specs = [...known.slice(0, place), spec, ...known.slice(place)]
-      }
+  #place: number | undefined
+
+  constructor(inner: Toolbox, state: ConversationState, toolsMost: number, most: number) {
+    this.#inner = inner
+    this.#state = state
+    this.#toolsMost = toolsMost
+    this.#most = most
+  }
+
+  get specs(): readonly ToolSpec[] {
+    const { specs } = this.#inner
+    if (!this.#state.hasReference || specs.length >= this.#toolsMost || this.#inner.find(readTool) !== undefined)
       return specs
-    },
-    find: (name) => inner.find(name) ?? (name === readTool && state.hasReference ? binding : undefined),
+    if (specs !== this.#known) {
+      this.#known = specs
+      this.#place ??= specs.length
+      this.#specs = [...specs.slice(0, this.#place), spec, ...specs.slice(this.#place)]
+    }
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    const found = this.#inner.find(name)
+    if (found !== undefined || name !== readTool || !this.#state.hasReference) return found
+    return (this.#binding ??= new ReadLargeResult(this.#most))
   }
 }
 

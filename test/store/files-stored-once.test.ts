@@ -9,7 +9,7 @@ import { sequential } from '@reeve/flow'
 import { createRuntime } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { dice } from '../dice.ts'
-import { calls, store } from './team.ts'
+import { calls, store } from '../scenario/team.ts'
 
 const roll = dice(7)
 /** A picture of this many bytes that no compression makes smaller. */

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { agent, readWhole, tool } from '@reeve/agent'
 import { asText, type Json } from '@reeve/core'
 import { createRuntime } from '@reeve/runtime'
-import { calls, scripted, store, told } from './team.ts'
+import { calls, scripted, store, told } from '../scenario/team.ts'
 
 const line = 'a line of the log, and what it says: 0123456789 0123456789 0123456789 0123456789 012345\n'
 const size = 80_000_000
