@@ -139,7 +139,7 @@ test('an expired approval is marked, without a command to approve; without a con
   expect(late.err).toContain(command)
   const resumed = await reeve('resume', 'p1')
   expect(resumed).toMatchObject({ code: 2, out: '' })
-  expect(resumed.err).toMatch(/no reeve\.config\.ts in this folder[^]*Run your program again/)
+  expect(resumed.err).toMatch(/no reeve\.config\.ts and no agents\/ in this folder[^]*Run your program again/)
 })
 
 test('a tool call that failed for good is seen after the run has gone on without it', async () => {
