@@ -11,6 +11,7 @@
 import {
   contentName,
   delay,
+  described,
   isContentName,
   type ContentRef,
   type ContentType,
@@ -62,6 +63,7 @@ export class RunContents implements Contents {
   }
 
   async keep(text: string, type: ContentType): Promise<ContentRef> {
+    mustBeText(text, type)
     const { store, sha256 } = this.#host
     const { contents } = store
     if (contents === undefined)
@@ -177,6 +179,20 @@ export class RunContents implements Contents {
     this.#last = { key, text }
     return text
   }
+}
+
+/** Throws for what is no text, which would be kept as nothing, and for a type that nobody reads. */
+function mustBeText(text: unknown, type: unknown): void {
+  const problem =
+    typeof text !== 'string'
+      ? `the text is ${described(text)}, expected a text`
+      : type !== 'text' && type !== 'json'
+        ? `the type is ${described(type)}, expected "text" or "json"`
+        : undefined
+  if (problem !== undefined)
+    throw new ReeveError('input.invalid', `contents.keep(): ${problem}`, {
+      hint: "Keep a value as contents.keep(JSON.stringify(value), 'json'), and bytes as a text of yours, such as base64.",
+    })
 }
 
 /** The error for a name that a run does not have: of another run's content it says the same. */
