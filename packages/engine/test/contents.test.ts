@@ -133,7 +133,7 @@ describe('reading', () => {
       .open()
       .slice('\u001b[2J../../etc', 0, 1)
       .catch((thrown: unknown) => thrown as Error)
-    expect(error).toMatchObject({ code: 'content.unknown', message: 'the run r1 has no content "?"' })
+    expect(error).toMatchObject({ code: 'content.unknown', message: 'the run r1 has no content of that name' })
   })
 })
 
