@@ -191,15 +191,19 @@ function mustBeText(text: unknown, type: unknown): void {
         : undefined
   if (problem !== undefined)
     throw new ReeveError('input.invalid', `contents.keep(): ${problem}`, {
-      hint: "Keep a value as contents.keep(JSON.stringify(value), 'json'), and bytes as a text of yours, such as base64.",
+      hint: "Keep a value as its text of JSON, of the type 'json', and bytes as a text of yours, such as base64.",
     })
 }
 
 /** The error for a name that a run does not have: of another run's content it says the same. */
 export const unknownContent = (run: RunId, name: string): ReeveError =>
-  new ReeveError('content.unknown', `the run ${run} has no content ${isContentName(name) ? `"${name}"` : 'of that name'}`, {
-    hint: 'Take the name from a result of this run: result- and 32 digits. Content is read in the run that kept it, in its child runs and in its forks.',
-  })
+  new ReeveError(
+    'content.unknown',
+    `the run ${run} has no content ${isContentName(name) ? `"${name}"` : 'of that name'}`,
+    {
+      hint: 'Take the name from a result of this run: result- and 32 digits. Content is read in the run that kept it, in its child runs and in its forks.',
+    },
+  )
 
 /** The pieces of a text, in order: as long as may be, and none ends between the two halves of a character. */
 function* piecesOf(text: string): Generator<string, undefined> {
