@@ -20,6 +20,7 @@ const replace = clientTool({
   description: 'Replaces what the user has selected.',
   input: z.object({ by: z.string() }),
   output: z.object({ replaced: z.boolean() }),
+  effect: 'once', // it must not run twice
 })
 const editor = agent({
   name: 'editor',

@@ -20,11 +20,14 @@ const inspector = agent({
   run: async (ctx) => {
     const log = await ctx.step('fetch', (io) => io.contents.keep(fetchLog(), 'text'))
     const look = async ({ contents }: StepIO): Promise<string> => {
+      let rest = ''
       for await (const piece of contents.pieces(log.$content)) {
-        const found = /.*ERROR.*/.exec(piece)
-        if (found !== null) return found[0].trim()
+        const lines = (rest + piece).split('\n')
+        rest = lines.pop()! // a line may go on in the next piece
+        const found = lines.find((line) => line.includes('ERROR'))
+        if (found !== undefined) return found
       }
-      return 'none'
+      return rest.includes('ERROR') ? rest : 'none'
     }
     const error = await ctx.step('look', look, { effect: 'read' })
     return { log, error }

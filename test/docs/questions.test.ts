@@ -88,7 +88,7 @@ const questions: readonly Question[] = [
     ask: 'Does it use prompt caching?',
     row: 'prompt caching',
     at: 'docs/how-to/models-in-production.md#prompt-caching',
-    says: ['cacheControl', 'promptCacheKey'],
+    says: ['settings: { cache: true }', 'cacheControl', 'promptCacheKey'],
   },
   {
     ask: 'What happens at rate limits, 429?',
@@ -101,6 +101,54 @@ const questions: readonly Question[] = [
     row: 'tools',
     at: 'docs/how-to/tools.md#effect-classes',
     says: ["'read'", "'idempotent'", "'once'"],
+  },
+  {
+    ask: 'What happens when a tool returns too much text for the context?',
+    row: 'large results',
+    at: 'docs/how-to/large-results.md',
+    says: ['read_large_result', 'resultTokens', '25,000'],
+  },
+  {
+    ask: 'How do I store a large text of many MB in a run, and download it?',
+    row: 'large texts',
+    at: 'docs/how-to/large-texts.md',
+    says: ['io.contents', 'reeve content <run> <name> > file'],
+  },
+  {
+    ask: 'How does a tool return an image?',
+    row: 'pictures',
+    at: 'docs/how-to/pictures.md#in-the-result-of-a-tool',
+    says: ['withFiles(', 'base64'],
+  },
+  {
+    ask: 'How do I give a picture or a PDF to a worker?',
+    row: 'pictures',
+    at: 'docs/how-to/pictures.md#in-a-brief',
+    says: ['files', 'ctx.delegate('],
+  },
+  {
+    ask: 'How do I use hundreds of tools, is there a tool search?',
+    row: 'hundreds of tools',
+    at: 'docs/how-to/many-tools.md',
+    says: ['searchable(', 'find_tools'],
+  },
+  {
+    ask: 'Can the model do web search, and where are the citations?',
+    row: 'search the web',
+    at: 'docs/how-to/provider-tools.md',
+    says: ['webSearch(', 'sources'],
+  },
+  {
+    ask: 'How do I use the code interpreter of the provider?',
+    row: 'run code',
+    at: 'docs/how-to/provider-tools.md#which-tool',
+    says: ['providerTool({ id:', 'code_interpreter'],
+  },
+  {
+    ask: 'How do I run a tool in the browser of the user?',
+    row: 'tools that run in the page',
+    at: 'docs/how-to/client-tools.md',
+    says: ['clientTool(', 'runClientTools'],
   },
   {
     ask: 'How do I put a supervisor over workers?',
@@ -271,6 +319,18 @@ const questions: readonly Question[] = [
     row: 'memory over sessions',
     at: 'docs/how-to/sessions-and-values.md#memory-over-sessions',
     says: ['recall', 'save', 'pgvector'],
+  },
+  {
+    ask: 'How do I use pgvector and embeddings?',
+    row: 'vector stores',
+    at: 'docs/how-to/sessions-and-values.md#memory-over-sessions',
+    says: ['reeve/pgvector', 'embed', 'dimensions'],
+  },
+  {
+    ask: 'How many reasoning tokens and cached tokens were used?',
+    row: 'usage',
+    at: 'docs/how-to/limits-and-usage.md#usage',
+    says: ['reasoning', 'cacheWrite', 'totalUsage'],
   },
   {
     ask: 'How do I use RAG with a vector store?',

@@ -72,6 +72,7 @@ describe('results of tools', () => {
           { data: html, mediaType: 'image/png', filename: 'x"]\n.png' },
           { url: 'http://169.254.169.254/', mediaType: 'image/png' },
           { data: 'no base64!', mediaType: 'image/png' },
+          { data: `data:image/png;base64,${html}`, mediaType: 'image/png' },
           ...Array.from({ length: 120 }, () => chart),
         ]),
     })
@@ -83,9 +84,15 @@ describe('results of tools', () => {
     )
     expect(lines[2]).toContain('the url of a file has the scheme "http:"')
     expect(lines[3]).toContain('the data of a file is not data in base64')
-    expect(lines[4]).toBe('[and 23 more files, not shown]')
-    expect(lines).toHaveLength(5)
-    expect(seen(model)).toHaveLength(97)
+    expect(lines[4]).toContain('the data of a file is an address: give what begins with "data:" as url')
+    expect(lines[5]).toBe('[and 24 more files, not shown]')
+    expect(lines).toHaveLength(6)
+    expect(seen(model)).toHaveLength(96)
+  })
+
+  test('files that are no list are not shown, and the model is told', async () => {
+    const one = tool({ name: 'one', effect: 'read', execute: () => withFiles('done', chart as never) })
+    expect((await alone(one)).result).toBe('done\n[files, not shown: they are no list]')
   })
 
   test('JSON that looks like a result with files is JSON', async () => {

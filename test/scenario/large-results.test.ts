@@ -6,7 +6,7 @@ import { asText, isContentRef, isObject, withFiles, type Json, type JsonObject }
 import { createEngine } from '@reeve/engine/host'
 import { MemoryStore } from '@reeve/engine/memory'
 import { asTool, router } from '@reeve/flow'
-import { spokenOf, type Recorded } from '@reeve/journal'
+import { eventLines, spokenOf, type Recorded } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 import { supervisor } from '@reeve/supervisor'
@@ -50,9 +50,13 @@ describe('a tool', () => {
       'done',
     )
     const reader = agent({ name: 'reader', model, tools: [fetch(text)], limits: { resultTokens: 1_000 } })
-    const { outcome, events } = await ran(reader)
+    const { outcome, recorded, events } = await ran(reader)
     expect(outcome).toMatchObject({ status: 'completed', output: 'done' })
     const [shown] = told(model.prompts[1]) as [string]
+    const lineOf = eventLines()
+    expect(recorded.flatMap((each) => lineOf(each) ?? [])).toContain(
+      `reader: fetch returned ${text.length} characters, kept as ${nameIn(shown)}`,
+    )
     expect(shown).toMatch(
       /^\[result-[0-9a-f]{32}: "fetch" returned \d+ characters, too many to show\. The first \d+ follow; read_large_result reads the rest/,
     )

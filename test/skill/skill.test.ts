@@ -31,6 +31,7 @@ const tasks: readonly (readonly [task: string, program: string, printed: readonl
   ['a test with scripted models, at every crash', 'simulation', ['no crash changes anything']],
   ['a limit that is reached', 'limits', ['limited', 'watcher']],
   ['an agent by code, with steps and a payment once', 'code-agent', ['2 33.00 24']],
+  ['a log that is too large, a picture, a client tool, a search of tools', 'tools', ['gap@70000 chart.png 3 tabs']],
   ['a chain of models', 'fallback', ['The second one answers.']],
 ]
 

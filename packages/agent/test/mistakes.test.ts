@@ -1,6 +1,6 @@
 /** What is easily got wrong where agents work together is said in words, as early as it can be known. */
 import { expect, test } from 'vitest'
-import { agent, delegate, tool, transferTo, type Agent } from '../src/index.ts'
+import { agent, clientTool, delegate, tool, transferTo, type Agent } from '../src/index.ts'
 import { asTool, loop, router, sequential } from '@reeve/flow'
 import { interrupt } from '@reeve/oversight'
 import { createRuntime } from '@reeve/runtime'
@@ -36,6 +36,15 @@ test.each([
     message: expect.stringMatching(message) as string,
     hint: expect.stringMatching(hint) as string,
   })
+})
+
+test('a tool without a function, and a client tool with one, name the other maker', () => {
+  expect(() => tool({ name: 't' } as never)).toThrow(
+    'tool "t": give execute, or run; a tool that the page or the program of the user runs is a clientTool()',
+  )
+  expect(() => clientTool({ name: 't', execute: () => 1 } as never)).toThrow(
+    'tool "t": the client runs a client tool; what this process runs is a tool()',
+  )
 })
 
 test('an agent among the tools is told apart from a tool', () => {

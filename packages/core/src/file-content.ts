@@ -9,6 +9,7 @@ const longestData = 32 * 1024 * 1024
 
 /** Why a text is not the content of a file, as the end of a sentence; undefined: it is. Padding may be left out. */
 export function base64Problem(data: string): string | undefined {
+  if (/^data:/i.test(data)) return 'is an address: give what begins with "data:" as url'
   if (data.length > longestData) return `has more than ${longestData} characters of data`
   const end = data.indexOf('=')
   const [length, padding] = end < 0 ? [data.length, ''] : [end, data.slice(end)]

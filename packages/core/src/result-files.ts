@@ -51,6 +51,7 @@ export function takenFiles(given: unknown): TakenFiles {
   const files: FilePart[] = []
   const left: string[] = []
   let [data, more] = [0, 0]
+  if (given !== undefined && !Array.isArray(given)) left.push('[files, not shown: they are no list]')
   for (const each of Array.isArray(given) ? (given as readonly unknown[]) : []) {
     if (files.length + left.length >= mostFiles) {
       more++

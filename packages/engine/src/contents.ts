@@ -11,6 +11,7 @@
 import {
   contentName,
   delay,
+  described,
   isContentName,
   type ContentRef,
   type ContentType,
@@ -62,6 +63,7 @@ export class RunContents implements Contents {
   }
 
   async keep(text: string, type: ContentType): Promise<ContentRef> {
+    mustBeText(text, type)
     const { store, sha256 } = this.#host
     const { contents } = store
     if (contents === undefined)
@@ -179,11 +181,29 @@ export class RunContents implements Contents {
   }
 }
 
+/** Throws for what is no text, which would be kept as nothing, and for a type that nobody reads. */
+function mustBeText(text: unknown, type: unknown): void {
+  const problem =
+    typeof text !== 'string'
+      ? `the text is ${described(text)}, expected a text`
+      : type !== 'text' && type !== 'json'
+        ? `the type is ${described(type)}, expected "text" or "json"`
+        : undefined
+  if (problem !== undefined)
+    throw new ReeveError('input.invalid', `contents.keep(): ${problem}`, {
+      hint: "Keep a value as its text of JSON, of the type 'json', and bytes as a text of yours, such as base64.",
+    })
+}
+
 /** The error for a name that a run does not have: of another run's content it says the same. */
 export const unknownContent = (run: RunId, name: string): ReeveError =>
-  new ReeveError('content.unknown', `the run ${run} has no content "${isContentName(name) ? name : '?'}"`, {
-    hint: 'Take the name from a result of this run. Content is read in the run that kept it, in its child runs and in its forks.',
-  })
+  new ReeveError(
+    'content.unknown',
+    `the run ${run} has no content ${isContentName(name) ? `"${name}"` : 'of that name'}`,
+    {
+      hint: 'Take the name from a result of this run: result- and 32 digits. Content is read in the run that kept it, in its child runs and in its forks.',
+    },
+  )
 
 /** The pieces of a text, in order: as long as may be, and none ends between the two halves of a character. */
 function* piecesOf(text: string): Generator<string, undefined> {

@@ -44,7 +44,8 @@ export interface Contents {
   /**
    * Keeps a text; resolves when it is as durable as a commit. The same text has the same reference, and is kept once.
    * `json`: redaction goes by its members. An outage of the store is waited out, until the step is told to stop. Rejects
-   * with `store.*`, and with `content.unsupported` where the store keeps no contents.
+   * with `store.*`, with `content.unsupported` where the store keeps no contents, and with `input.invalid` for what is no
+   * text.
    */
   keep(text: string, type: ContentType): Promise<ContentRef>
   /** What is known of a name in this run. Undefined: it has no such content. Rejects with `store.*`. */

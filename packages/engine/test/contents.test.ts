@@ -88,6 +88,19 @@ describe('keeping', () => {
     ).rejects.toThrow('away')
   })
 
+  test.each([
+    [{ a: 1 }, 'text', 'the text is an object, expected a text'],
+    [new Uint8Array(5), 'text', 'the text is an object, expected a text'],
+    ['abc', 'png', 'the type is the text "png", expected "text" or "json"'],
+  ])('what is no text is refused, and nothing is written: %s %s', async (text, type, problem) => {
+    const { open, kept } = stage()
+    await expect(open().keep(text as string, type as 'text')).rejects.toMatchObject({
+      code: 'input.invalid',
+      message: `contents.keep(): ${problem}`,
+    })
+    expect(kept.size).toBe(0)
+  })
+
   test('a step that was told to stop waits for no store', async () => {
     const { open, stopped } = stage({ fails: [unavailable(true), unavailable(true)] })
     stopped.now = true
@@ -120,7 +133,7 @@ describe('reading', () => {
       .open()
       .slice('\u001b[2J../../etc', 0, 1)
       .catch((thrown: unknown) => thrown as Error)
-    expect(error).toMatchObject({ code: 'content.unknown', message: 'the run r1 has no content "?"' })
+    expect(error).toMatchObject({ code: 'content.unknown', message: 'the run r1 has no content of that name' })
   })
 })
 

@@ -69,7 +69,7 @@ export function providerToolProblems(
 
 /** What to do where a provider does not run a tool. */
 export const otherModelOrTool =
-  'Use a model of that provider through its own API, give the tool a form for each provider of the chain, or use a tool with an execute of your own.'
+  'Use a model of that provider through its own API, give the tool a form for each provider of the chain, give it to a worker whose model takes it, or use a tool with an execute of your own.'
 
 /** Why tools of a provider and others are not sent in one request. */
 const aloneProblem = (model: string, [first]: readonly ToolSpec[]): string =>

@@ -185,6 +185,12 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
     },
     (incoming, outgoing) => void listener(incoming, outgoing),
   )
+  // Node counts a connection that has sent nothing yet as one at work: browsers and fetch open some ahead
+  const connections = new Set<Socket>()
+  node.on('connection', (socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   node.on('clientError', refuse)
   node.on('checkExpectation', (_incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { headers, body } = bare(badRequest('the header Expect asks for what this server does not do'))
@@ -210,6 +216,7 @@ export async function listen(server: ReeveServer, options: ListenOptions = {}): 
     node.close()
     server.close()
     node.closeIdleConnections()
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
     const cut = setTimeout(() => node.closeAllConnections(), closeTimeoutMs)
     await ended
     clearTimeout(cut)

@@ -148,6 +148,19 @@ test('connections are kept longer than a load balancer keeps them, and slow requ
   await runtime.close()
 }, 30_000)
 
+test('a connection that has sent nothing does not hold a server that closes', async () => {
+  const runtime = await createRuntime({ agents: [agent({ name: 'a', run: () => 'done' })] })
+  const listening = await listen(createServer({ runtime }), { port: 0 })
+  const { socket } = await sent(listening.port, '')
+  // it is accepted once a later one is answered
+  await answered(listening.port, 'GET /api/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')
+  const started = performance.now()
+  await Promise.all([listening.close(), once(socket, 'close')])
+  // an answer in flight would have five seconds
+  expect(performance.now() - started).toBeLessThan(4_000)
+  await runtime.close()
+}, 30_000)
+
 test('a connection that takes nothing of its answer is closed', async () => {
   const large = agent({ name: 'large', run: () => 'x'.repeat(8_000_000) })
   const runtime = await createRuntime({ agents: [large] })

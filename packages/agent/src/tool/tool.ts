@@ -365,7 +365,10 @@ const bothChecks = { ...effectChecks, ...orchestrationChecks }
 const toolRule: Rule<AnyTool> = (options, where) => {
   const { execute, run } = options
   return [
-    (typeof execute === 'function') === (typeof run === 'function') && `${where}: give either execute or run`,
+    (typeof execute === 'function') === (typeof run === 'function') &&
+      (execute === undefined && run === undefined
+        ? `${where}: give execute, or run; a tool that the page or the program of the user runs is a clientTool()`
+        : `${where}: give either execute or run`),
     ...commonRule(options, where),
   ]
 }
@@ -438,7 +441,10 @@ export function clientTool(given: object): Tool {
   const options = given as ClientToolOptions<string, SchemaLike>
   const where = `tool "${options.name}"`
   const problems = optionProblems<ClientToolOptions<string, SchemaLike>>(clientChecks, options, where, {
-    rule: commonRule,
+    rule: (given, at) => [
+      'execute' in given && `${at}: the client runs a client tool; what this process runs is a tool()`,
+      ...commonRule(given, at),
+    ],
     meant: meantByToolOptions,
   })
   const input = schemaOf(options.input, options.parameters, where, problems)

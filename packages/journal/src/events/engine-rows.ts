@@ -36,6 +36,7 @@ import {
   byHand,
   ended,
   failedForGood,
+  keptLine,
   lastFailureText,
   list,
   person,
@@ -183,7 +184,7 @@ export const engineRows: EventRows<Exclude<JournalEvent, FactEvent>> = {
       if (outcome.status !== 'completed') return undefined
       return wasInDoubt
         ? `${agent}: ${effect} is settled as happened: ${preview(outcome.output)}`
-        : ranLine(outcome.output, agent)
+        : (ranLine(outcome.output, agent) ?? keptLine(outcome.output, agent, effect))
     },
     entry: ({ outcome }, { agent, effect }) => `${agent}: ${effect} ${ended(outcome)}`,
     span: undefined,

@@ -8,8 +8,10 @@ import {
   asText,
   cut,
   describeOutcome,
+  isContentRef,
   isObject,
   preview,
+  shownParts,
   visible,
   visibleLine,
   type Json,
@@ -62,6 +64,12 @@ export const failedForGood = ({ status }: Outcome): boolean => status === 'faile
 /** How an effect failed for good, after how many attempts. */
 export const lastFailureText = (outcome: Outcome, attempts = 1): string =>
   `${shown(describeOutcome(outcome))}${attempts === 1 ? '' : ` (attempt ${attempts}, the last)`}`
+
+/** Where the whole of a large result is; undefined if it stands in the journal. `output`: of a step. */
+export function keptLine(output: Json, agent: string, effect: string): string | undefined {
+  const ref = shownParts(output)?.output ?? output
+  return isContentRef(ref) ? `${agent}: ${effect} returned ${ref.size} characters, kept as ${ref.$content}` : undefined
+}
 
 /** What the provider of a model ran while it answered; undefined if nothing. `output`: of a step. */
 export function ranLine(output: Json, agent: string): string | undefined {
