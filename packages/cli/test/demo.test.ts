@@ -197,7 +197,7 @@ describe('a bad argument', () => {
     ['too many arguments', ['demo', '.', 'src'], 'too many arguments'],
     ['no store', ['runs'], 'no store found in this folder'],
     ['a store that is not there', ['runs', '--store', 'x.db'], 'store not found'],
-    ['no run id', ['resume'], 'missing required argument'],
+    ['no run id', ['resume'], 'no run was named'],
     ['a bad number', ['events', 'run_a', '--from', 'two'], 'Expected a whole number'],
   ])('%s: says so, exits with 2, creates nothing', async (_what, args, said) => {
     const before = await readdir(folder)
