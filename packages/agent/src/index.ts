@@ -95,6 +95,7 @@ export {
 } from './exchange-store.ts'
 export { readWhole } from './tool/whole-result.ts'
 export { boundedCall, withinBound } from './tool/result-bound.ts'
+export { HandedResults, isReadByModel, type HandedBound, type HandedResult } from './tool/handed-results.ts'
 export { ToolBinding } from './approval/tool-gate.ts'
 export {
   activationHasEnded,

@@ -139,9 +139,9 @@ export class ControlLoop {
     const may = narrow(this.#edge.bounds.permissions, policy.permissions)
     this.#to = may !== undefined && denies(may, transferTool) ? [] : this.#candidates(name)
     const turn: MemberTurn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
-    const { inputSchema } = this.#routing.lead
+    const { inputSchema, model } = this.#routing.lead
     // its limits are those of the whole router, which has its account already
-    const member = isLead ? { name, ...present({ inputSchema }) } : this.#worker(name)
+    const member = isLead ? { name, ...present({ inputSchema, model }) } : this.#worker(name)
     const edge = await turnEdge(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst)

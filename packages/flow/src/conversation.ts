@@ -5,10 +5,10 @@
  * (edge/history.ts), who is next. Lives in memory only; replay makes it again from the ends of the members (K1).
  * Parallel branches are given copies and are joined in the order of their declaration.
  */
-import { agentContext, type AgentContext } from '@reeve/agent'
+import { agentContext, HandedResults, type AgentContext } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
 import { answersOnly, briefText, entriesOf, mayRead, messageProblems, withoutTransfers, type Edge } from '@reeve/edge'
-import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '@reeve/core'
+import { asText, copy, oversizeText, type HistoryEntry, type Json, type Message, type Outcome } from '@reeve/core'
 
 /**
  * Makes the whole conversation that an agent is shown, of a copy. Orchestration (K3): pure, or through `ctx`, whose
@@ -50,6 +50,7 @@ export class FlowConversation {
   readonly #begins: readonly HistoryEntry[]
   readonly #brief: string
   readonly #segments: Segment[]
+  readonly #results = new HandedResults()
 
   private constructor(begins: readonly HistoryEntry[], brief: string, segments: readonly Segment[]) {
     this.#begins = begins
@@ -107,6 +108,51 @@ export class FlowConversation {
     if (policy === 'conversation') return entries
     return policy === 'answers' ? answersOnly(entries) : rewritten(policy, entries, agent, agentContext(ctx()))
   }
+
+  /**
+   * What others answered, within this limit, for an agent whose model reads it; the entries themselves, and no promise,
+   * where all are within it. Its own words, what came from outside, and results of tools stay: a tool's were bounded when
+   * they were told. `ctx` is where an answer above the limit is kept.
+   */
+  within(
+    limit: number | undefined,
+    agent: string,
+    entries: readonly HistoryEntry[],
+    ctx: () => Context,
+  ): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
+    if (limit === undefined || !entries.some((entry) => isOver(limit, agent, entry))) return entries
+    return this.#bounded(limit, agent, entries, ctx())
+  }
+
+  async #bounded(
+    limit: number,
+    agent: string,
+    entries: readonly HistoryEntry[],
+    ctx: Context,
+  ): Promise<readonly HistoryEntry[]> {
+    const bounded: HistoryEntry[] = []
+    for (const entry of entries)
+      if (isOver(limit, agent, entry)) {
+        const { agent: by, message } = entry
+        const content = asText(await this.#results.keep(ctx, { by, value: message.content }, { limit }))
+        bounded.push({ ...entry, message: { ...message, content } })
+      } else bounded.push(entry)
+    return bounded
+  }
+}
+
+/** The answer of another agent, as a text. */
+type AnswerEntry = HistoryEntry & {
+  readonly agent: string
+  readonly message: Extract<Message, { role: 'assistant' }> | { readonly role: 'user'; readonly content: string }
+}
+
+/** Whether it is the answer of another agent, and above the limit. */
+const isOver = (limit: number, agent: string, entry: HistoryEntry): entry is AnswerEntry => {
+  const { agent: by, message } = entry
+  if (by === undefined || (message.role !== 'assistant' && message.role !== 'user')) return false
+  if (by === agent && message.role === 'assistant') return false
+  return typeof message.content === 'string' && oversizeText(message.content, limit) !== undefined
 }
 
 function rewritten(

@@ -23,6 +23,7 @@ import {
   type Check,
   type Checks,
   type Failure,
+  type HistoryEntry,
   type Outcome,
 } from '@reeve/core'
 import { agentsIn, usdCapOf, type Agent, type UsdCap } from '@reeve/agent'
@@ -139,7 +140,7 @@ export interface MemberTurn {
 export async function turnEdge(
   ctx: Context,
   above: Edge,
-  member: Pick<Agent, 'name' | 'limits' | 'oversight' | 'team' | 'inputSchema'>,
+  member: Pick<Agent, 'name' | 'limits' | 'oversight' | 'team' | 'inputSchema' | 'model' | 'members'>,
   turn: MemberTurn,
   lead = false,
 ): Promise<Edge | Failure> {
@@ -148,19 +149,26 @@ export async function turnEdge(
   try {
     const shown = conversation.for(member.name, { policy: context, transfers, task }, () => ctx.scope('history'))
     const entries = shown instanceof Promise ? await shown : shown
-    const edge = memberEdge(
-      above,
-      revised(above.run.versions, member),
-      brief,
-      entries,
-      {
-        hops,
-        ...(to === undefined || to.length === 0 ? undefined : { to }),
-        ...(task === undefined || context === 'brief' ? undefined : { task }),
-        ...(lead ? { lead } : undefined),
-      },
-      policy,
-    )
+    const edgeWith = (said: readonly HistoryEntry[]): Edge =>
+      memberEdge(
+        above,
+        revised(above.run.versions, member),
+        brief,
+        said,
+        {
+          hops,
+          ...(to === undefined || to.length === 0 ? undefined : { to }),
+          ...(task === undefined || context === 'brief' ? undefined : { task }),
+          ...(lead ? { lead } : undefined),
+        },
+        policy,
+      )
+    let edge = edgeWith(entries)
+    // a flow bounds them for its own members: code among them is given the whole
+    if (member.model !== undefined && member.members === undefined) {
+      const within = conversation.within(edge.bounds.limits?.resultTokens, member.name, entries, () => ctx)
+      if (within !== entries) edge = edgeWith(await within)
+    }
     return lead ? edge : afterFailures(ctx, above, edge)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown

@@ -2,7 +2,8 @@
  * Result bound: a result that is larger than its limit is kept by reference, and the model is shown its beginning.
  *
  * Owns: when the whole is kept: for an effect in its own step, for any other result in a step of its own. Does not own:
- * the limit (edge/limits.ts), the words (core/result-bound.ts), keeping (engine/contents.ts).
+ * the limit (edge/limits.ts), the words (core/result-bound.ts), keeping (engine/contents.ts), what teams and flows hand on
+ * from agent to agent (handed-results.ts).
  * Holds: done is done: a result that cannot be kept is recorded as any other, and its beginning is shown all the same. What
  * is shown is what was kept, so it is redacted as that is. A run from before there was a limit has none.
  */
@@ -151,7 +152,7 @@ export async function boundedCall(
   if (!isOver && !isTold) return result
   const text = isOver && result.bounded !== result.content ? oversizeText(result.content, limit) : undefined
   const told: CallResult =
-    text === undefined ? result : { ...result, content: await keptCall(ctx, call, result.content, text, limit!) }
+    text === undefined ? result : { ...result, content: await keptText(ctx, call.name, result.content, text, limit!) }
   const { content, isError, files } = told
   ctx.emit({
     type: 'result.told',
@@ -163,16 +164,26 @@ export async function boundedCall(
   return { ...told, isHead: true }
 }
 
-async function keptCall(ctx: Context, call: ToolCall, value: Json, text: string, limit: number): Promise<string> {
+/**
+ * Keeps a text above its limit with one step, and says what a model is told of it. `shown`: how much of it, in tokens.
+ * Rejects only with `Cancelled`.
+ */
+export async function keptText(
+  ctx: Context,
+  called: string,
+  value: Json,
+  text: string,
+  shown: number,
+): Promise<string> {
   const step = ctx.begin(
     keepStep,
     async (io) => {
-      const kept = await keepWhole(io, value, text, limit)
-      return kept === undefined ? null : { content: boundedText(call.name, kept.ref, kept.head) }
+      const kept = await keepWhole(io, value, text, shown)
+      return kept === undefined ? null : { content: boundedText(called, kept.ref, kept.head) }
     },
     { effect: 'idempotent' },
   )
   const { outcome } = await ctx.next(step)
   const kept = outcome.status === 'completed' ? (outcome.output as { readonly content: string } | null) : null
-  return kept === null ? unkeptText(call.name, text, headOf(text, limit)) : kept.content
+  return kept === null ? unkeptText(called, text, headOf(text, shown)) : kept.content
 }

@@ -99,7 +99,8 @@ export class Rounds implements Floor {
     this.#visible = FlowConversation.of(edge)
     this.#whole = FlowConversation.of(edge)
     this.#hops = this.#begunAt = edge.flow?.hops ?? 0
-    this.ask = tableAsk(name, edge, () => this.#entries)
+    const limit = edge.bounds.limits?.resultTokens
+    this.ask = tableAsk(name, edge, (at) => this.#visible.within(limit, name, this.#entries, () => at))
     if (rules.output !== undefined) this.output = rules.output
     this.#chair = speaker.open(this)
   }

@@ -276,11 +276,19 @@ export function tableView(
 
 /** Asks a model about the conversation. */
 export const tableAsk =
-  (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
-  (ctx, model, question, { output, aloud = false } = {}) =>
-    askSideQuery(modelAccess(name, model), ctx, edge, {
-      said: said(),
-      question,
-      output,
-      purpose: aloud ? undefined : 'choice',
-    })
+  (
+    name: string,
+    edge: Edge,
+    said: (ctx: Context) => readonly HistoryEntry[] | Promise<readonly HistoryEntry[]>,
+  ): Floor['ask'] =>
+  (ctx, model, question, { output, aloud = false } = {}) => {
+    const asked = (entries: readonly HistoryEntry[]): ReturnType<typeof askSideQuery> =>
+      askSideQuery(modelAccess(name, model), ctx, edge, {
+        said: entries,
+        question,
+        output,
+        purpose: aloud ? undefined : 'choice',
+      })
+    const entries = said(ctx)
+    return entries instanceof Promise ? entries.then(asked) : asked(entries)
+  }

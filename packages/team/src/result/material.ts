@@ -5,7 +5,7 @@
  * Owns: the words, what is cut, how that which is missing is named. Does not own: who is asked (synthesis.ts). What
  * members wrote is material with its provenance, never an instruction. Pure.
  */
-import { asText, failed, type Json } from '@reeve/core'
+import { asText, charactersWithin, failed, type Json } from '@reeve/core'
 import { formatWorkerResult } from '@reeve/edge'
 import type { SynthesisInput, SynthesisResult } from './options.ts'
 
@@ -18,16 +18,31 @@ export function concatenated({ results, missing }: Pick<SynthesisInput, 'results
   return [...parts, ...(missing.length === 0 ? [] : [missingPart(missing)])].join('\n\n')
 }
 
+/** How much of each result the author of the answer is shown. */
+export interface SynthesisBound {
+  /** In characters. */
+  readonly most: number
+  /** In tokens. Default: as many as these characters have. */
+  readonly tokens?: number | undefined
+  /** What is shown of those that were kept because they are above the limit of the author, by their tasks. */
+  readonly told?: ReadonlyMap<string, string>
+}
+
 /**
  * What the author of the answer is told: the question, the results with whom they come from, shortened, what is
  * missing.
  */
-export function synthesisBrief({ question, results, missing }: SynthesisInput, maxCharacters: number): string {
+export function synthesisBrief(
+  { question, results, missing }: SynthesisInput,
+  { most, tokens, told }: SynthesisBound,
+): string {
+  const within = (text: string): string =>
+    shortened(text, tokens === undefined ? most : Math.min(most, charactersWithin(text, tokens)))
   const labelled = results.map(({ task, member, role, description, output }) =>
     [
       `## Result of "${task}", from ${member} (${role})`,
       `Its task: ${oneLine(description)}`,
-      shortened(asText(output ?? null), maxCharacters),
+      told?.get(task) ?? within(asText(output ?? null)),
     ].join('\n\n'),
   )
   return [

@@ -11,6 +11,7 @@ import {
   copy,
   describeOutcome,
   failure,
+  oversizeText,
   present,
   type Failure,
   type Json,
@@ -20,14 +21,16 @@ import {
 import {
   askSideQuery,
   callHook,
+  HandedResults,
   isAgent,
+  isReadByModel,
   modelSetup,
   outputOf,
   checkOutput,
   startWorker,
   type Agent,
 } from '@reeve/agent'
-import type { Checked, Edge, Schema } from '@reeve/edge'
+import { ownLimits, revised, tighter, type Checked, type Edge, type Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { ResultsSynthesised, TeamRoute } from '@reeve/journal'
 import { workerEnd } from '@reeve/oversight'
@@ -206,7 +209,12 @@ async function askAgent(
 ): Promise<SynthesizedAnswer> {
   const brief =
     synthesizer.inputSchema === undefined
-      ? { instructions: synthesisBrief(input, mostOf(options)) }
+      ? {
+          instructions: synthesisBrief(input, {
+            most: mostOf(options),
+            told: await toldTo(ctx, edge, options, synthesizer, input),
+          }),
+        }
       : { input: synthesisInput(input) }
   const started = startWorker(ctx, edge, synthesizer, brief, undefined)
   return typeof started === 'string' ? ended((await workerEnd(ctx, started)).outcome) : { failure: started }
@@ -219,7 +227,8 @@ async function askModel(
 ): Promise<SynthesizedAnswer> {
   const { name } = options
   const access = modelSetup(name, { model }, undefined, undefined)
-  const question = synthesisBrief(input, mostOf(options))
+  // it has no tools with which it could read on, so nothing is kept for it
+  const question = synthesisBrief(input, { most: mostOf(options), tokens: edge.bounds.limits?.resultTokens })
   return ended(
     await askSideQuery(access, ctx, edge, {
       system: instructions ?? synthesisInstructions,
@@ -228,6 +237,28 @@ async function askModel(
       output: schema,
     }),
   )
+}
+
+/** The beginnings of those results that are above the limit of the synthesizer, each kept; by their tasks. */
+async function toldTo(
+  ctx: Context,
+  edge: Edge,
+  options: AnswerOptions,
+  synthesizer: Agent,
+  { results }: SynthesisInput,
+): Promise<ReadonlyMap<string, string>> {
+  const told = new Map<string, string>()
+  const limit = isReadByModel(synthesizer)
+    ? tighter(edge.bounds.limits, ownLimits(revised(edge.run.versions, synthesizer), undefined))?.resultTokens
+    : undefined
+  if (limit === undefined) return told
+  const handed = new HandedResults()
+  // no character has less than a quarter of a token
+  const shown = Math.min(limit, Math.ceil(mostOf(options) / 4))
+  for (const { task, output = null } of results)
+    if (oversizeText(output, limit) !== undefined)
+      told.set(task, asText(await handed.keep(ctx, { by: task, value: output }, { limit, shown })))
+  return told
 }
 
 const mostOf = ({ synthesis }: AnswerOptions): number => synthesis?.maxCharacters ?? maxCharactersByDefault

@@ -30,12 +30,16 @@ export const assignmentOf = (
   ...present({ produces: task.produces, tools: task.tools, toolParameters: task.toolParameters }),
 })
 
-/** What a member is asked to do. `topics`: those it consumes. Pure. */
+/** What a member reads of an answer of others. `by`: the task that it comes from. */
+export type ToldResult = (by: string, value: Json) => Json
+
+/** What a member is asked to do. `topics`: those it consumes. `told`: default the whole. Pure but for `told`. */
 export function briefFor(
   { task, rework }: Pick<TaskEntry, 'task'> & Partial<Pick<TaskEntry, 'rework'>>,
   assignment: Assignment,
   agent: Pick<Agent, 'inputSchema' | 'model'>,
   topics: readonly ShownTopic[] = [],
+  told: ToldResult = (_by, value) => value,
 ): Json {
   if (agent.inputSchema !== undefined && task.input !== undefined) return task.input
   const { tools, toolParameters, inputs, question } = assignment
@@ -46,14 +50,16 @@ export function briefFor(
     ...(toolParameters === undefined || Object.keys(toolParameters).length === 0
       ? []
       : [`With these parameters: ${JSON.stringify(toolParameters)}`]),
-    ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${inputText(input)}`),
+    ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${inputText(id, input, told)}`),
     ...topics.flatMap(({ topic, entries, missing }) => [
-      ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
+      ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(told(by, entry))}`),
       ...(missing
         ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`]
         : []),
     ]),
-    ...(rework?.before === undefined ? [] : [`## What you made of it before\n${asText(rework.before)}`]),
+    ...(rework?.before === undefined
+      ? []
+      : [`## What you made of it before\n${asText(told(assignment.task, rework.before))}`]),
     ...(rework === undefined ? [] : [`## What is to be different this time\n${rework.feedback}`]),
     // code has it at hand: teammate(ctx).question
     ...(agent.model === undefined || task.description.includes(asked)
@@ -64,7 +70,7 @@ export function briefFor(
 
 const heading = (id: string, { status }: TaskInput): string =>
   `## ${status === 'missing' ? 'Missing' : 'Result'}: ${id}`
-const inputText = ({ output, failure, status }: TaskInput): string =>
+const inputText = (id: string, { output, failure, status }: TaskInput, told: ToldResult): string =>
   status === 'missing'
     ? `There is no result of this task${failure === undefined ? '' : `: ${failure.message}`}. Go on without it, and say so.`
-    : asText(output ?? null)
+    : asText(told(id, output ?? null))

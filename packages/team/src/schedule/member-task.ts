@@ -4,8 +4,9 @@
  * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin
  * (scheduler.ts), how a brief reads (member-brief.ts).
  */
-import { present } from '@reeve/core'
-import { briefOf, briefValue, type Edge } from '@reeve/edge'
+import { isReadByModel, type HandedBound, type HandedResult, type HandedResults } from '@reeve/agent'
+import { present, type Json } from '@reeve/core'
+import { briefOf, briefValue, ownLimits, revised, tighter, type Edge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { WorkerTask } from '@reeve/supervisor'
 import { oversightOf } from '../plan/task-oversight.ts'
@@ -21,6 +22,12 @@ export interface MemberSurroundings {
   readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
   /** How much mail it has not read. */
   readonly unread: number
+  readonly handed: HandedResults
+}
+
+/** What of its brief is above the limit of the member and is to be kept before it begins; with that limit. */
+export interface Unkept extends HandedResult {
+  readonly bound: HandedBound
 }
 
 /** The worker, the brief and the grant of the member that has this task, for its next attempt. Pure. */
@@ -28,8 +35,8 @@ export function memberTask(
   ctx: Context,
   edge: Edge,
   entry: TaskEntry,
-  { graph, topics, rules, unread }: MemberSurroundings,
-): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
+  { graph, topics, rules, unread, handed }: MemberSurroundings,
+): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> & { readonly unkept: readonly Unkept[] } {
   const inputs = graph.inputs(entry, rules.passAll)
   const about = { leader: ctx.place.activation, question: briefValue(edge.work.brief) }
   const assignment = assignmentOf(entry, about, inputs, rules.verbs, unread)
@@ -39,9 +46,20 @@ export function memberTask(
   const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
   const told = [added, entry.note === undefined ? undefined : `[${entry.note}]`].filter((each) => each !== undefined)
   const permissions = tools === undefined ? undefined : { tools }
+  // code has the whole at hand: teammate(ctx).inputs
+  const limit = isReadByModel(agent)
+    ? tighter(edge.bounds.limits, ownLimits(revised(edge.run.versions, agent), present({ limits })))?.resultTokens
+    : undefined
+  const unkept: Unkept[] = []
+  const toldOf = (by: string, value: Json): Json => {
+    const text = handed.told({ by, value }, { limit })
+    if (text === undefined) unkept.push({ by, value, bound: { limit } })
+    return text ?? value
+  }
   return {
+    unkept,
     worker: agent,
-    brief: briefOf(briefFor(entry, assignment, agent, shown)),
+    brief: briefOf(briefFor(entry, assignment, agent, shown, toldOf)),
     grant: {
       assignment,
       ...present({

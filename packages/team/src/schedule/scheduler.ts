@@ -12,6 +12,7 @@
  * K11: what every attempt used counts, also of those that were stopped. C85: a task that a human is asked about holds
  * no slot, and keeps no other task from going on.
  */
+import { HandedResults } from '@reeve/agent'
 import { addUsage, type ActivationId, type Json } from '@reeve/core'
 import type { Edge } from '@reeve/edge'
 import { addressName, type Context } from '@reeve/engine'
@@ -22,7 +23,7 @@ import { isTooMuch } from './failure-budget.ts'
 import { WorkingMembers, type WorkingMember } from './working-members.ts'
 import { DependencyTimeouts } from './dependency-timeouts.ts'
 import { StartGate } from './start-gate.ts'
-import { memberTask } from './member-task.ts'
+import { memberTask, type Unkept } from './member-task.ts'
 import { dependencyFailed, dependencyTimedOut, endOf, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
 import { endOfAttempt } from '../attempt-end.ts'
 import { TaskQueue, type Impossible } from './task-queue.ts'
@@ -61,6 +62,7 @@ export class Scheduler {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
+  readonly #handed = new HandedResults()
 
   constructor(
     ctx: Context,
@@ -317,6 +319,8 @@ export class Scheduler {
 
   #begin(entry: TaskEntry, { missing, satisfied }: Ready): void {
     if (entry.begun === 0) entry.missing = missing
+    const { unkept } = this.#taskOf(this.#ctx, entry, 0)
+    if (unkept.length > 0) return this.#keep(entry, unkept)
     const refused = this.#listener.mayBegin(entry)
     if (refused === 'later') return void (entry.backingOff = true)
     if (refused !== undefined) return this.settle(entry, 'failed', { failure: refused })
@@ -325,11 +329,12 @@ export class Scheduler {
     const ctx = this.#ctx.scope(entry.id)
     const unread = this.#listener.unread(entry)
     const { timeoutMs } = this.#rules
+    const { unkept: _kept, ...task } = this.#taskOf(ctx, entry, unread)
     const started = startTask({
       ctx,
       watch: this.watch,
       edge: this.#edge,
-      ...memberTask(ctx, this.#edge, entry, { graph: this.#graph, topics: this.#topics, rules: this.#rules, unread }),
+      ...task,
       timeoutMs: timeoutMs === 0 ? undefined : timeoutMs,
       reportsWaits: true,
       onWait: (waits) => {
@@ -352,6 +357,30 @@ export class Scheduler {
     const at = this.#atWork.begin(entry, id, ctx)
     this.#listener.progress()
     this.#attend(at, started).catch(this.leave)
+  }
+
+  #taskOf(ctx: Context, entry: TaskEntry, unread: number): ReturnType<typeof memberTask> {
+    const [graph, topics, rules, handed] = [this.#graph, this.#topics, this.#rules, this.#handed]
+    return memberTask(ctx, this.#edge, entry, { graph, topics, rules, unread, handed })
+  }
+
+  /** Results that its model reads are too large for its brief: they are kept first, and then it is looked at again. */
+  #keep(entry: TaskEntry, unkept: readonly Unkept[]): void {
+    entry.backingOff = true
+    const letGo = this.hold()
+    const ctx = this.#ctx.scope('results')
+    const kept = (): void => {
+      entry.backingOff = false
+      if (!hasEnded(entry)) {
+        if (this.#closed !== undefined) this.settle(entry, 'cancelled', { reason: this.#closed })
+        else this.#queue.requeue(entry)
+      }
+      letGo()
+    }
+    const keeping = async (): Promise<void> => {
+      for (const { bound, ...result } of unkept) await this.#handed.keep(ctx, result, bound)
+    }
+    keeping().then(kept).catch(this.leave)
   }
 
   /** A human is asked about it, or about what is done for it (true); or not any more. */
