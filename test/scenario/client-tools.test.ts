@@ -95,6 +95,21 @@ describe('one call', () => {
     expect(await asksOf(run)).toHaveLength(1)
   })
 
+  test('an answer of nothing is refused where anything fits, and the call stays open', async () => {
+    const root = agent({
+      name: 'picker',
+      model: scripted(calls(['pick', {}]), 'done'),
+      tools: [clientTool({ name: 'pick', description: 'Picks.' })],
+    })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    const [{ id }] = (await waiting(run)).questions as [Question]
+    await expect(runtime.answer(answered(id, undefined as never))).rejects.toMatchObject({ code: 'interrupt.invalid' })
+    await runtime.answer(answered(id, null))
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(await asksOf(run)).toHaveLength(1)
+  })
+
   test('an error of the client is a result that is an error, bounded and visible', async () => {
     const model = scripted(calls(['pick', {}]), 'done')
     const root = picker(model)
