@@ -7,7 +7,8 @@ import { agent, clientTool, tool, type Agent, type ClientToolOptions } from '@re
 import type { Json } from '@reeve/core'
 import { router } from '@reeve/flow'
 import { clientCallIn } from '@reeve/oversight'
-import type { Question, Runtime } from '@reeve/runtime'
+import type { Recorded } from '@reeve/journal'
+import type { Question, Run, Runtime } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { team } from '@reeve/team'
 import { manualClock } from '@reeve/testing'
@@ -26,6 +27,16 @@ const openCalls = async (runtime: Runtime): Promise<readonly Question[]> =>
 const answered = (id: string, output: Json, by = 'ada') => ({ interruptId: id, value: { output }, by })
 const asksOf = async (run: Parameters<typeof eventsOf>[0]) =>
   (await eventsOf(run)).filter((event) => event.type === 'interrupt.raised')
+/** What is recorded of a run up to now. */
+async function eventsOfNow(run: Run<unknown>): Promise<readonly Recorded[]> {
+  const { position } = await run.view()
+  const list: Recorded[] = []
+  for await (const each of run.events()) {
+    list.push(each)
+    if (each.position >= position) break
+  }
+  return list
+}
 
 describe('one call', () => {
   test('is a question with the tool, the exact arguments and the schema of the answer', async () => {
@@ -80,6 +91,21 @@ describe('one call', () => {
     await expect(runtime.answer(answered(id, { path: 'b' }, 'eve'))).rejects.toMatchObject({
       code: 'interrupt.already-answered',
     })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(await asksOf(run)).toHaveLength(1)
+  })
+
+  test('an answer of nothing is refused where anything fits, and the call stays open', async () => {
+    const root = agent({
+      name: 'picker',
+      model: scripted(calls(['pick', {}]), 'done'),
+      tools: [clientTool({ name: 'pick', description: 'Picks.' })],
+    })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    const [{ id }] = (await waiting(run)).questions as [Question]
+    await expect(runtime.answer(answered(id, undefined as never))).rejects.toMatchObject({ code: 'interrupt.invalid' })
+    await runtime.answer(answered(id, null))
     expect(await run.outcome()).toMatchObject({ status: 'completed' })
     expect(await asksOf(run)).toHaveLength(1)
   })
@@ -334,6 +360,53 @@ describe('ways back', () => {
     await runtime.answer(answered((await openCalls(runtime))[0]!.id, { path: 'b' }))
     expect(await again.outcome()).toMatchObject({ status: 'completed' })
   })
+
+  test.each(['once', 'idempotent', 'read'] as const)(
+    '%s: an answer that stands in a fork is not asked about, whether its result is recorded yet or not',
+    async (effect) => {
+      const root = agent({
+        name: 'picker',
+        model: ({ messages }) =>
+          messages.some(({ role }) => role === 'tool')
+            ? 'done'
+            : {
+                calls: [
+                  { name: 'pick', input: {} },
+                  { name: 'draw', input: {} },
+                ],
+              },
+        tools: [pick({ effect }), clientTool({ name: 'draw', description: 'Draws.', effect })],
+      })
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await until(async () => (await openCalls(runtime)).length === 2)
+      const names: string[] = []
+      for (const { id, body } of await openCalls(runtime)) {
+        names.push(clientCallIn(body as Json)!.tool)
+        await runtime.answer(answered(id, { path: 'a' }))
+        await until(
+          async () =>
+            (await eventsOfNow(run)).filter(({ event }) => event.type === 'ask.settled').length === names.length,
+        )
+      }
+      expect(await run.outcome()).toMatchObject({ status: 'completed' })
+      let stand = 0
+      for (const { event, position } of await eventsOfNow(run)) {
+        if (event.type === 'activation.settled') break
+        if (event.type === 'ask.settled') stand++
+        const fork = await runtime.fork({ run: run.id, at: position })
+        const state = await fork.until('waiting')
+        const open = 'questions' in state ? [...state.questions] : []
+        const asked = open.map(({ kind, body }) => [kind, (body as { tool?: string }).tool])
+        expect([position, asked]).toEqual([
+          position,
+          names.slice(stand).map((tool) => [effect === 'read' ? 'interrupt' : 'approval', tool]),
+        ])
+        if (open.length > 0) await fork.control.cancel()
+        else expect(await replayProblems(fork, root)).toEqual([])
+      }
+    },
+  )
 })
 
 describe('definition', () => {

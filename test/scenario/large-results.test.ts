@@ -93,12 +93,14 @@ describe('a tool', () => {
     const counts = tool({
       name: 'count',
       effect: 'read',
-      input: z.object({ of: z.string() }),
+      input: z.object({ of: z.unknown() }),
       execute: async ({ of }, io) => ((await readWhole(io, of)) as Json[]).length,
     })
     const model = scripted(
       calls(['fetch', {}]),
       ({ messages }) => calls(['count', { of: nameIn(told(messages)[0]) }]),
+      // what a reference says of itself is not believed
+      ({ messages }) => calls(['count', { of: { $content: nameIn(messages[2]!.content), type: 'text', size: 1 } }]),
       'done',
     )
     const { recorded, events } = await ran(
@@ -108,8 +110,8 @@ describe('a tool', () => {
     expect(shown).toContain('characters of JSON, too many to show')
     expect(shown).toContain('[{"id":0,"name":"customer 0"},{"id":1,')
     expect(shown).toMatch(/,\n\[\d+ more characters in result-/)
-    expect(told(model.prompts[2])).toEqual([5_000])
-    expect(saidOf(recorded, 'reader')).toEqual([shown, 5_000])
+    expect([told(model.prompts[2]), told(model.prompts[3])]).toEqual([[5_000], [5_000]])
+    expect(saidOf(recorded, 'reader')).toEqual([shown, 5_000, 5_000])
     const settled = events.flatMap((each) =>
       each.type === 'step.settled' && each.outcome.status === 'completed' ? [each.outcome.output] : [],
     )
@@ -132,6 +134,23 @@ describe('a tool', () => {
     const shown = told(model.prompts[1])
     expect(shown).toEqual([isBounded ? boundedBy('fetch') : text])
     expect(saidOf(recorded, 'reader')).toEqual(shown)
+  })
+  test.each([
+    ['text', 'x'.repeat(150_000)],
+    ['JSON', Array.from({ length: 9_000 }, (_, id) => ({ id, name: 'a customer' }))],
+  ])('what its own limit lets through is recorded once, and is the whole for an action: %s', async (_what, whole) => {
+    const model = scripted(calls(['fetch', {}]), 'done')
+    const own = { resultTokens: 100_000 }
+    const { recorded, events } = await ran(agent({ name: 'reader', model, tools: [fetch(whole, own)] }))
+    expect(told(model.prompts[1])).toEqual([whole])
+    expect(saidOf(recorded, 'reader')).toEqual([whole])
+    expect(JSON.stringify(events).length).toBeLessThan(1.1 * JSON.stringify(whole).length + 4_000)
+    const returns = agent({
+      name: 'r',
+      model: scripted(calls(['fetch', {}])),
+      tools: [fetch(whole, { ...own, action: 'return' })],
+    })
+    expect((await ran(returns)).outcome).toMatchObject({ status: 'completed', output: whole })
   })
   test('limits and tools refuse less than 100 tokens', async () => {
     expect(() => tool({ name: 'a', resultTokens: 99, execute: () => 1 })).toThrow(/resultTokens.*at least 100/)

@@ -94,6 +94,14 @@ describe('a model that searches', () => {
     ])
   })
 
+  test('the author of a found tool says how much of its results is shown', async () => {
+    const long = made('read_log', 'Reads the log.', { resultTokens: 60_000, execute: () => 'x'.repeat(150_000) })
+    const model = scripted(finds('log'), calls(['read_log', {}]), 'Done.')
+    const root = team(model, {}, [searchable([long, mail])])
+    await (await (await runtimeOf([root])).start(root, 'go')).outcome()
+    expect(told(model.prompts[2])).toEqual(['x'.repeat(150_000)])
+  })
+
   test('several sets have one search, and each run begins anew', async () => {
     const model = scripted(finds('money'), 'One.', finds('currency'), 'Two.')
     const agents = [team(model, {}, [searchable([mail, refund]), searchable([rate, answer])])]

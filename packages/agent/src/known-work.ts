@@ -12,6 +12,7 @@ import { formatToolResult } from '@reeve/edge'
 import { newestDeeds, toldDeeds, type Context, type KnownEffect } from '@reeve/engine'
 import type { DoneElsewhere, EarlierEffect } from '@reeve/journal'
 import type { ToolCall } from '@reeve/model'
+import { inquiryQuestion } from '@reeve/oversight'
 
 /** What was done before. */
 export interface KnownWork {
@@ -52,7 +53,9 @@ export function knownCall(
   if (work.kind !== 'effect' && work.kind !== 'client')
     return knownWithin(ctx, work.kind === 'agent' ? work.agent.name : agent, name)
   if (work.effect === 'read') return undefined
-  const known = ctx.known(name, { tool: name, effect: work.effect, equalBy: input })
+  // what the client had answered before a fork stands in it: nobody is asked about it
+  const asked = work.kind === 'client' ? { asked: inquiryQuestion } : undefined
+  const known = ctx.known(name, { tool: name, effect: work.effect, equalBy: input, ...asked })
   return known?.state === 'done' ? knownEffect(name, known) : known?.state
 }
 

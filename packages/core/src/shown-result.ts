@@ -15,7 +15,7 @@ export interface ShownContent {
   readonly isError?: boolean
   /** Pictures, sounds and documents beside it. */
   readonly files?: readonly FilePart[]
-  /** The content is a beginning, with a note that says so: it was bounded in the step. */
+  /** It was bounded in the step: the content is a beginning, with a note that says so, or the result as it is. */
   readonly isHead?: boolean
   /** Of a beginning: the whole for code, or the reference to it. Default: the result. */
   readonly whole?: Json
@@ -28,7 +28,8 @@ export function shownResult(given: Json, { content, isError, files = [], isHead,
   const form = {
     [output]: given,
     [shown]: {
-      content,
+      // what is shown as it is stands here once
+      ...((content !== given || isHead !== true) && { content }),
       ...(isError === true && { isError }),
       ...(files.length > 0 && { files: files as unknown as Json }),
       ...(isHead === true && { isHead }),
@@ -74,7 +75,7 @@ export function shownParts(recorded: Json): { readonly output: Json; readonly sh
   return {
     output: own(recorded, output) ?? null,
     shown: {
-      content: own(given, 'content') ?? null,
+      content: own(given, 'content') ?? (own(given, 'isHead') === true ? (own(recorded, output) ?? null) : null),
       ...(own(given, 'isError') === true && { isError: true }),
       ...(Array.isArray(files) && { files: files as readonly FilePart[] }),
       ...(own(given, 'isHead') === true && { isHead: true }),

@@ -265,6 +265,11 @@ export interface ForeseenCall {
   readonly effect: EffectClass
   /** Its arguments, as in `StepOptions.equalBy`. */
   readonly equalBy: Json
+  /**
+   * The name of the question whose answer is the effect. Where the origin had its answer before the fork, nothing is
+   * known: the answer stands here, too.
+   */
+  readonly asked?: string
 }
 
 /** An effect that the origin has made, or may have. */

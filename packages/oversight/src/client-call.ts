@@ -91,7 +91,10 @@ export function clientAnswer(
   answer: Json,
   check: (output: Json) => Checked<unknown> = (output) => ({ ok: true, value: output }),
 ): Checked<{ readonly output: unknown } | { readonly error: string }> {
-  const [member, ...more] = isObject(answer) ? Object.keys(answer) : []
+  // what is undefined is not recorded, so it is no member
+  const [member, ...more] = isObject(answer)
+    ? Object.keys(answer).filter((name) => own(answer, name) !== undefined)
+    : []
   const isOne = more.length === 0 && (member === 'output' || member === 'error')
   if (!isObject(answer) || !isOne)
     return { ok: false, problem: `expected { output } or { error }, not ${described(answer)}` }

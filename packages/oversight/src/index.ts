@@ -163,7 +163,15 @@ export {
   type ClientAnswer,
   type ClientCall,
 } from './client-call.ts'
-export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
+export {
+  inquire,
+  inquiryQuestion,
+  interrupt,
+  rulesOf,
+  type Answered,
+  type Inquiry,
+  type InterruptOptions,
+} from './interrupt.ts'
 export {
   AuditChain,
   auditOf,

@@ -94,6 +94,9 @@ export interface Answered {
   readonly by?: string
 }
 
+/** The name of the question of `inquire`, in the scope of whoever asks. It is persistent format. */
+export const inquiryQuestion = 'interrupt'
+
 /** As `interrupt`, with the name of the user who answered. */
 export async function inquire(ctx: Context, question: Json, options: Inquiry): Promise<Answered> {
   const until = deadlineOf(ctx, options)
@@ -101,7 +104,7 @@ export async function inquire(ctx: Context, question: Json, options: Inquiry): P
   for (;;) {
     const interruptId = ctx.id('int')
     const raised = { type: 'interrupt.raised', id: interruptId, question: put, path: ctx.place.path } as const
-    const id = ctx.ask('interrupt', {
+    const id = ctx.ask(inquiryQuestion, {
       ...present({ until }),
       as: { ...raised, ...options.call, ...present({ schema: options.answerSchema }) },
     })

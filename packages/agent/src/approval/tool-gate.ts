@@ -488,7 +488,9 @@ export class ToolBinding implements Binding {
 
   #bound({ edge }: ConversationState): ResultBound {
     const { name, action } = this.#tool
-    return { tool: name, limit: resultLimit(edge.bounds.limits, this.resultTokens), isWhole: action !== undefined }
+    const { limits } = edge.bounds
+    const limit = resultLimit(limits, this.resultTokens)
+    return { tool: name, limit, ofAgent: limits?.resultTokens, isWhole: action !== undefined }
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {

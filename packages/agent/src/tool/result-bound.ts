@@ -31,6 +31,8 @@ export interface ResultBound {
   readonly tool: string
   /** Tokens, as estimated. Undefined: no limit. */
   readonly limit: number | undefined
+  /** That of the agent, which may be less: readers of the journal expect no more. Default: `limit`. */
+  readonly ofAgent?: number | undefined
   /** It may become the answer, or is looked at by a rule: code is given the whole where an entry can hold it. */
   readonly isWhole: boolean
 }
@@ -41,7 +43,7 @@ const longestAnswer = 1024 * 1024
 /** A result as its step records it. */
 export function withinBound(
   io: Pick<StepIO, 'contents'>,
-  { tool, limit, isWhole }: ResultBound,
+  { tool, limit, ofAgent = limit, isWhole }: ResultBound,
   result: Json,
 ): Json | Promise<Json> {
   if (limit === undefined) return result
@@ -49,7 +51,10 @@ export function withinBound(
   const shown = parts === undefined ? result : parts.shown.content
   const text = textOver(shown, limit)
   const isOutputOver = parts !== undefined && textOver(parts.output, limit) !== undefined
-  return text === undefined && !isOutputOver ? result : bounded()
+  if (text !== undefined || isOutputOver) return bounded()
+  // it is told as it is, although it is above the limit of the agent: this is said here, and it is not told once more
+  const isLong = parts === undefined && textOver(result, Math.min(limit, ofAgent!)) !== undefined
+  return isLong ? shownResult(result, { content: result, isHead: true }) : result
 
   async function bounded(): Promise<Json> {
     const kept = text === undefined ? undefined : await keepWhole(io, shown, text, limit!)

@@ -132,6 +132,7 @@ class SearchToolbox implements Toolbox {
         this.#offer([inner.spec.name])
         return inner.run(ctx, call, state)
       },
+      resultTokens: inner.resultTokens,
       ...(inner.onceKey === undefined ? undefined : { onceKey: (call) => inner.onceKey?.(call) }),
     }
   }

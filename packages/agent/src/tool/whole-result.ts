@@ -13,11 +13,12 @@ import type { StepIO } from '@reeve/engine'
  * `store.*`.
  */
 export async function readWhole(io: Pick<StepIO, 'contents'>, given: unknown): Promise<Json> {
-  const named = typeof given === 'string' && isContentName(given) ? await io.contents.find(given) : undefined
-  const ref = isContentRef(given) ? given : named
-  if (ref === undefined && !(typeof given === 'string' && isContentName(given))) return given as Json
+  const name = isContentRef(given) ? given.$content : given
+  if (typeof name !== 'string' || !isContentName(name)) return given as Json
   const pieces: string[] = []
-  for await (const piece of io.contents.pieces(ref?.$content ?? (given as string))) pieces.push(piece)
+  for await (const piece of io.contents.pieces(name)) pieces.push(piece)
   const text = pieces.join('')
+  // what it is was said where it was kept: a model, or a tool, may have written the reference
+  const ref = await io.contents.find(name)
   return ref?.type === 'json' ? (JSON.parse(text) as Json) : text
 }

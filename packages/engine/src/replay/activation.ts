@@ -450,7 +450,7 @@ export class Activation implements Owner, Verbs {
     this.#rounds.push({ path, earlier: new EarlierWork(this.birth.agent, earlier) })
   }
 
-  known(address: string, { tool, effect, equalBy }: ForeseenCall): KnownEffect | undefined {
+  known(address: string, { tool, effect, equalBy, asked }: ForeseenCall): KnownEffect | undefined {
     const { digests, redacts } = this.host
     const held = this.#log.held(address)
     const inputHash =
@@ -466,7 +466,9 @@ export class Activation implements Owner, Verbs {
     const met = earlier?.foresee(inputHash === undefined ? step : { ...step, inputHash })
     const release = (): void => earlier?.release(address)
     if (met?.made !== undefined) return { state: 'made', release }
-    const done = met?.done ?? this.host.doneElsewhere?.({ owner: this, address: address as OpId })
+    const isAnswered = asked !== undefined && this.seeds?.isAnswered(asked) === true
+    const done =
+      met?.done ?? (isAnswered ? undefined : this.host.doneElsewhere?.({ owner: this, address: address as OpId }))
     if (done === undefined) {
       release()
       return undefined

@@ -46,6 +46,8 @@ export class Seeds {
   readonly #begun = new Map<string, number>()
   /** Addresses of questions that were answered in the copied part. */
   readonly #answered: string[] = []
+  /** Addresses of questions to the outside that were put in the copied part. */
+  readonly #asked: string[] = []
   /** What it draws belongs to the copied part, and the moment in which it does is the fork's own. */
   #isLate = false
   /** Where the copied part that it is in ends; none: what it does is its own. */
@@ -73,7 +75,9 @@ export class Seeds {
 
   /** An entry of the log: a question that was asked, or a message that was sent, under this id. */
   note(event: JournalEvent, seq: number): void {
-    if (event.type === 'ask.settled' && seq < (this.#copied.at(-1)?.seq ?? 0)) this.#answered.push(event.address)
+    const isCopied = seq < (this.#copied.at(-1)?.seq ?? 0)
+    if (event.type === 'ask.settled' && isCopied) this.#answered.push(event.address)
+    if (event.type === 'interrupt.raised' && isCopied) this.#asked.push(event.address)
     if (event.type !== 'approval.requested' && event.type !== 'interrupt.raised' && event.type !== 'message.sent')
       return
     this.#recorded.add(event.id)
@@ -85,6 +89,12 @@ export class Seeds {
   /** Whether a question in this scope was answered in the copied part: what the origin did later was not known then. */
   hasAnswer(scope: string): boolean {
     return this.#answered.some((address) => address.startsWith(scope))
+  }
+
+  /** Whether this question was asked in the copied part, and no asking of it was left open there. */
+  isAnswered(question: string): boolean {
+    const asked = this.#asked.filter((address) => address.startsWith(question))
+    return asked.length > 0 && asked.every((address) => this.#answered.includes(address))
   }
 
   get current(): ActivationId {

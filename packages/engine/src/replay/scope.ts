@@ -351,7 +351,11 @@ export class Scope implements Context {
   }
 
   known(name: string, call: ForeseenCall): KnownEffect | undefined {
-    return this.#activation.known(this.#following(name), call)
+    const { asked } = call
+    return this.#activation.known(
+      this.#following(name),
+      asked === undefined ? call : { ...call, asked: this.#following(asked) },
+    )
   }
 
   knownBefore(worker?: string): readonly EarlierEffect[] {
