@@ -2,7 +2,7 @@
  * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what
  * the whole is about. A text for workers that take texts; the plan's value for a typed input.
  */
-import { asText, present, type ActivationId, type Json } from '@reeve/core'
+import { asText, fileLabel, present, type ActivationId, type FilePart, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Assignment, TaskInput, TeamVerb } from '@reeve/edge'
 import type { TaskEntry } from '../state/task-graph.ts'
@@ -30,12 +30,13 @@ export const assignmentOf = (
   ...present({ produces: task.produces, tools: task.tools, toolParameters: task.toolParameters }),
 })
 
-/** What a member is asked to do. `topics`: those it consumes. Pure. */
+/** What a member is asked to do. `topics`: those it consumes. `unseen`: files of the request that it is not given. Pure. */
 export function briefFor(
   { task, rework }: Pick<TaskEntry, 'task'> & Partial<Pick<TaskEntry, 'rework'>>,
   assignment: Assignment,
   agent: Pick<Agent, 'inputSchema' | 'model'>,
   topics: readonly ShownTopic[] = [],
+  unseen: readonly FilePart[] = [],
 ): Json {
   if (agent.inputSchema !== undefined && task.input !== undefined) return task.input
   const { tools, toolParameters, inputs, question } = assignment
@@ -59,6 +60,9 @@ export function briefFor(
     ...(agent.model === undefined || task.description.includes(asked)
       ? []
       : [`## What your team was asked\n${asked}\nDo your task only.`]),
+    ...(unseen.length === 0
+      ? []
+      : [`## Files of your team that are not shown to you\n${unseen.map((file) => fileLabel(file)).join('\n')}`]),
   ].join('\n\n')
 }
 

@@ -4,7 +4,7 @@
  * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin
  * (scheduler.ts), how a brief reads (member-brief.ts).
  */
-import { present } from '@reeve/core'
+import { present, type FilePart } from '@reeve/core'
 import { briefOf, briefValue, type Edge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { WorkerTask } from '@reeve/supervisor'
@@ -18,7 +18,7 @@ import type { Topics } from '../state/topics.ts'
 export interface MemberSurroundings {
   readonly graph: TaskGraph
   readonly topics: Topics
-  readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
+  readonly rules: Pick<WorkRules, 'passAll' | 'verbs' | 'files'>
   /** How much mail it has not read. */
   readonly unread: number
 }
@@ -38,10 +38,12 @@ export function memberTask(
   // where role and task say nothing, what holds for the team holds
   const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
   const told = [added, entry.note === undefined ? undefined : `[${entry.note}]`].filter((each) => each !== undefined)
+  const files = filesOf(entry, rules.files)
+  const unseen = [...rules.files].flatMap(([handle, file]) => (entry.task.files?.includes(handle) ? [] : [file]))
   const permissions = tools === undefined ? undefined : { tools }
   return {
     worker: agent,
-    brief: briefOf(briefFor(entry, assignment, agent, shown)),
+    brief: briefOf(briefFor(entry, assignment, agent, shown, unseen)),
     grant: {
       assignment,
       ...present({
@@ -50,8 +52,12 @@ export function memberTask(
         limits,
         oversight,
         sentBack: entry.sentBack,
+        files: files.length === 0 ? undefined : files,
       }),
     },
     after: entry.after,
   }
 }
+
+const filesOf = ({ task }: TaskEntry, files: WorkRules['files']): readonly FilePart[] =>
+  (task.files ?? []).flatMap((handle) => files.get(handle) ?? [])

@@ -1,6 +1,7 @@
 /**
  * What a team's work goes by, and who has a say in it. Types only; the scheduler is scheduler.ts.
  */
+import type { RequestFiles } from '../plan/plan-parser.ts'
 import type { Failure } from '@reeve/core'
 import type { TeamVerb } from '@reeve/edge'
 import type { RetryPolicy } from '@reeve/engine'
@@ -20,6 +21,8 @@ export interface WorkRules {
   readonly dependencyTimeoutMs: number
   readonly passAll: boolean
   readonly verbs: readonly TeamVerb[]
+  /** The files of the request. */
+  readonly files: RequestFiles
 }
 
 /** Who wants to know what happens, or has a say in it. */

@@ -14,6 +14,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions, modelRulesOf } from '@reeve/agent'
 import {
   asText,
+  filesByHandle,
   isObject,
   messageOf,
   readJson,
@@ -28,7 +29,7 @@ import type { Limits, Oversight, SchemaLike } from '@reeve/edge'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '@reeve/engine'
 import { priceOf, type Prices } from '@reeve/model'
 import { mostAsks, mostContent, tooMuch } from './bounded.ts'
-import { filesOfHistory, withSentFiles } from './sent-files.ts'
+import { withSentFiles } from './sent-files.ts'
 
 /** The options that every external agent has. */
 export interface ExternalAgentOptions<Name extends string = string> {
@@ -159,7 +160,7 @@ export function externalAgent<const Name extends string>(
     brief: unknown,
     { history }: { readonly history: readonly HistoryEntry[] },
   ): Promise<Json> => {
-    const files = filesOfHistory(history)
+    const files = [...filesByHandle(history.map(({ message }) => message)).values()]
     const asked = asText(prompt?.(brief, history) ?? (brief as Json))
     const told = work.takesFiles === true ? asked : withSentFiles(asked, files).text
     const place = ctx.place.activation

@@ -1,31 +1,11 @@
 /**
  * Sent files: which files of its conversation an agent of another framework is sent, and how the others are named.
  *
- * Owns: finding them, their bounds, the lines. Pure. Does not own: the form in which a framework takes a file (the adapter
+ * Owns: their bounds, the lines. Pure. Does not own: the form in which a framework takes a file (the adapter
  * of each).
  * Holds: no file is left out without a line that names it, whoever has written the prompt.
  */
-import {
-  contentFiles,
-  fileHandle,
-  fileLabel,
-  mostFileData,
-  mostFiles,
-  withLines,
-  asText,
-  type FilePart,
-  type HistoryEntry,
-} from '@reeve/core'
-
-/** The files of a conversation, each once, in the order in which they came. */
-export function filesOfHistory(history: readonly HistoryEntry[]): readonly FilePart[] {
-  const files = new Map<string, FilePart>()
-  for (const { message } of history) {
-    const own = message.role === 'user' ? contentFiles(message.content) : message.role === 'system' ? [] : message.files
-    for (const file of own ?? []) files.set(fileHandle(file), file)
-  }
-  return [...files.values()]
-}
+import { asText, fileLabel, mostFileData, mostFiles, withLines, type FilePart } from '@reeve/core'
 
 /** A prompt with a line for each file, and the files that are sent with it. */
 export interface PromptWithFiles {
