@@ -1,12 +1,12 @@
 /**
  * What a team's work goes by, and who has a say in it. Types only; the scheduler is scheduler.ts.
  */
-import type { RequestFiles } from '../plan/plan-parser.ts'
 import type { Failure } from '@reeve/core'
 import type { TeamVerb } from '@reeve/edge'
 import type { RetryPolicy } from '@reeve/engine'
 import type { DependencyPolicy, PlanAborted } from '@reeve/journal'
 import type { WorkerEnd } from '@reeve/supervisor'
+import type { RequestFiles } from '../plan/plan-parser.ts'
 import type { TaskEntry } from '../state/task-graph.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
