@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { agent, createRuntime, supervisor, tool, withFiles, type ModelFunction } from '@reeve/public'
 import { dice } from '../../../test/dice.ts'
 import { freshPostgres } from '../../../test/servers/postgres.ts'
-import { postgres } from '../src/postgres.ts'
 
 const roll = dice(11)
 /** A picture of this many bytes. */
@@ -42,7 +41,7 @@ test('a picture of a user and one of a tool, seen by a leader, two workers, one 
   const ids: string[] = []
   {
     await using runtime = await createRuntime({
-      store: postgres(place.server, { schema: place.schema }),
+      store: `${place.server}?schema=${place.schema}`,
       agents: [boss],
     })
     const run = await runtime.start(boss, 'go', { messages: [{ role: 'user', content: [sent] }] })
