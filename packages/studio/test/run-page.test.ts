@@ -335,7 +335,9 @@ describe('a run that has ended', () => {
     const pictures = conversation.locator('img')
     await expect.poll(() => pictures.count()).toBe(1)
     expect(await pictures.getAttribute('src')).toBe(`data:image/png;base64,${dotPicture}`)
-    expect(await pictures.evaluate((image: HTMLImageElement) => image.decode().then(() => image.naturalWidth))).toBe(1)
+    await expect
+      .poll(() => pictures.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(1)
     for (const name of ['dot.png', 'vector.svg', 'vector.png', 'page.png', 'page.html', 'answer.png'])
       await shows(conversation, name)
     await shows(conversation, 'image/png, at evil.example.com')
