@@ -1,6 +1,16 @@
-/** A tool shows a chart, and the leader hands it to the worker that reads charts. */
+/** A tool shows a chart, and the leader hands it to the worker that reads charts. A planner does so with its tasks. */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, tool, unwrap, withFiles, type Message, type ModelAnswerInput } from 'reeve'
+import {
+  agent,
+  createRuntime,
+  supervisor,
+  team,
+  tool,
+  unwrap,
+  withFiles,
+  type Message,
+  type ModelAnswerInput,
+} from 'reeve'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -52,3 +62,23 @@ const review = agent({
 // #endregion
 await using second = await createRuntime({ agents: [review] })
 assert.equal((await second.run(review, 'go')).status, 'completed')
+
+// #region team
+const crew = team({
+  name: 'crew',
+  roles: { reader, writer: agent({ name: 'writer', description: 'Writes.', model: () => 'Sales report:' }) },
+  planner: {
+    subtasks: [
+      { id: 'read', role: 'reader', description: 'What does the chart say?', files: ['sales.png'] },
+      { id: 'head', role: 'writer', description: 'Write a heading.' },
+    ],
+  },
+})
+// #endregion
+await using third = await createRuntime({ agents: [crew] })
+const sent: Message = {
+  role: 'user',
+  content: [{ type: 'file', mediaType: 'image/png', filename: 'sales.png', data: png }],
+}
+const report = await third.run(crew, 'Report on sales.', { messages: [sent] })
+assert.match(JSON.stringify(report), /sales\.png shows that sales doubled.*Sales report:/)

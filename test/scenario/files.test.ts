@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool, type Agent } from '@reeve/agent'
 import { asText, fileHandle, fileLabel, withFiles, type FilePart, type Json } from '@reeve/core'
-import { router, sequential } from '@reeve/flow'
+import { asTool, router, sequential } from '@reeve/flow'
 import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message } from '@reeve/model'
 import { supervisor, type Delegation } from '@reeve/supervisor'
@@ -335,6 +335,57 @@ describe('briefs', () => {
   })
 })
 
+describe('agents as tools', () => {
+  async function called(input: Json, options: object = {}, given: object = {}, files = [chart, receipt]) {
+    const [lead, w] = [scripted(calls(['w', input]), 'done'), scripted('seen')]
+    const helper = agent({ name: 'w', description: 'Works.', model: w, ...given })
+    const a = agent({ name: 'a', model: lead, tools: [asTool(helper, options)] })
+    const run = await (await runtimeOf([a])).start(a, 'go', files.length === 0 ? {} : asked(...files))
+    return { outcome: await run.outcome(), lead, w }
+  }
+  test('a request names files, and the agent sees those', async () => {
+    const { outcome, lead, w } = await called({ request: 'look', files: ['receipt.pdf'] })
+    expect(outcome).toMatchObject({ status: 'completed' })
+    expect(JSON.stringify(lead.tools[0])).toContain('"files"')
+    expect(words(lead.prompts[0])).toContain(fileLabel(chart))
+    expect(w.prompts[0]!.at(-1)).toEqual({
+      role: 'user',
+      content: [{ type: 'text', text: 'look' }, { type: 'text', text: fileLabel(receipt) }, receipt],
+    })
+    expect(seen((await called({ request: 'look' })).w)).toEqual([])
+  })
+  test('a name of no file is told, and starts nothing', async () => {
+    const { lead, w } = await called({ request: 'look', files: ['other.png'] })
+    expect(w.prompts).toEqual([])
+    expect(words(lead.prompts[1])).toContain(`no file of this conversation. Files are: ${fileLabel(chart)}`)
+  })
+  test('without files there is no such argument', async () => {
+    const { lead, w } = await called({ request: 'look', files: [] }, {}, {}, [])
+    expect(JSON.stringify(lead.tools[0])).not.toContain('"files"')
+    expect(w.prompts).toEqual([])
+  })
+  test('with an input of its own, or the conversation, there is none either; the conversation has its files', async () => {
+    const input = { type: 'object', properties: { n: { type: 'number' } } } as const
+    expect(JSON.stringify((await called({ n: 1 }, {}, { input })).lead.tools[0])).not.toContain('"files"')
+    const { lead, w } = await called({ request: 'look' }, { context: 'conversation' })
+    expect(JSON.stringify(lead.tools[0])).not.toContain('"files"')
+    expect(seen(w)).toEqual([chart, receipt])
+  })
+  test('an approver sees which files are named, and may name others', async () => {
+    const [lead, w] = [scripted(calls(['w', { request: 'look', files: ['chart.png'] }]), 'done'), scripted('seen')]
+    const helper = agent({ name: 'w', description: 'Works.', model: w })
+    const a = agent({ name: 'a', model: lead, tools: [asTool(helper, { approval: true })] })
+    const run = await (await runtimeOf([a])).start(a, 'go', asked(chart, receipt))
+    const state = await run.until('waiting')
+    const [approval] = 'waiting' in state ? state.questions : []
+    expect(JSON.stringify(approval)).toContain('chart.png')
+    const input = { request: 'look', files: ['receipt.pdf'] }
+    await run.decide({ approvalId: approval!.id, decision: 'edit', input, approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(seen(w)).toEqual([receipt])
+  })
+})
+
 describe('where control is handed on', () => {
   test('the next agent of a flow sees the files of a result, and who returned them', async () => {
     const [a, b] = [scripted(calls(['draw', {}]), 'drawn'), scripted('seen')]
@@ -408,6 +459,15 @@ describe('under kills at every append', () => {
             ['delegate', { worker: 'x', instructions: 'look', files: ['chart.png'] }],
           )
         },
+      }),
+    'an agent as a tool, with a file': () =>
+      agent({
+        name: 'a',
+        tools: [asTool(seeing('w'))],
+        model: ({ messages }) =>
+          messages.some(({ role }) => role === 'tool')
+            ? 'done'
+            : calls(['w', { request: 'look', files: ['receipt.pdf'] }]),
       }),
     'an effect, shown to the next agent': () =>
       sequential({

@@ -48,6 +48,7 @@ export {
   isLabelled,
   withLabels,
 } from './file-label.ts'
+export { filesByHandle, filesNamed, messageFiles } from './named-files.ts'
 export { enclosed } from './enclosed.ts'
 export { wellFormed } from './well-formed.ts'
 export {

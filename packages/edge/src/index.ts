@@ -6,7 +6,7 @@ export { depthRefusal, leavesHandoff, memberEdge, rootEdge, toolEdge, workerEdge
 export { boundsOfRoot } from './groups/bounds.ts'
 export { ownLimits, revised, type Grant, type LeaderGrant, type Receiver } from './grant.ts'
 export type { Candidate } from './groups/flow.ts'
-export { briefOf, briefText, briefValue, type Brief, type EdgeMessage } from './brief.ts'
+export { briefOf, briefText, briefValue, withFileParts, type Brief, type EdgeMessage } from './brief.ts'
 export { workText } from './groups/work.ts'
 export { encodeEdge, readEdge, recordedOversight, recordedSlot } from './record.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'

@@ -8,8 +8,10 @@
 import {
   choice,
   described,
+  filesNamed,
   isObject,
   optionProblems,
+  own,
   present,
   refuseProblems,
   unchecked,
@@ -86,6 +88,23 @@ const request = {
   additionalProperties: false,
 } as const
 
+/** The same for a caller whose conversation has files. */
+const requestWithFiles = compileSchema(
+  {
+    ...request,
+    properties: {
+      ...request.properties,
+      files: {
+        type: ['array', 'string', 'null'],
+        items: { type: 'string' },
+        description:
+          'Files of this conversation that it is to see: their handles (file-…, as in the labels before them) or their names. It sees no others.',
+      },
+    },
+  },
+  'asTool',
+)
+
 /**
  * Makes a tool of an agent. Throws `tool.invalid` if it has no description to be chosen by, or options that make no
  * sense.
@@ -126,10 +145,16 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(
       agent: given,
       onFailure,
       ...present({ limits: options.limits }),
+      // a conversation that crosses has its files with it
+      ...(takesRequest && context === 'brief' && { withFiles: requestWithFiles }),
       crossing: (value, call, state) => {
         const text = takesRequest ? requestOf(value) : JSON.stringify(value)
         const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }
-        if (context === 'brief') return { ...grant, brief }
+        if (context === 'brief') {
+          const named = takesRequest && isObject(value) ? own(value, 'files') : undefined
+          const files = filesNamed(named, state.files, 'this conversation')
+          return typeof files === 'string' ? files : { ...grant, brief, ...(files.length > 0 && { files }) }
+        }
         return { ...grant, brief, entries: entriesBefore(state, call, given.name, text, context, transfers) }
       },
     },

@@ -4,7 +4,7 @@
  */
 import { agent, step, tool, type Agent } from '@reeve/agent'
 import type { Context } from '@reeve/engine'
-import type { Json } from '@reeve/core'
+import { withFiles, type Json } from '@reeve/core'
 import { sequential } from '@reeve/flow'
 import type { ModelFunction } from '@reeve/model'
 import { team } from '@reeve/team'
@@ -152,7 +152,43 @@ const dawdler = agent({
   model: () => ({ text: 'Once more.', calls: [{ name: 'measure', input: { at: 1 } }], usage }),
 })
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const svg = '<svg xmlns="http://www.w3.org/2000/svg" onload="document.title=\'owned\'"><script>owned()</script></svg>'
+const page = '<html><script>document.title="owned"</script></html>'
+/** A picture of one pixel. */
+export const dotPicture =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+/** A tool that shows a picture, and files that are to be taken for one. */
+const draw = tool({
+  name: 'draw',
+  effect: 'read',
+  execute: () =>
+    withFiles('Drawn.', [
+      { data: dotPicture, mediaType: 'image/png', filename: 'dot.png' },
+      { data: base64(svg), mediaType: 'image/svg+xml', filename: 'vector.svg' },
+      { data: base64(svg), mediaType: 'image/png', filename: 'vector.png' },
+      { data: base64(page), mediaType: 'image/png', filename: 'page.png' },
+      { data: base64(page), mediaType: 'text/html', filename: 'page.html' },
+      { url: 'https://evil.example.com/pixel.png', mediaType: 'image/png' },
+    ]),
+})
+/** Shows them; its model answers with a page that is said to be a picture. */
+const sketcher = agent({
+  name: 'sketcher',
+  description: 'Draws.',
+  tools: [draw],
+  model: ({ messages }) =>
+    messages.some(({ role }) => role === 'tool')
+      ? {
+          text: 'That is all.',
+          files: [{ type: 'file', mediaType: 'image/png', filename: 'answer.png', data: base64(page) }],
+          usage,
+        }
+      : { calls: [{ name: 'draw', input: {} }], usage },
+})
+
 export const runAgents: readonly Agent[] = [
+  sketcher,
   clerk,
   estimator,
   workshop,

@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { launchBrowser, StudioServer, visit, type Visit } from './browser.ts'
+import { dotPicture } from './run-agents.ts'
 
 let browser: Browser
 const server = new StudioServer()
@@ -320,6 +321,29 @@ describe('a run that has ended', () => {
     await place.getByRole('table').waitFor()
     expect(await page.title()).not.toContain('owned')
     expect(asked.filter((url) => !url.startsWith(server.url))).toEqual([])
+    expect(problems).toEqual([])
+  })
+
+  test('a picture of a result is drawn; what is none, or is elsewhere, is named and loads nothing', async () => {
+    const { page, problems } = await look(await startedWith('sketcher', 'Draw.'), '?tab=conversation')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.reload()
+    await tab(page, 'Conversation')
+    const conversation = page.getByRole('list', { name: 'Conversation' })
+    await shows(conversation, 'That is all.')
+    const pictures = conversation.locator('img')
+    await expect.poll(() => pictures.count()).toBe(1)
+    expect(await pictures.getAttribute('src')).toBe(`data:image/png;base64,${dotPicture}`)
+    await expect
+      .poll(() => pictures.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+      .toBe(1)
+    for (const name of ['dot.png', 'vector.svg', 'vector.png', 'page.png', 'page.html', 'answer.png'])
+      await shows(conversation, name)
+    await shows(conversation, 'image/png, at evil.example.com')
+    expect(await page.locator('main :is(script, iframe, object, embed, svg[onload])').count()).toBe(0)
+    expect(await page.title()).not.toContain('owned')
+    expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:'))).toEqual([])
     expect(problems).toEqual([])
   })
 

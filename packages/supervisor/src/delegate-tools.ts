@@ -5,18 +5,7 @@
  * (delegation/), the other verbs (leader-tools.ts). Unknown arguments are ignored: nothing that a model writes can
  * resume, approve or widen anything.
  */
-import {
-  cut,
-  failure,
-  fileHandle,
-  fileLabel,
-  filesProblem,
-  isObject,
-  present,
-  type FilePart,
-  type Json,
-  type JsonObject,
-} from '@reeve/core'
+import { failure, filesNamed, isObject, present, type FilePart, type Json, type JsonObject } from '@reeve/core'
 import { invalidInput, type Agent, type Binding, type CallResult, type ConversationState } from '@reeve/agent'
 import type { Schema } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
@@ -87,7 +76,7 @@ export class DelegateBinding extends DelegationBinding {
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const { worker, instructions, turns, refs, files, background } = isObject(call.input) ? call.input : {}
-    const given = filesNamed(files, this.team)
+    const given = givenFiles(files, this.team)
     const most = turnsOf(turns)
     const results = this.team.delegations.shown === undefined ? [] : referencesIn(refs)
     const problem =
@@ -185,7 +174,7 @@ export class TypedDelegateBinding extends DelegationBinding {
         ? call.input
         : withInput({ ...rest, ...(keepsBackground && present({ background })) }, call.input)
     const input = isWrapped && isObject(call.input) ? inner : whole
-    const given = filesNamed(isVerbs ? files : undefined, this.team)
+    const given = givenFiles(isVerbs ? files : undefined, this.team)
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
     if (typeof given === 'string') return Promise.resolve(invalidInput(ctx, call, given))
@@ -212,39 +201,9 @@ const filesParameter = ({ givesFiles }: TeamAccess): JsonObject =>
       }
     : {}
 
-/** The files that a model names by handles, labels or file names; a text is the problem with them. */
-function filesNamed(given: Json | undefined, { files }: TeamAccess): readonly FilePart[] | string {
-  if (given === undefined || given === null) return []
-  const named: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
-  const found = new Map<string, FilePart>()
-  for (const name of named) {
-    const [file, second] = typeof name === 'string' ? filesCalled(name, files) : []
-    if (file === undefined || second !== undefined)
-      return `"files" names ${cut(JSON.stringify(name), 200)}, which is ${second === undefined ? 'no file of this conversation' : 'the name of several files: give the handle'}. ${knownFiles(files)}`
-    found.set(fileHandle(file), file)
-  }
-  const all = [...found.values()]
-  const problem = filesProblem(all)
-  return problem === undefined ? all : `the named files ${problem}`
-}
-
-function filesCalled(name: string, files: ReadonlyMap<string, FilePart>): readonly FilePart[] {
-  // models sometimes copy the whole label
-  const handle = /file-[0-9a-f]{12}/.exec(name)?.[0]
-  const byHandle = handle === undefined ? undefined : files.get(handle)
-  return byHandle === undefined ? [...files.values()].filter(({ filename }) => filename === name.trim()) : [byHandle]
-}
-
-/** How many files an error lists. */
-const mostListed = 20
-
-const knownFiles = (files: ReadonlyMap<string, FilePart>): string =>
-  files.size === 0
-    ? 'There are no files.'
-    : `Files are: ${[...files.values()]
-        .slice(-mostListed)
-        .map((file) => fileLabel(file))
-        .join(' ')}`
+/** The files of its conversation that a model names. */
+const givenFiles = (given: Json | undefined, { files }: TeamAccess): readonly FilePart[] | string =>
+  filesNamed(given, files, 'this conversation')
 
 const someFiles = (given: readonly FilePart[] | string): Pick<DelegationRequest, 'files'> =>
   typeof given === 'string' || given.length === 0 ? {} : { files: given }
@@ -330,7 +289,7 @@ export class SeveralBinding extends DelegationBinding {
 
   protected give(ctx: Context, call: ToolCall, state: LeaderState, place: DelegationPosition): Promise<CallResult> {
     const { workers, instructions, keep, files } = isObject(call.input) ? call.input : {}
-    const given = filesNamed(files, this.team)
+    const given = givenFiles(files, this.team)
     const names = Array.isArray(workers) ? (workers as readonly Json[]) : []
     const wanted = keepOf(keep)
     const problem =

@@ -12,6 +12,7 @@ import type { Limits, Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import { checkEdit, type CheckedEdit, type TaskStanding } from './plan/edit-check.ts'
 import type { Subtask } from './plan/plan.ts'
+import type { RequestFiles } from './plan/plan-parser.ts'
 import type { RoleBook } from './plan/roles.ts'
 import type { Directory } from './state/directory.ts'
 import { addMember, plannedTask } from './staff/admission.ts'
@@ -29,6 +30,7 @@ export interface EditParts {
   readonly defaultRole: string
   readonly oversight: Oversight | undefined
   readonly limits: Limits | undefined
+  readonly files: RequestFiles
   readonly work: Scheduler
   /** What the work goes by; changed in place. */
   readonly rules: { -readonly [K in 'concurrency' | 'failures']: WorkRules[K] }
@@ -44,14 +46,14 @@ export function edited(
   { from, by }: ReceivedCommand,
 ): JsonObject {
   if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
-  const { ctx, graph, roles, defaultRole, oversight, limits, work } = parts
+  const { ctx, graph, roles, defaultRole, oversight, limits, files, work } = parts
   const checked =
     work.closed === undefined && !graph.all.every(hasEnded)
       ? checkEdit(
           edit,
           graph.all.map((entry) => standing(entry, work)),
           roles,
-          { defaultRole, oversight, limits },
+          { defaultRole, oversight, limits, files },
         )
       : { problems: ['the work of this team has ended: its plan stays as it is'] }
   if (!('added' in checked) || checked.problems.length > 0)

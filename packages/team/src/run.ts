@@ -9,6 +9,8 @@ import {
   asText,
   describeOutcome,
   failed,
+  fileLabel,
+  filesByHandle,
   hasNames,
   present,
   type Failure,
@@ -18,7 +20,7 @@ import {
   type PlanResults,
 } from '@reeve/core'
 import type { ReceivedCommand } from '@reeve/agent'
-import { briefText, briefValue, type Edge, type Schema } from '@reeve/edge'
+import { briefText, briefValue, entriesOf, type Edge, type Schema } from '@reeve/edge'
 import type { Context, Ordinals } from '@reeve/engine'
 import type { TeamRoute, TeamStrategy } from '@reeve/journal'
 import { overrides } from './learn/advisor.ts'
@@ -30,6 +32,7 @@ import { mailDefaults } from './mail/options.ts'
 import { mailFactTypes, MessageRouter, type MessageRouterState } from './mail/message-router.ts'
 import { overseenTogether } from './plan/task-oversight.ts'
 import type { Estimate, Plan, Subtask } from './plan/plan.ts'
+import type { RequestFiles } from './plan/plan-parser.ts'
 import { makePlan } from './plan/planner.ts'
 import { generalist, type RoleBook } from './plan/roles.ts'
 import { routeOf } from './plan/route.ts'
@@ -76,6 +79,8 @@ export class TeamRun {
   readonly #topics = new Topics()
   readonly #rounds: Exchanges
   readonly #rollback: Rollback
+  /** The files of its conversation. */
+  readonly #files: RequestFiles
   #strategy: TeamStrategy = 'hybrid'
   /** As planned. */
   #subtasks: readonly Subtask[] = []
@@ -92,6 +97,7 @@ export class TeamRun {
     this.#outputSchema = outputSchema
     this.#ctx = ctx
     this.#edge = edge
+    this.#files = filesByHandle(entriesOf(edge).map(({ message }) => message))
     this.#directory = new Directory(() => ctx.now().getTime())
     this.#rollback = new Rollback(ctx, options.undo)
     this.#rounds = new Exchanges(options.mailbox?.maxExchanges ?? mailDefaults.maxExchanges)
@@ -106,11 +112,14 @@ export class TeamRun {
   }
 
   async #led(question: Json, advice: Advice | undefined): Promise<Outcome> {
-    const planned = await makePlan(this.#ctx.scope('planning'), this.#edge, this.#options, this.#roles, {
+    const asked = {
       question,
       roles: this.#roles.list,
+      ...(this.#files.size > 0 && { files: [...this.#files.values()].map((file) => fileLabel(file)) }),
       ...present({ advice }),
-    })
+    }
+    const planning = this.#ctx.scope('planning')
+    const planned = await makePlan(planning, this.#edge, this.#options, this.#roles, asked, this.#files)
     if (!planned.ok) return failed(planned.failure)
     const { route, work } = this.#open(planned.validated, planned.fallback, advice)
     const handlers = this.#handlers(work, route)
@@ -202,6 +211,7 @@ export class TeamRun {
       dependencyTimeoutMs: dependencies?.timeoutMs ?? defaults.dependencyTimeoutMs,
       passAll: dependencies?.passAll === true,
       verbs: route === 'team' ? ['mail', 'recruit', 'publish'] : [],
+      files: this.#files,
     }
     this.#rules = rules
     const parts = { graph: this.#graph, directory: this.#directory, topics: this.#topics }
@@ -284,6 +294,7 @@ export class TeamRun {
       directory: this.#directory,
       roles: this.#roles,
       rules: this.#rules!,
+      files: this.#files,
     }
     return { ...parts, work, defaultRole, oversight: this.#edge.oversight?.policy, limits: this.#edge.bounds.limits }
   }
@@ -322,6 +333,7 @@ export class TeamRun {
       roles: this.#roles,
       graph: this.#graph,
       directory: this.#directory,
+      files: this.#files,
       work,
       admit: (estimate: Estimate | undefined, asker: string | undefined) => this.#spending?.refusal(estimate, asker),
     }
@@ -332,24 +344,26 @@ export class TeamRun {
   }
 
   /**
-   * The question as one task. What the plan says of its only task stays: who has it, and with what; of several, how
+   * The question as one task, with all its files. What the plan says of its only task stays: who has it, and with what; of several, how
    * closely humans look: no route goes round them.
    */
   #whole({ subtasks }: Plan): Subtask {
     const [only, ...others] = subtasks
     const question = briefValue(this.#edge.work.brief)
     const description = briefText(this.#edge.work.brief)
+    const files = this.#files.size === 0 ? undefined : [...this.#files.keys()]
     if (only?.role === undefined || others.length > 0)
       return {
         id: 'task-1',
         description,
         ...this.#roles.forWhole(this.#options.defaultRole, question),
         ...overseenTogether(subtasks),
+        ...present({ files }),
       }
     const { dependencies: _dependencies, consumes: _consumes, ...kept } = only
     // who wrote the plan down knows what its only task is to be called
-    const own = isFixed(this.#options.planner) ? only.description : description
-    return { ...this.#roles.inputFor(only.role, question), ...kept, description: own }
+    if (isFixed(this.#options.planner)) return { ...this.#roles.inputFor(only.role, question), ...kept }
+    return { ...this.#roles.inputFor(only.role, question), ...present({ files }), ...kept, description }
   }
 
   async #answer(route: TeamRoute, question: Json, work: Scheduler): Promise<Outcome> {

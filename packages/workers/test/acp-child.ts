@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 const [how = 'plain', more = ''] = process.argv.slice(2)
-type Message = { readonly id?: number; readonly method?: string; readonly result?: { readonly outcome?: unknown } }
+type Message = { readonly id?: number; readonly method?: string; readonly params?: { readonly prompt?: unknown }; readonly result?: { readonly outcome?: unknown } }
 const write = (message: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const say = (text: string): void =>
@@ -12,6 +12,7 @@ const say = (text: string): void =>
     params: { sessionId: 's', update: { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } } },
   })
 let prompt: number | undefined
+let blocks: unknown
 const end = (text: string, stopReason = 'end_turn'): void => {
   say(text)
   write({ id: prompt, result: { stopReason } })
@@ -19,6 +20,7 @@ const end = (text: string, stopReason = 'end_turn'): void => {
 
 const prompted: Record<string, () => void> = {
   plain: () => end('done'),
+  blocks: () => end(JSON.stringify(blocks)),
   world: () => end(JSON.stringify({ cwd: process.cwd(), env: process.env })),
   refuses: () => end('no', 'refusal'),
   dies: () => {
@@ -92,10 +94,17 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line) as Message
   const { id, method } = message
   if (method === 'initialize')
-    write({ id, result: { protocolVersion: how === 'later' ? 9 : 1, agentCapabilities: {} } })
+    write({
+      id,
+      result: {
+        protocolVersion: how === 'later' ? 9 : 1,
+        agentCapabilities: how === 'blocks' && more !== '' ? { promptCapabilities: JSON.parse(more) as object } : {},
+      },
+    })
   else if (method === 'session/new') write({ id, result: { sessionId: 's' } })
   else if (method === 'session/prompt') {
     prompt = id
+    blocks = message.params?.prompt
     prompted[how]!()
   } else if (id === 77 || id === 78) end(JSON.stringify(message.result ?? message))
 })

@@ -258,8 +258,11 @@ function withoutHead({ isHead: _isHead, ...given }: CallResult, made: CallResult
 /** A user's tool, bound to its agent. */
 export class ToolBinding implements Binding {
   readonly spec: ToolSpec
+  readonly filesSpec: ToolSpec | undefined
   readonly resultTokens: number | undefined
   readonly #tool: Tool
+  /** The tool of a conversation with files, where it takes them. */
+  readonly #withFiles: Tool
   /** The name under which an orchestration tool is registered as an agent. */
   readonly #agent: string
   /** The schema of the agent's answer, for results that become the answer. */
@@ -271,13 +274,21 @@ export class ToolBinding implements Binding {
     this.#answer = answer
     this.spec = tool.spec
     this.resultTokens = tool.resultTokens
+    const input = tool.work.kind === 'agent' ? tool.work.withFiles : undefined
+    this.#withFiles = input === undefined ? tool : { ...tool, input }
+    this.filesSpec = input === undefined ? undefined : { ...tool.spec, parameters: input.json }
+  }
+
+  #toolIn({ files }: ConversationState): Tool {
+    return files.size === 0 ? this.#tool : this.#withFiles
   }
 
   onceKey({ input: asked }: ToolCall): string | undefined {
     const { repeatable, input } = this.#tool
     if (repeatable) return undefined
     const given = asked ?? {}
-    const checked = input.check(given)
+    const plain = input.check(given)
+    const checked = plain.ok ? plain : this.#withFiles.input.check(given)
     // each of those that do not fit is told so
     return checked.ok ? canonical(runArguments(this.#tool, checked.value, given)) : undefined
   }
@@ -293,7 +304,7 @@ export class ToolBinding implements Binding {
       isWrapped ? this.#runWrapped(ctx, call, state, hooks) : this.#run(ctx, call, state)
     // invalid arguments are reported at once
     const defers =
-      this.#tool.background === true && background !== undefined && this.#tool.input.check(call.input ?? {}).ok
+      this.#tool.background === true && background !== undefined && this.#toolIn(state).input.check(call.input ?? {}).ok
     return defers
       ? Promise.resolve(background.deferCall(ctx, call, work(), { state, isWrapped, own: this.resultTokens }))
       : work()
@@ -306,7 +317,7 @@ export class ToolBinding implements Binding {
     state: ConversationState,
     hooks: CallMiddleware,
   ): Promise<CallResult> {
-    const { action, input } = this.#tool
+    const { action, input } = this.#toolIn(state)
     const ran: WrappedRun = {}
     try {
       let made: CallResult | undefined
@@ -330,7 +341,7 @@ export class ToolBinding implements Binding {
   }
 
   async #run(ctx: Context, original: ToolCall, state: ConversationState, ran?: WrappedRun): Promise<CallResult> {
-    const tool = this.#tool
+    const tool = this.#toolIn(state)
     const call = original.input === null ? { ...original, input: {} } : original
     const checked = tool.input.check(call.input)
     const wasAsked = ctx.wasAsked(approvalQuestion)
@@ -392,7 +403,7 @@ export class ToolBinding implements Binding {
     asking: ApprovalNeed,
     state: ConversationState,
   ): Promise<CallResult | WorkedCall> {
-    const tool = this.#tool
+    const tool = this.#toolIn(state)
     let [call, shown] = [asked, asked]
     /** The arguments validated last, and the result of that. */
     let last = { from: asked.input, checked: given }
@@ -518,7 +529,9 @@ async function runAgentTool(
   state: ConversationState,
   isApproved: boolean,
 ): Promise<CallResult> {
-  const { brief, ...grant } = work.crossing(call.input, call, state)
+  const crossing = work.crossing(call.input, call, state)
+  if (typeof crossing === 'string') return invalidInput(ctx, call, crossing)
+  const { brief, ...grant } = crossing
   const unanswered = unansweredOf(ctx)
   const follows = unanswered.follows(work.agent.name, briefValue(brief))
   const given = { ...grant, ...present({ follows, admitted: isApproved ? (true as const) : undefined }) }

@@ -9,12 +9,12 @@
  */
 import {
   asText,
-  contentFiles,
   contentNamesIn,
   contentText,
   deepFreeze,
   fileHandle,
   fileLabel,
+  messageFiles,
   mostFiles,
   present,
   withLabels,
@@ -193,7 +193,7 @@ export class ConversationState {
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
-    for (const file of filesOf(message)) this.files.set(fileHandle(file), file)
+    for (const file of messageFiles(message)) this.files.set(fileHandle(file), file)
     this.#noteReferences(message)
     if (message.role === 'tool' || (message.role === 'assistant' && message.calls !== undefined))
       for (const id of callIdsOf(message)) (this.#callIds ??= new Set()).add(id)
@@ -316,7 +316,7 @@ export class ConversationState {
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
     this.messages[at] = deepFreeze(instead)
-    for (const file of filesOf(instead)) this.files.set(fileHandle(file), file)
+    for (const file of messageFiles(instead)) this.files.set(fileHandle(file), file)
     this.#recount()
     return true
   }
@@ -360,7 +360,7 @@ export class ConversationState {
 
   /** A note that names the files which are in none of these messages; nothing if there are none. */
   #filesNotIn(messages: readonly Message[]): readonly string[] {
-    const shown = new Set(messages.flatMap(filesOf).map(fileHandle))
+    const shown = new Set(messages.flatMap(messageFiles).map(fileHandle))
     const gone = [...this.files].flatMap(([handle, file]) => (shown.has(handle) ? [] : [fileLabel(file)]))
     return gone.length === 0
       ? []
@@ -475,7 +475,7 @@ export class ConversationState {
       const crosses = this.#forWorkers?.get(message)
       if (crosses !== undefined) view.push({ role: 'user', text: crosses })
       if (this.#isNote(message)) continue
-      const files = filesOf(message)
+      const files = messageFiles(message)
       const sent = files.length === 0 ? undefined : files
       if (message.role === 'user')
         view.push({ role: 'user', text: contentText(message.content), ...present({ files: sent }) })
@@ -506,7 +506,3 @@ export class ConversationState {
  * them as its answer.
  */
 const yourTurn = 'It is your turn again. Go on from here.'
-
-/** The files of a message. */
-const filesOf = (message: Message): readonly FilePart[] =>
-  message.role === 'system' ? [] : message.role === 'user' ? contentFiles(message.content) : (message.files ?? [])

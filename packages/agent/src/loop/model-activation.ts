@@ -39,6 +39,7 @@ import { checkOutput, outputMisfit } from '../output.ts'
 import { withReport } from '../approval/report-tool.ts'
 import { withTeam } from '../teamwork/team-tools.ts'
 import { fillTemplate } from '../instruction-template.ts'
+import { withFileArguments } from '../tool/file-arguments.ts'
 import { withSearch } from '../tool/search-toolbox.ts'
 import { withTransfer } from '../tool/transfer-tool.ts'
 import { TurnBudget } from '../conversation/turn-budget.ts'
@@ -199,6 +200,7 @@ function openingOf(
   if (leader.questionsTo !== undefined) opening = withQuestions(opening)
   if (team.assignment !== undefined) opening = withTeam(opening, state, team.assignment)
   if (flow?.to !== undefined) opening = withTransfer(opening, flow.to)
+  opening = withFileArguments(opening, setup.tools, state)
   // what is found stands behind all others
   return withSearch(opening, setup, state)
 }

@@ -20,6 +20,8 @@ export interface Binding {
   readonly verb?: boolean
   /** How much the model is shown of a result, in tokens, where its author says so. */
   readonly resultTokens?: number | undefined
+  /** What the model is offered instead of `spec` where the conversation has files. */
+  readonly filesSpec?: ToolSpec | undefined
   /** Runs after all other calls of its turn have settled. */
   readonly last?: boolean
   /**

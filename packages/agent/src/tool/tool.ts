@@ -197,8 +197,14 @@ export interface AgentWork {
   readonly agent: Agent
   /** Hard limits of each call. */
   readonly limits?: Limits
-  /** What crosses to it. */
-  readonly crossing: (input: Json, call: ToolCall, state: ConversationState) => { readonly brief: Brief } & Grant
+  /** Its input where the conversation has files, which it then takes by name. */
+  readonly withFiles?: Schema
+  /** What crosses to it; a text says what is wrong with the input. */
+  readonly crossing: (
+    input: Json,
+    call: ToolCall,
+    state: ConversationState,
+  ) => ({ readonly brief: Brief } & Grant) | string
   /** What happens to the caller if it does not complete: the caller is told, or ends in the same way. */
   readonly onFailure: 'tell' | 'fail'
 }

@@ -25,6 +25,7 @@ import {
 import { answeredText } from '@reeve/journal'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { fileLines } from '../file-lines.ts'
 import { graphLines } from '../graph.ts'
 import { undrivenLine } from '../next-command.ts'
 import { readRun, type RunReading } from '../run-reading.ts'
@@ -92,6 +93,7 @@ export function show(context: CommandContext, id: string, { json = false, graph 
       sayAll(stuckEntry(summary.reason, summary.failure, summary.run, where))
     for (const doubt of view.doubts) sayAll(doubtEntry(doubt, questions, events, where))
     for (const line of failedCallLines(events, `${reeve} events ${shellWord(id)}${where}`)) say(line)
+    for (const line of fileLines(events)) say(line)
     const installation = system?.installation
     for (const stall of installation === undefined ? [] : stallsOf(id, installation))
       say(`${stall.run === id ? '' : `${stall.run}: `}${stallText(stall, installation!)}`)

@@ -9,7 +9,18 @@
  * a closed list. It is never a way to ask a person for a credential.
  */
 import type { Agent } from '@reeve/agent'
-import { beginning, failure, FailureError, messageOf, systemClock, visibleLine, type Json } from '@reeve/core'
+import {
+  beginning,
+  failure,
+  FailureError,
+  isObject,
+  messageOf,
+  own,
+  systemClock,
+  visibleLine,
+  type FilePart,
+  type Json,
+} from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 import {
   Allowance,
@@ -19,6 +30,7 @@ import {
   mostContent,
   orAborted,
   tooMuch,
+  withSentFiles,
   type ExternalAsk,
   type WorkSegment,
   type ExternalAgentOptions,
@@ -31,6 +43,8 @@ export interface A2AClientLike {
   getTask(request: never, options?: { signal?: AbortSignal }): Promise<object>
   cancelTask(request: never, options?: { signal?: AbortSignal }): Promise<object>
   resubscribeTask(request: never, options?: { signal?: AbortSignal }): AsyncGenerator<object, void, undefined>
+  /** The card of the remote agent: files of the types in `defaultInputModes` are sent. Without it, none are. */
+  getAgentCard?(options?: { signal?: AbortSignal }): Promise<object>
 }
 
 /** The options of `a2aAgent`. */
@@ -95,6 +109,26 @@ const eventPerSecond = 1024 * 1024
 /** What a part, and an artifact, takes in memory besides what is in it, in characters. */
 const overhead = 64
 
+/** How many input modes of a card are read. */
+const mostModes = 1_000
+const notListed = 'the remote agent does not say that it takes this type'
+
+/** Whether a list of types and of `type/*` has this one. */
+const isTaken = (mediaType: string, modes: readonly string[]): boolean =>
+  modes.some((mode) =>
+    mode.endsWith('/*') ? mode === '*/*' || mediaType.startsWith(mode.slice(0, -1)) : mode === mediaType,
+  )
+
+const wireFile = (file: FilePart): object => ({
+  content:
+    'url' in file
+      ? { $case: 'url', value: file.url }
+      : { $case: 'raw', value: Buffer.from(file.data, 'base64') },
+  metadata: undefined,
+  filename: file.filename ?? '',
+  mediaType: file.mediaType,
+})
+
 const refused = (message: string): FailureError => new FailureError(failure('agent.failed', message, 'internal'))
 
 /**
@@ -108,7 +142,8 @@ const refused = (message: string): FailureError => new FailureError(failure('age
  * | cancel, time limit | the task is no longer followed, and is cancelled remotely |
  * | after a crash | the recorded task is followed on. The message itself is sent with the step's key as `messageId`: a crash between sending and recording repeats it with the same id (`effect: 'once'`: it is in doubt) |
  * | failure | `FAILED`, `REJECTED` and `CANCELED` |
- * | bounds | 4 MiB of text and data; events at a bounded rate. Beyond: `agent.too-much`. Files (`raw`, `url`) are left out |
+ * | files | those of its conversation are sent with the message, if the card lists their type in `defaultInputModes`; the others are named. Files of its answer (`raw`, `url`) are left out |
+ * | bounds | 4 MiB of text and data; events at a bounded rate. Beyond: `agent.too-much` |
  * | not honoured | approvals of exact actions, usage, permissions and budgets: the protocol has none of them |
  *
  * `effect` default `idempotent`. Throws `agent.invalid` for invalid options.
@@ -125,7 +160,8 @@ export function a2aAgent<const Name extends string>(options: A2AAgentOptions<Nam
   return externalAgent(facts, {
     effect: 'idempotent',
     proceedRetry: {},
-    begin: async (prompt, io) => (await remote()).send(prompt, undefined, io),
+    takesFiles: true,
+    begin: async (prompt, io, _place, files) => (await remote()).begin(prompt, files, io),
     proceed: async (state, replies, io) => {
       const followed = state as unknown as Followed
       const [reply] = replies
@@ -147,13 +183,37 @@ class Remote {
     this.#pollMs = pollMs
   }
 
+  /** Sends the first message, with the files that the remote agent takes. */
+  async begin(prompt: string, files: readonly FilePart[], io: StepIO): Promise<WorkSegment> {
+    const modes = files.length === 0 ? [] : await this.#inputModes(io.signal)
+    const { text, sent } = withSentFiles(prompt, files, ({ mediaType }) => isTaken(mediaType, modes), notListed)
+    return this.send(text, undefined, io, sent)
+  }
+
+  /** The types that the remote agent says it takes; none where it says nothing that can be read. */
+  async #inputModes(signal: AbortSignal): Promise<readonly string[]> {
+    const client = this.#client
+    if (client.getAgentCard === undefined) return []
+    const card: unknown = await orAborted(client.getAgentCard({ signal }), signal).catch(() => undefined)
+    signal.throwIfAborted()
+    const modes = isObject(card) ? own(card, 'defaultInputModes') : undefined
+    return (Array.isArray(modes) ? (modes as readonly unknown[]) : [])
+      .slice(0, mostModes)
+      .flatMap((mode) => (typeof mode === 'string' ? [mode.split(';', 1)[0]!.trim().toLowerCase()] : []))
+  }
+
   /** Sends a message, to a task or as a new one, and does not wait for what comes of it. */
-  async send(content: Json, to: Followed | undefined, { key, signal }: StepIO): Promise<WorkSegment> {
+  async send(
+    content: Json,
+    to: Followed | undefined,
+    { key, signal }: StepIO,
+    files: readonly FilePart[] = [],
+  ): Promise<WorkSegment> {
     const part = typeof content === 'string' ? { $case: 'text', value: content } : { $case: 'data', value: content }
     const message = {
       messageId: key,
       role: 1,
-      parts: [{ content: part, metadata: undefined, filename: '', mediaType: '' }],
+      parts: [{ content: part, metadata: undefined, filename: '', mediaType: '' }, ...files.map(wireFile)],
       contextId: to?.context ?? '',
       taskId: to?.task ?? '',
       metadata: undefined,

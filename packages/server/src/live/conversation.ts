@@ -5,7 +5,7 @@
  * reading the events (watched-run.ts).
  * K1: the same events give the same entries.
  */
-import { fileLabel, present, type ActivationId, type FilePart, type Json } from '@reeve/core'
+import { fileLabel, present, typeOfData, type ActivationId, type FilePart, type Json } from '@reeve/core'
 import { newTranscriptFold, thoughtsIn, transcribeChange, type Recorded, type Spoken } from '@reeve/journal'
 import type { ConversationEntry, EntryFile } from '../wire.ts'
 import { cut } from './cut.ts'
@@ -57,6 +57,8 @@ export class AgentConversation {
   #fileOf(file: FilePart): EntryFile {
     const label = fileLabel(file)
     if (!('data' in file) || !shownPictures.has(file.mediaType)) return { label }
+    // a page that is said to be a picture is none
+    if (typeOfData(file.data) !== file.mediaType) return { label }
     if (this.#pictures + file.data.length > picturesOfAll) return { label }
     this.#pictures += file.data.length
     return { label, picture: { mediaType: file.mediaType, data: file.data } }

@@ -120,7 +120,8 @@ export class Learning {
       run: parentOf(activation) === undefined ? run : activation,
       question: this.#question,
       strategy,
-      subtasks,
+      // files are those of one request, and no later one has them
+      subtasks: subtasks.map(({ files: _files, ...task }) => task),
       status,
       ms: Math.max(0, ctx.now().getTime() - this.#began),
       tokens: used.reduce((sum, { input, output }) => sum + input + output, 0),

@@ -18,6 +18,7 @@ import {
 import { checkOutput } from '@reeve/agent'
 import type { Limits, Oversight } from '@reeve/edge'
 import type { Subtask } from './plan.ts'
+import type { RequestFiles } from './plan-parser.ts'
 import type { RoleBook } from './roles.ts'
 import { validatePlan } from './validate.ts'
 
@@ -106,6 +107,7 @@ export function checkEdit(
     readonly defaultRole: string
     readonly oversight: Oversight | undefined
     readonly limits: Limits | undefined
+    readonly files: RequestFiles
   },
 ): CheckedEdit {
   const problems = optionProblems(checks, given, 'the edit')

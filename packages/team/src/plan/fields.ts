@@ -35,6 +35,7 @@ const taskNames: NamesOf<Subtask> = {
   tools: true,
   toolParameters: true,
   input: true,
+  files: true,
   taskType: true,
 }
 
@@ -127,10 +128,18 @@ export interface UnknownField {
   readonly understood: boolean
 }
 
-/** The fields of a plan or a task that there are not, one sentence each. `where` begins it. */
-export function unknownFields(given: JsonObject, of: 'plan' | 'task', where: string): readonly UnknownField[] {
+/**
+ * The fields of a plan or a task that there are not, one sentence each. `where` begins it. `hasFiles`: its tasks may name
+ * files.
+ */
+export function unknownFields(
+  given: JsonObject,
+  of: 'plan' | 'task',
+  where: string,
+  hasFiles = false,
+): readonly UnknownField[] {
   const [known, meant] = of === 'plan' ? [planNames, meantInPlans] : [taskNames, meantInTasks]
-  const names = Object.keys(known)
+  const names = Object.keys(known).filter((name) => name !== 'files' || hasFiles)
   const understood = new Set([...names, ...names.flatMap((name) => otherNames[name] ?? [])])
   return Object.keys(given).flatMap((name) => {
     if (understood.has(name) || foreign.has(name) || given[name] === undefined || given[name] === null) return []

@@ -16,6 +16,8 @@ import type { ListedRole } from './roles.ts'
 export interface PlanQuestion {
   readonly question: Json
   readonly roles: readonly ListedRole[]
+  /** A line for each file of the request: its handle, name, type and size. Absent: there are none. */
+  readonly files?: readonly string[]
   /** Advice from earlier runs. */
   readonly advice?: Advice
   /** Problems of the previous plan, or a human's comment on it. */

@@ -5,7 +5,18 @@
  * what makes a well-formed plan impossible (validate.ts). Pure. Fields that there are not are noted and passed over:
  * models invent them.
  */
-import { copy, described, isObject, jsonProblem, present, type Json, type JsonObject } from '@reeve/core'
+import {
+  copy,
+  described,
+  fileHandle,
+  filesNamed,
+  isObject,
+  jsonProblem,
+  present,
+  type FilePart,
+  type Json,
+  type JsonObject,
+} from '@reeve/core'
 import { overseenOf } from './task-oversight.ts'
 import type { DependencyPolicy, TeamStrategy } from '@reeve/journal'
 import { fieldOf, unknownFields, type UnknownField } from './fields.ts'
@@ -31,8 +42,14 @@ export interface ReadPlan extends Omit<Plan, 'agentTypes'> {
 /** The complexity of a plan that states none. */
 const defaultComplexity = 0.5
 
-/** Reads a plan; undefined if it is none at all. Adds to the notes. */
-export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
+/** The files of the request by their handles. */
+export type RequestFiles = ReadonlyMap<string, FilePart>
+
+/**
+ * Reads a plan; undefined if it is none at all. Adds to the notes. `files`: those that its tasks may name; undefined: the
+ * field is none.
+ */
+export function readPlan(given: unknown, notes: Notes, files?: RequestFiles): ReadPlan | undefined {
   if (!isObject(given)) {
     notes.problems.push(`the plan is ${described(given)}, expected an object with subtasks`)
     return undefined
@@ -47,7 +64,7 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
   const concurrencyLimit = concurrencyOf(fieldOf(given, 'concurrencyLimit'), notes)
   return {
     subtasks: Array.isArray(subtasks)
-      ? Array.from(subtasks as readonly unknown[], (each, i) => taskOf(each, i, notes))
+      ? Array.from(subtasks as readonly unknown[], (each, i) => taskOf(each, i, notes, files))
       : [],
     agentTypes: agentTypesOf(fieldOf(given, 'agentTypes'), notes),
     complexity: complexityOf(fieldOf(given, 'complexity'), notes),
@@ -58,14 +75,14 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
 /** How a task is called in notes. */
 export const called = (id: string, place: number): string => (id === '' ? `subtasks[${place}]` : `task "${id}"`)
 
-function taskOf(given: unknown, place: number, notes: Notes): Subtask {
+function taskOf(given: unknown, place: number, notes: Notes, files: RequestFiles | undefined): Subtask {
   if (!isObject(given)) {
     notes.problems.push(`subtasks[${place}] is ${described(given)}, expected a task`)
     return { id: '', description: '' }
   }
   const id = idOf(fieldOf(given, 'id'), place, notes)
   const where = called(id, place)
-  notes.unknown.push(...unknownFields(given, 'task', where))
+  notes.unknown.push(...unknownFields(given, 'task', where, files !== undefined))
   const description = fieldOf(given, 'description')
   if (typeof description !== 'string' || description.trim() === '')
     notes.problems.push(`${where}: description is ${lacking(description)}, expected what is to be done`)
@@ -85,6 +102,7 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
   const estimate = estimateOf(fieldOf(given, 'estimate'), where, notes)
   const toolParameters = parametersOf(fieldOf(given, 'toolParameters'), where, notes)
   const input = inputOf(given, where, notes)
+  const named = files === undefined ? undefined : handlesOf(fieldOf(given, 'files'), files, where, notes)
   return {
     id,
     description: typeof description === 'string' ? description : '',
@@ -93,7 +111,7 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
     ...present({ onMissing }),
     ...(critical === true ? { critical } : undefined),
     ...overseen,
-    ...present({ estimate, toolParameters, input, taskType }),
+    ...present({ estimate, toolParameters, input, files: named, taskType }),
   }
 }
 
@@ -128,6 +146,14 @@ function namesOf(given: unknown, where: string, notes: Notes): readonly string[]
     return []
   })
   return [...new Set(names)]
+}
+
+/** Files by their handles, each once. */
+function handlesOf(given: unknown, files: RequestFiles, where: string, notes: Notes): readonly string[] | undefined {
+  const named = filesNamed(given as Json | undefined, files, 'the request')
+  if (typeof named !== 'string') return named.length === 0 ? undefined : named.map(fileHandle)
+  notes.problems.push(`${where}: ${named}`)
+  return undefined
 }
 
 const policies: ReadonlySet<unknown> = new Set<DependencyPolicy>(['tolerate', 'require', 'fail'])

@@ -69,6 +69,8 @@ export interface Subtask {
   readonly toolParameters?: JsonObject
   /** The input, for a member with an `input` schema. */
   readonly input?: Json
+  /** Files of the request that its member sees, by handle or name. Default: none; it reads their names. */
+  readonly files?: readonly string[]
   /** `synthesis`: its output is the answer of the whole plan. */
   readonly taskType?: string
 }

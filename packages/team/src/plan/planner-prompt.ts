@@ -27,6 +27,8 @@ const taskFields: Readonly<Record<string, JsonSchema>> = {
   input: { description: 'For a role that takes a typed input: that input.' },
   estimate: { type: 'object', properties: { tokens: { type: 'number' }, usd: { type: 'number' } } },
 }
+/** What a task says where the request has files. */
+const fileFields: typeof taskFields = { files: list('Handles of the files that its member is to see.') }
 const formOf = (fields: typeof taskFields): JsonSchema => ({
   type: 'object',
   properties: {
@@ -56,6 +58,20 @@ export const planSchema: Schema = { json: formOf(taskFields), check: (value) => 
 /** The same for a team whose work humans look at. */
 export const overseenPlanSchema: Schema = { ...planSchema, json: formOf({ ...taskFields, ...overseenFields }) }
 
+const planSchemas = [
+  planSchema,
+  overseenPlanSchema,
+  withForm(fileFields),
+  withForm({ ...fileFields, ...overseenFields }),
+]
+function withForm(more: typeof taskFields): Schema {
+  return { ...planSchema, json: formOf({ ...taskFields, ...more }) }
+}
+
+/** The form of a team whose work humans look at or not, for a request with files or without. */
+export const planSchemaFor = (isOverseen: boolean, hasFiles: boolean): Schema =>
+  planSchemas[Number(isOverseen) + 2 * Number(hasFiles)]!
+
 /** How plans are made here, and for whom. */
 export const planningRules = (
   team: string,
@@ -77,8 +93,15 @@ const toldRole = ({ name, description, input }: ListedRole): string =>
   `- ${name}${description === '' ? '' : `: ${description}`}${input === undefined ? '' : ` Its tasks need an input that fits ${JSON.stringify(input)}`}`
 
 /** The question as the planner reads it. */
-export const toldQuestion = ({ question, advice }: PlanQuestion): string =>
-  [asText(question), ...(advice === undefined ? [] : [toldAdvice(advice)])].join('\n\n')
+export const toldQuestion = ({ question, files, advice }: PlanQuestion): string =>
+  [
+    asText(question),
+    ...(files === undefined ? [] : [toldFiles(files)]),
+    ...(advice === undefined ? [] : [toldAdvice(advice)]),
+  ].join('\n\n')
+
+const toldFiles = (lines: readonly string[]): string =>
+  ['## Files of the question', ...lines, 'A member sees only those that its task names in "files".'].join('\n')
 
 const toldAdvice = ({ strategy, confidence, subtasks = [], source, warnings }: Advice): string =>
   [

@@ -11,6 +11,7 @@ import { isLeaving, type Context } from '@reeve/engine'
 import type { ModelRef } from '@reeve/model'
 import { planApproval, type PlanApprovalOptions } from './plan-approval.ts'
 import type { PlannerLike, PlanQuestion } from './options.ts'
+import type { RequestFiles } from './plan-parser.ts'
 import type { RoleBook } from './roles.ts'
 import { noPlanner, planFailed, sourceOf, type PlanSource } from './source.ts'
 import { validatePlan, type PlanSurroundings, type Validated } from './validate.ts'
@@ -42,9 +43,10 @@ export async function makePlan(
   options: PlanningOptions,
   roles: RoleBook,
   question: PlanQuestion,
+  files: RequestFiles = new Map(),
 ): Promise<Planned> {
   try {
-    const planning = new Planning(ctx, edge, options, roles, question)
+    const planning = new Planning(ctx, edge, options, roles, question, files)
     let asked = question
     for (let round = 1; ; round++) {
       const planned = await planning.plan(asked)
@@ -69,16 +71,25 @@ class Planning {
   readonly #limits: Limits | undefined
   readonly #roles: RoleBook
   readonly #question: PlanQuestion
+  readonly #files: RequestFiles
   readonly #source: PlanSource | undefined
   /** What was given last. */
   #given: unknown
 
-  constructor(ctx: Context, edge: Edge, options: PlanningOptions, roles: RoleBook, question: PlanQuestion) {
+  constructor(
+    ctx: Context,
+    edge: Edge,
+    options: PlanningOptions,
+    roles: RoleBook,
+    question: PlanQuestion,
+    files: RequestFiles,
+  ) {
+    this.#files = files
     this.#ctx = ctx
     this.#options = options
     this.#roles = roles
     this.#question = question
-    this.#source = sourceOf(options, edge)
+    this.#source = sourceOf(options, edge, files)
     this.#oversight = edge.oversight?.policy
     this.#limits = edge.bounds.limits
   }
@@ -131,7 +142,8 @@ class Planning {
 
   #validated(given: unknown, more?: Pick<PlanSurroundings, 'author' | 'unknownFields'>): Validated {
     const { defaultRole } = this.#options
-    return validatePlan(given, this.#roles, { defaultRole, oversight: this.#oversight, limits: this.#limits, ...more })
+    const around = { defaultRole, oversight: this.#oversight, limits: this.#limits, files: this.#files }
+    return validatePlan(given, this.#roles, { ...around, ...more })
   }
 
   /** The whole question as one task, where that is allowed. */

@@ -11,21 +11,24 @@ import {
   failure,
   FailureError,
   failureFrom,
+  fileHandle,
   present,
   type Failure,
+  type FilePart,
   type HistoryEntry,
   type Json,
   type Outcome,
 } from '@reeve/core'
 import { writtenPlan } from '@reeve/journal'
 import { askSideQuery, delegate, isAgent, modelSetup, step, type Agent } from '@reeve/agent'
-import { briefText, entriesOf, type Edge } from '@reeve/edge'
+import { briefText, entriesOf, withFileParts, type Edge, type EdgeMessage, type Schema } from '@reeve/edge'
 import { isLeaving, type Context, type StepIO } from '@reeve/engine'
 import type { ModelRef } from '@reeve/model'
 import { endOfAttempt } from '../attempt-end.ts'
 import { defaultRepairs, type PlannerLike, type PlanQuestion } from './options.ts'
 import { recordable } from './plan.ts'
-import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './planner-prompt.ts'
+import { planIn, planningRules, planSchemaFor, toldProblems, toldQuestion } from './planner-prompt.ts'
+import type { RequestFiles } from './plan-parser.ts'
 
 /** What a source has given, not parsed yet. */
 export type Drafted = { readonly ok: true; readonly plan: unknown } | { readonly ok: false; readonly failure: Failure }
@@ -42,20 +45,21 @@ export interface PlanSource {
   ask(ctx: Context, question: PlanQuestion, before: unknown): Promise<Drafted>
 }
 
-/** The source behind the options of a team. */
+/** The source behind the options of a team. `files`: those of the request, which agents and models see. */
 export function sourceOf(
   { name, planner, model }: { readonly name: string; readonly planner?: PlannerLike; readonly model?: ModelRef },
   edge: Edge,
+  files: RequestFiles,
 ): PlanSource | undefined {
   if (typeof planner === 'function')
     return { repairs: defaultRepairs, canBeAsked: true, writes: false, ask: askFunction(planner) }
   if (isAgent(planner))
-    return { repairs: defaultRepairs, canBeAsked: true, writes: true, ask: askAgent(name, planner, edge) }
+    return { repairs: defaultRepairs, canBeAsked: true, writes: true, ask: askAgent(name, planner, edge, files) }
   if (planner !== undefined && 'subtasks' in planner)
     return { repairs: 0, canBeAsked: false, writes: false, ask: async () => ({ ok: true, plan: planner }) }
   const { model: own = model, instructions, repairs = defaultRepairs } = planner ?? {}
   if (own === undefined) return undefined
-  return { repairs, canBeAsked: true, writes: true, ask: askModel(name, own, instructions, edge) }
+  return { repairs, canBeAsked: true, writes: true, ask: askModel(name, own, instructions, edge, files) }
 }
 
 /** A recorded step, tried once: a planner that throws has made no plan. */
@@ -92,12 +96,12 @@ function written(plan: unknown): Json {
  * it is.
  */
 const askAgent =
-  (team: string, planner: Agent, edge: Edge): PlanSource['ask'] =>
+  (team: string, planner: Agent, edge: Edge, files: RequestFiles): PlanSource['ask'] =>
   async (ctx, question, before) => {
     const { problems } = question
     const told = [
       planningRules(team, question.roles),
-      `The form of the plan: ${JSON.stringify(formFor(edge).json)}`,
+      `The form of the plan: ${JSON.stringify(formFor(edge, files).json)}`,
       `## The question\n\n${toldQuestion(question)}`,
       ...(problems === undefined
         ? []
@@ -105,15 +109,25 @@ const askAgent =
     ].join('\n\n')
     const brief = planner.inputSchema === undefined ? told : copy(question as unknown as Json)
     const context = edge.work.history ?? edge.work.context
-    const outcome = await delegate(ctx.scope('plan'), planner, brief, context === undefined ? undefined : { context })
+    const outcome = await delegate(ctx.scope('plan'), planner, brief, {
+      ...present({ context }),
+      ...(files.size > 0 && { files: unshown(files, context ?? []) }),
+    })
     return drafted(endOfAttempt(outcome as Outcome), question)
   }
 
-const formFor = ({ oversight }: Edge): typeof planSchema => (oversight === undefined ? planSchema : overseenPlanSchema)
+/** The files that do not stand in these messages. */
+const unshown = (files: RequestFiles, messages: readonly EdgeMessage[]): readonly FilePart[] => {
+  const shown = new Set(messages.flatMap((message) => message.files ?? []).map(fileHandle))
+  return [...files].flatMap(([handle, file]) => (shown.has(handle) ? [] : [file]))
+}
+
+const formFor = ({ oversight }: Edge, { size }: RequestFiles): Schema =>
+  planSchemaFor(oversight !== undefined, size > 0)
 
 /** A turn of its own, aside: what was said before the question is shown, so that it may refer to it. */
 const askModel =
-  (team: string, ref: ModelRef, instructions: string | undefined, edge: Edge): PlanSource['ask'] =>
+  (team: string, ref: ModelRef, instructions: string | undefined, edge: Edge, files: RequestFiles): PlanSource['ask'] =>
   async (ctx, question, before) => {
     const { model, settings, retry } = modelSetup(team, { model: ref }, undefined, undefined)
     const rules = planningRules(team, question.roles)
@@ -125,17 +139,20 @@ const askModel =
       system: instructions === undefined || instructions.trim() === '' ? rules : `${instructions}\n\n${rules}`,
       said: problems === undefined ? saidBefore(edge) : [...saidBefore(edge), first, last],
       question: problems === undefined ? put : toldProblems(problems),
-      output: formFor(edge),
+      output: formFor(edge, files),
       purpose: 'choice',
     })
     return drafted(endOfAttempt(outcome), question)
   }
 
-/** The conversation without the question, which is put in other words. */
+/** The conversation without the question, which is put in other words. Its files stay. */
 function saidBefore(edge: Edge): readonly HistoryEntry[] {
-  if (edge.work.entries !== undefined) return edge.work.entries
+  const { entries, brief, files } = edge.work
+  if (entries !== undefined) return entries
   const all = entriesOf(edge)
-  return briefText(edge.work.brief) === '' && all.length > 1 ? all : all.slice(0, -1)
+  if (files !== undefined)
+    return [...all.slice(0, -1), { message: { role: 'user', content: withFileParts('', files) } }]
+  return briefText(brief) === '' && all.length > 1 ? all : all.slice(0, -1)
 }
 
 const drafted = (end: ReturnType<typeof endOfAttempt>, { question }: PlanQuestion): Drafted =>

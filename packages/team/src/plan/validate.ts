@@ -10,7 +10,7 @@ import { cyclesOf } from './cycles.ts'
 import { taskApprovalProblems, onlyStricter, oversightOf } from './task-oversight.ts'
 import type { Plan, Subtask } from './plan.ts'
 import { fieldOf } from './fields.ts'
-import { called, readPlan, type Notes } from './plan-parser.ts'
+import { called, readPlan, type Notes, type RequestFiles } from './plan-parser.ts'
 import { generalist, type RoleBook } from './roles.ts'
 
 /** A plan that was looked at. It is carried out only if there are no problems. */
@@ -42,6 +42,8 @@ export interface PlanSurroundings {
   readonly existing?: readonly Subtask[] | undefined
   /** Ids of tasks that have ended: they wait for nothing any more, so a later round may build on them. */
   readonly ended?: ReadonlySet<string> | undefined
+  /** The files of the request, which tasks may name. Default: there are none. */
+  readonly files?: RequestFiles | undefined
   /** The limits of the team's edge: they say how many tasks there may be. */
   readonly limits?: Limits | undefined
   /** What holds for the team. */
@@ -64,7 +66,9 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   // before it is read: reading it takes as long as it is
   const excess = tooManyTasks(given, around)
   if (excess !== undefined) return { plan: nothing, problems: [excess], warnings, unreadable: false }
-  const read = readPlan(given, notes)
+  // a model is not told of the field where there is nothing to name
+  const { files = new Map() } = around
+  const read = readPlan(given, notes, files.size > 0 || around.unknownFields === 'refused' ? files : undefined)
   if (read === undefined) return { plan: nothing, problems, warnings, unreadable: true }
   if (around.unknownFields === 'refused') problems.push(...notes.unknown.map(({ sentence }) => sentence))
   else warnings.push(...notes.unknown.flatMap(({ sentence, understood }) => (understood ? [] : [sentence])))

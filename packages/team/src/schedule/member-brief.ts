@@ -2,7 +2,7 @@
  * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what
  * the whole is about. A text for workers that take texts; the plan's value for a typed input.
  */
-import { asText, present, type ActivationId, type Json } from '@reeve/core'
+import { asText, fileLabel, present, type ActivationId, type FilePart, type Json } from '@reeve/core'
 import type { Agent } from '@reeve/agent'
 import type { Assignment, TaskInput, TeamVerb } from '@reeve/edge'
 import type { TaskEntry } from '../state/task-graph.ts'
@@ -33,13 +33,22 @@ export const assignmentOf = (
 /** What a member reads of an answer of others. `by`: the task that it comes from. */
 export type ToldResult = (by: string, value: Json) => Json
 
-/** What a member is asked to do. `topics`: those it consumes. `told`: default the whole. Pure but for `told`. */
+/** What a member reads besides its task. */
+export interface BriefParts {
+  /** Those it consumes. */
+  readonly topics?: readonly ShownTopic[]
+  /** Files of the request that it is not given. */
+  readonly unseen?: readonly FilePart[]
+  /** Default: the whole. */
+  readonly told?: ToldResult
+}
+
+/** What a member is asked to do. Pure but for `told`. */
 export function briefFor(
   { task, rework }: Pick<TaskEntry, 'task'> & Partial<Pick<TaskEntry, 'rework'>>,
   assignment: Assignment,
   agent: Pick<Agent, 'inputSchema' | 'model'>,
-  topics: readonly ShownTopic[] = [],
-  told: ToldResult = (_by, value) => value,
+  { topics = [], unseen = [], told = (_by, value) => value }: BriefParts = {},
 ): Json {
   if (agent.inputSchema !== undefined && task.input !== undefined) return task.input
   const { tools, toolParameters, inputs, question } = assignment
@@ -65,6 +74,9 @@ export function briefFor(
     ...(agent.model === undefined || task.description.includes(asked)
       ? []
       : [`## What your team was asked\n${asked}\nDo your task only.`]),
+    ...(unseen.length === 0
+      ? []
+      : [`## Files of your team that are not shown to you\n${unseen.map((file) => fileLabel(file)).join('\n')}`]),
   ].join('\n\n')
 }
 

@@ -5,7 +5,7 @@
  * (scheduler.ts), how a brief reads (member-brief.ts).
  */
 import { isReadByModel, type HandedBound, type HandedResult, type HandedResults } from '@reeve/agent'
-import { present, type Json } from '@reeve/core'
+import { present, type FilePart, type Json } from '@reeve/core'
 import { briefOf, briefValue, ownLimits, revised, tighter, type Edge } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { WorkerTask } from '@reeve/supervisor'
@@ -19,7 +19,7 @@ import type { Topics } from '../state/topics.ts'
 export interface MemberSurroundings {
   readonly graph: TaskGraph
   readonly topics: Topics
-  readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
+  readonly rules: Pick<WorkRules, 'passAll' | 'verbs' | 'files'>
   /** How much mail it has not read. */
   readonly unread: number
   readonly handed: HandedResults
@@ -45,6 +45,8 @@ export function memberTask(
   // where role and task say nothing, what holds for the team holds
   const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight?.policy, ofRole)
   const told = [added, entry.note === undefined ? undefined : `[${entry.note}]`].filter((each) => each !== undefined)
+  const files = filesOf(entry, rules.files)
+  const unseen = [...rules.files].flatMap(([handle, file]) => (entry.task.files?.includes(handle) ? [] : [file]))
   const permissions = tools === undefined ? undefined : { tools }
   // code has the whole at hand: teammate(ctx).inputs
   const limit = isReadByModel(agent)
@@ -59,7 +61,7 @@ export function memberTask(
   return {
     unkept,
     worker: agent,
-    brief: briefOf(briefFor(entry, assignment, agent, shown, toldOf)),
+    brief: briefOf(briefFor(entry, assignment, agent, { topics: shown, unseen, told: toldOf })),
     grant: {
       assignment,
       ...present({
@@ -68,8 +70,12 @@ export function memberTask(
         limits,
         oversight,
         sentBack: entry.sentBack,
+        files: files.length === 0 ? undefined : files,
       }),
     },
     after: entry.after,
   }
 }
+
+const filesOf = ({ task }: TaskEntry, files: WorkRules['files']): readonly FilePart[] =>
+  (task.files ?? []).flatMap((handle) => files.get(handle) ?? [])

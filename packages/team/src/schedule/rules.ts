@@ -6,6 +6,7 @@ import type { TeamVerb } from '@reeve/edge'
 import type { RetryPolicy } from '@reeve/engine'
 import type { DependencyPolicy, PlanAborted } from '@reeve/journal'
 import type { WorkerEnd } from '@reeve/supervisor'
+import type { RequestFiles } from '../plan/plan-parser.ts'
 import type { TaskEntry } from '../state/task-graph.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
@@ -20,6 +21,8 @@ export interface WorkRules {
   readonly dependencyTimeoutMs: number
   readonly passAll: boolean
   readonly verbs: readonly TeamVerb[]
+  /** The files of the request. */
+  readonly files: RequestFiles
 }
 
 /** Who wants to know what happens, or has a say in it. */

@@ -134,11 +134,11 @@ export class LeadConsultation {
 
   /** Tasks are added all together or not at all. */
   #add(ctx: Context, added: readonly Subtask[]): void {
-    const { graph, directory, roles, work, rules, oversight, limits } = this.#parts
+    const { graph, directory, roles, work, rules, oversight, limits, files } = this.#parts
     if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
     const existing = graph.all.map(({ task }) => task)
     const ended = new Set(graph.all.flatMap((entry) => (hasEnded(entry) ? [entry.id] : [])))
-    const around = { existing, ended, defaultRole: rules.defaultRole, oversight, limits }
+    const around = { existing, ended, defaultRole: rules.defaultRole, oversight, limits, files }
     const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, around)
     if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
     if (plan.subtasks.length === 0) return

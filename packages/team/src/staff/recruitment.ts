@@ -12,6 +12,7 @@ import type { Limits, Oversight } from '@reeve/edge'
 import type { Context } from '@reeve/engine'
 import type { StaffRefusal } from '@reeve/journal'
 import type { CommandSender } from '../mail/command-handlers.ts'
+import type { RequestFiles } from '../plan/plan-parser.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { generalist, type RoleBook } from '../plan/roles.ts'
 import { hasEnded, newEntry, type TaskGraph, type TaskEntry } from '../state/task-graph.ts'
@@ -41,6 +42,8 @@ export interface StaffParts {
   readonly roles: RoleBook
   readonly graph: TaskGraph
   readonly directory: Directory
+  /** The files of the request. */
+  readonly files: RequestFiles
   readonly work: Scheduler
   /**
    * Whether the budget may have room for a member expected to use this; a failure says why not. `asker`: the task of

@@ -9,10 +9,11 @@
  */
 import { isAbsolute } from 'node:path'
 import type { Agent } from '@reeve/agent'
-import { ReeveError, timerMs, type Json } from '@reeve/core'
+import { ReeveError, timerMs, type FilePart, type Json } from '@reeve/core'
 import type { StepIO } from '@reeve/engine'
 import {
   externalAgent,
+  withSentFiles,
   type WorkSegment,
   type ExternalAgentOptions,
   type ExternalReply,
@@ -50,6 +51,7 @@ interface SessionState {
  * |---|---|
  * | approvals | its permission requests, with the call as it was told (title, kind, raw input, differences); an approval allows it once, never always; one that was edited is rejected. A call that changes while a person looks is asked about again |
  * | questions | its forms (elicitation); the answer is the form, or the value of its one field |
+ * | files | those of its conversation are sent with the prompt, as its `promptCapabilities` say; the others are named |
  * | text | its messages, live; the output is what it says after its last tool |
  * | cancel, time limit | the process is killed with its children |
  * | environment | the folder and the variables that it is given; no file access and no terminal through Reeve: it works on the folder itself |
@@ -102,19 +104,28 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
   }
 
   /** The session to go on with: that of this process, or one that is loaded, or a new one where nothing was done yet. */
-  const found = async (kept: SessionState, io: StepIO, place: string): Promise<Session> => {
+  const found = async (
+    kept: SessionState,
+    io: StepIO,
+    place: string,
+    files: readonly FilePart[],
+  ): Promise<Session> => {
+    const begin = (session: Session): void => {
+      session.prompt(kept.prompt, io.key, sentTo(session, kept.prompt, files).sent)
+    }
     const live = awake(place)
     if (live !== undefined) {
-      if (!live.hasPrompted) live.prompt(kept.prompt, io.key)
+      if (!live.hasPrompted) begin(live)
       return live
     }
     const session = await started(io)
     if (session.canLoad) {
       const begun = await orClosed(session, io, session.load(kept.session, cwd, mcpServers))
-      session.prompt(begun ? `Go on with this where it was left: ${kept.prompt}` : kept.prompt, io.key)
+      if (begun) session.prompt(`Go on with this where it was left: ${kept.prompt}`, io.key)
+      else begin(session)
     } else if (kept.asked === undefined) {
       await orClosed(session, io, session.open(cwd, mcpServers))
-      session.prompt(kept.prompt, io.key)
+      begin(session)
     } else {
       await session.close()
       throw failed('the coding agent ended while it waited for an answer, and cannot load its session')
@@ -124,15 +135,17 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
   return externalAgent(facts, {
     effect: 'once',
     beginEffect: 'idempotent',
-    async begin(prompt, io, place) {
+    takesFiles: true,
+    async begin(prompt, io, place, files) {
       const session = await started(io)
       await orClosed(session, io, session.open(cwd, mcpServers))
       keep(place, session)
-      return { status: 'on', state: { session: session.id, prompt } satisfies SessionState }
+      const { text } = sentTo(session, prompt, files)
+      return { status: 'on', state: { session: session.id, prompt: text } satisfies SessionState }
     },
-    async proceed(state, replies, io, place) {
+    async proceed(state, replies, io, place, files) {
       const kept = state as unknown as SessionState
-      const session = await found(kept, io, place)
+      const session = await found(kept, io, place, files)
       session.reply(withContent(replies, kept.asked ?? []))
       const progress = await orClosed(
         session,
@@ -153,6 +166,10 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
     },
   })
 }
+
+/** A prompt with the files that the session takes. */
+const sentTo = (session: Session, prompt: string, files: readonly FilePart[]): ReturnType<typeof withSentFiles> =>
+  withSentFiles(prompt, files, session.takes, 'the coding agent does not take this type')
 
 /** The replies with what they reply to, which comes in the same order. */
 const withContent = (

@@ -11,8 +11,10 @@ import {
   canonical,
   failure,
   FailureError,
+  fileHandle,
   isObject,
   visibleLine,
+  type FilePart,
   type Json,
   type JsonObject,
 } from '@reeve/core'
@@ -137,8 +139,18 @@ export class Session {
     return !loads || this.#heardHistory
   }
 
-  prompt(text: string, key: string): void {
-    const params = { sessionId: this.#id, prompt: [{ type: 'text', text }], _meta: { 'reeve/key': key } }
+  /** Whether it takes a file in a prompt. An address is a link, which every agent takes. */
+  readonly takes = (file: FilePart): boolean => {
+    if ('url' in file) return true
+    const { promptCapabilities } = this.#capabilities
+    const kind = fileKind(file)
+    return kind !== undefined && isObject(promptCapabilities) && promptCapabilities[kind] === true
+  }
+
+  /** `files`: those that it takes. */
+  prompt(text: string, key: string, files: readonly FilePart[] = []): void {
+    const prompt = [{ type: 'text', text }, ...files.map(fileBlock)]
+    const params = { sessionId: this.#id, prompt, _meta: { 'reeve/key': key } }
     this.#prompt = this.#child.request('session/prompt', params).then((answer) => {
       const { stopReason } = isObject(answer) ? answer : {}
       return typeof stopReason === 'string' ? stopReason : 'unknown'
@@ -280,6 +292,37 @@ export class Session {
     this.#show?.(content['text'])
     if (this.#allText.length > mostContent) this.#child.fail(tooMuch(`more than ${mostContent} characters of text`))
   }
+}
+
+/** Pictures and sounds that agents and their models take in general. */
+const commonMedia: ReadonlyMap<string, 'image' | 'audio'> = new Map([
+  ...['image/png', 'image/jpeg', 'image/gif', 'image/webp'].map((type) => [type, 'image'] as const),
+  ...['audio/wav', 'audio/mpeg'].map((type) => [type, 'audio'] as const),
+])
+
+/** The capability that a file needs; undefined for a picture or a sound that no agent promises to take. */
+function fileKind({ mediaType }: FilePart): 'image' | 'audio' | 'embeddedContext' | undefined {
+  const known = commonMedia.get(mediaType)
+  return known ?? (/^(image|audio|video)\//.test(mediaType) ? undefined : 'embeddedContext')
+}
+
+/** A file as a block of a prompt. */
+function fileBlock(file: FilePart): JsonObject {
+  const { mediaType: mimeType, filename } = file
+  const handle = fileHandle(file)
+  if ('url' in file)
+    return {
+      type: 'resource_link',
+      uri: file.url,
+      name: filename ?? handle,
+      ...(mimeType.includes('*') ? {} : { mimeType }),
+    }
+  const kind = fileKind(file)
+  if (kind === 'image' || kind === 'audio') return { type: kind, mimeType, data: file.data }
+  const content = mimeType.startsWith('text/')
+    ? { text: Buffer.from(file.data, 'base64').toString() }
+    : { blob: file.data }
+  return { type: 'resource', resource: { uri: `reeve:${handle}`, mimeType, ...content } }
 }
 
 /** What is asked, without what another process would name in another way. */

@@ -14,15 +14,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { agent, step, type Agent, type AgentContext, type ApproveOptions, modelRulesOf } from '@reeve/agent'
 import {
   asText,
-  contentFiles,
-  fileLabel,
+  filesByHandle,
   isObject,
   messageOf,
   readJson,
-  withLines,
   withSignalOf,
   present,
   type CallUsage,
+  type FilePart,
   type HistoryEntry,
   type Json,
 } from '@reeve/core'
@@ -30,6 +29,7 @@ import type { Limits, Oversight, SchemaLike } from '@reeve/edge'
 import { Cancelled, type RetryPolicy, type StepIO, type StepOptions } from '@reeve/engine'
 import { priceOf, type Prices } from '@reeve/model'
 import { mostAsks, mostContent, tooMuch } from './bounded.ts'
+import { withSentFiles } from './sent-files.ts'
 
 /** The options that every external agent has. */
 export interface ExternalAgentOptions<Name extends string = string> {
@@ -51,7 +51,7 @@ export interface ExternalAgentOptions<Name extends string = string> {
   readonly version?: string
   /**
    * What it is told, made of the brief and, in a conversation of several agents, of what was said before. Default: the
-   * brief as text. Pure.
+   * brief as text. A line for each file of its conversation follows it. Pure.
    */
   readonly prompt?: (brief: unknown, history: readonly HistoryEntry[]) => string
   /**
@@ -111,11 +111,19 @@ export type WorkSegment =
 export interface ExternalWork {
   /**
    * The first segment. `place`: an id of this work that no other has, the same for all its segments and in every
-   * process.
+   * process. `files`: those of its conversation.
    */
-  readonly begin: (prompt: string, io: StepIO, place: string) => Promise<WorkSegment>
+  readonly begin: (prompt: string, io: StepIO, place: string, files: readonly FilePart[]) => Promise<WorkSegment>
   /** Another segment, with the replies to what was asked, in the order in which it was asked. */
-  readonly proceed: (state: Json, replies: readonly ExternalReply[], io: StepIO, place: string) => Promise<WorkSegment>
+  readonly proceed: (
+    state: Json,
+    replies: readonly ExternalReply[],
+    io: StepIO,
+    place: string,
+    files: readonly FilePart[],
+  ) => Promise<WorkSegment>
+  /** It names the files in the prompt itself, by `withSentFiles`. Default: they are named as not sent. */
+  readonly takesFiles?: true
   /** The effect of a segment if the options say nothing. */
   readonly effect: 'idempotent' | 'once'
   /** The effect of the first segment, whatever the options say. Default: as of the others. */
@@ -152,13 +160,15 @@ export function externalAgent<const Name extends string>(
     brief: unknown,
     { history }: { readonly history: readonly HistoryEntry[] },
   ): Promise<Json> => {
-    const told = prompt?.(brief, history) ?? withFileNames(brief as Json, history)
+    const files = [...filesByHandle(history.map(({ message }) => message)).values()]
+    const asked = asText(prompt?.(brief, history) ?? (brief as Json))
+    const told = work.takesFiles === true ? asked : withSentFiles(asked, files).text
     const place = ctx.place.activation
     const { prices } = modelRulesOf(ctx)
     const recorded = (go: (io: StepIO) => Promise<WorkSegment>, options: StepOptions): Promise<WorkSegment> =>
       step(ctx, 'work', async (io) => checked(await going(go, withBoundedText(io))), options)
     let segment = await recorded(
-      (io) => work.begin(told, io, place),
+      (io) => work.begin(told, io, place, files),
       stepOptions(ctx.place.agent, prices, undefined, work.beginEffect),
     )
     let watched = false
@@ -179,7 +189,7 @@ export function externalAgent<const Name extends string>(
       const asks = segment.status === 'asks' ? segment.asks : []
       const replies = await Promise.all(asks.map((ask) => replyTo(ctx, ask, approval)))
       segment = await recorded(
-        (io) => work.proceed(state, replies, io, place),
+        (io) => work.proceed(state, replies, io, place, files),
         stepOptions(ctx.place.agent, prices, work.proceedRetry),
       )
     }
@@ -188,17 +198,7 @@ export function externalAgent<const Name extends string>(
 }
 
 export { Allowance, heardFrom, mostAsks, mostContent, orAborted, tooMuch } from './bounded.ts'
-
-/** The brief as text. Files do not cross to a framework: each is named. */
-function withFileNames(brief: Json, history: readonly HistoryEntry[]): string {
-  const files = history.flatMap(({ message }) => (message.role === 'user' ? contentFiles(message.content) : []))
-  return asText(
-    withLines(
-      brief,
-      files.map((file) => fileLabel(file, 'not sent: this agent is given text only')),
-    ),
-  )
-}
+export { withSentFiles } from './sent-files.ts'
 
 const segments = new AsyncLocalStorage<StepIO>()
 
