@@ -5,6 +5,7 @@ import { asText, type Json } from '@reeve/core'
 import { loop, parallel, router, sequential } from '@reeve/flow'
 import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message, ModelAnswerInput, ModelRequest } from '@reeve/model'
+import { roundtable } from '@reeve/supervisor'
 import { team } from '@reeve/team'
 import { calls, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
@@ -129,6 +130,20 @@ describe('a flow', () => {
     const { outcome } = await ran(router({ name: 'desk', model, workers: [answers(long)] }))
     expect(outcome).toMatchObject({ output: expect.stringMatching(counted) as string })
     expect(text(model.prompts[1]).length).toBeLessThan(6_000)
+  })
+})
+
+describe('a round table', () => {
+  test('members and the model that chooses among them are shown the beginning', async () => {
+    const chair = scripted(JSON.stringify({ speaker: 'writer' }), JSON.stringify({ speaker: 'reader' }))
+    const model = counts()
+    await ran(
+      roundtable({ name: 'table', agents: [answers(long), reads(model)], speaker: 'auto', model: chair, maxRounds: 2 }),
+    )
+    expect(text(model.prompts[0])).toContain('"writer" returned 1080000 characters')
+    expect(chair.prompts.length).toBeGreaterThan(1)
+    expect(text(chair.prompts[1])).toContain('"writer" returned 1080000 characters')
+    for (const prompt of [...chair.prompts, ...model.prompts]) expect(text(prompt).length).toBeLessThan(9_000)
   })
 })
 
