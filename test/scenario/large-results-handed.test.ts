@@ -2,17 +2,21 @@
 import { describe, expect, test } from 'vitest'
 import { agent, teammate, type Agent } from '@reeve/agent'
 import { asText, type Json } from '@reeve/core'
+import { createEngine } from '@reeve/engine/host'
+import { MemoryStore } from '@reeve/engine/memory'
 import { loop, parallel, router, sequential } from '@reeve/flow'
 import { spokenOf, type Recorded } from '@reeve/journal'
 import type { Message, ModelAnswerInput, ModelRequest } from '@reeve/model'
+import { roundtable } from '@reeve/supervisor'
 import { team } from '@reeve/team'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 import { calls, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
 const line = 'a line of the log\n'
 const long = line.repeat(60_000)
 const limits = { resultTokens: 1_000 }
 const text = (prompt: readonly Message[] | undefined): string =>
-  (prompt ?? []).map(({ content }) => asText(content as Json)).join('\n')
+  (prompt ?? []).map(({ content }) => asText(content)).join('\n')
 const namesIn = (prompt: readonly Message[]): string[] => [...new Set(text(prompt).match(/result-[0-9a-f]{32}/g))]
 const toolsOf = (model: Scripted, turn: number) => model.tools[turn]!.map(({ name }) => name)
 /** A model that counts the lines of the results it is told of, and answers with that. */
@@ -132,6 +136,20 @@ describe('a flow', () => {
   })
 })
 
+describe('a round table', () => {
+  test('members and the model that chooses among them are shown the beginning', async () => {
+    const chair = scripted(JSON.stringify({ speaker: 'writer' }), JSON.stringify({ speaker: 'reader' }))
+    const model = counts()
+    await ran(
+      roundtable({ name: 'table', agents: [answers(long), reads(model)], speaker: 'auto', model: chair, maxRounds: 2 }),
+    )
+    expect(text(model.prompts[0])).toContain('"writer" returned 1080000 characters')
+    expect(chair.prompts.length).toBeGreaterThan(1)
+    expect(text(chair.prompts[1])).toContain('"writer" returned 1080000 characters')
+    for (const prompt of [...chair.prompts, ...model.prompts]) expect(text(prompt).length).toBeLessThan(9_000)
+  })
+})
+
 describe('a planned team', () => {
   const plan = (...subtasks: { id: string; role: string; dependencies?: string[] }[]) => ({
     subtasks: subtasks.map((each) => ({ description: `Do ${each.id}`, ...each })),
@@ -214,5 +232,45 @@ describe('a planned team', () => {
     expect(byModel).toMatchObject({ outcome: { output: 'all of it' }, kept: [] })
     expect(text(alone.prompts[0]).length).toBeLessThan(7_000)
     expect(text(alone.prompts[0])).toMatch(/\[… 107\d+ more characters left out\]/)
+  })
+  test('a planned team as a member: what it is asked is read by models, so it is bounded', async () => {
+    const model = counts()
+    const inner = team({
+      name: 'inner',
+      description: 'Counts.',
+      roles: { reader: reads(model) },
+      planner: plan({ id: 'count', role: 'reader' }),
+    })
+    const { kept, outcome } = await ran(
+      team({
+        name: 'analysts',
+        roles: { writer: answers(long), inner },
+        planner: plan({ id: 'logs', role: 'writer' }, { id: 'rest', role: 'inner', dependencies: ['logs'] }),
+        synthesize: ({ results }) => results.map(({ output }) => asText(output!)).at(-1)!,
+      }),
+    )
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      output: expect.stringMatching(/: 1080000 characters, 60001 lines\]$/) as string,
+    })
+    expect(text(model.prompts[0]).length).toBeLessThan(9_000)
+    expect(kept).toHaveLength(1)
+  })
+  test('a store that keeps no contents: the beginning is shown, and that there is no rest to read', async () => {
+    const model = scripted('done')
+    const root = team({
+      name: 'analysts',
+      roles: { writer: answers(long), reader: reads(model) },
+      planner: plan({ id: 'logs', role: 'writer' }, { id: 'count', role: 'reader', dependencies: ['logs'] }),
+    })
+    await using runtime = await runtimeUnderTest({
+      agents: [root],
+      engine: createEngine(Object.assign(new MemoryStore({}), { contents: undefined as never })),
+    })
+    expect(await (await runtime.start(root, 'go', { limits })).outcome()).toMatchObject({ status: 'completed' })
+    expect(text(model.prompts[0])).toMatch(
+      /\["logs" is done\. It returned 1080000 characters, too many to show; the rest/,
+    )
+    expect(toolsOf(model, 0)).not.toContain('read_large_result')
   })
 })

@@ -32,11 +32,12 @@ export interface HandedBound {
  */
 export const isReadByModel = (agent: Agent): boolean => readsIn(agent, new Set())
 
-function readsIn(agent: Agent, above: ReadonlySet<Agent>): boolean {
+function readsIn(agent: Agent, seen: Set<Agent>): boolean {
   if (agent.model !== undefined) return true
-  if (agent.source !== undefined || above.has(agent)) return false
-  const below = agent.members?.() ?? (agent.team === undefined ? [] : agent.related())
-  const seen = new Set([...above, agent])
+  if (agent.source !== undefined || seen.has(agent)) return false
+  seen.add(agent)
+  // a leader by code is given the whole, whoever works for it
+  const below = agent.members?.() ?? (agent.team === undefined ? agent.related() : [])
   return below.some((each) => readsIn(each, seen))
 }
 
