@@ -3,7 +3,12 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
 const [how = 'plain', more = ''] = process.argv.slice(2)
-type Message = { readonly id?: number; readonly method?: string; readonly params?: { readonly prompt?: unknown }; readonly result?: { readonly outcome?: unknown } }
+type Message = {
+  readonly id?: number
+  readonly method?: string
+  readonly params?: { readonly prompt?: unknown }
+  readonly result?: { readonly outcome?: unknown }
+}
 const write = (message: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const say = (text: string): void =>

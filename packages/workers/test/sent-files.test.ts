@@ -66,7 +66,8 @@ describe('A2A', () => {
     const requests: { message: { parts: { content: { $case: string; value: unknown }; mediaType: string }[] } }[] = []
     const client = {
       sendMessage: (request: never) => (
-        requests.push(request), Promise.resolve({ parts: [{ content: { $case: 'text', value: 'ok' } }] })
+        requests.push(request),
+        Promise.resolve({ parts: [{ content: { $case: 'text', value: 'ok' } }] })
       ),
       getTask: () => Promise.resolve({}),
       cancelTask: () => Promise.resolve({}),
@@ -78,7 +79,8 @@ describe('A2A', () => {
     const [text, ...more] = requests[0]!.message.parts
     return { text: text?.content.value as string, more }
   }
-  const unlisted = (file: FilePart) => fileLabel(file, 'not sent: the remote agent does not say that it takes this type')
+  const unlisted = (file: FilePart) =>
+    fileLabel(file, 'not sent: the remote agent does not say that it takes this type')
 
   test('sends what the card lists, and names the rest', async () => {
     const modes = ['text/plain', 'Image/*', 'text/csv; charset=utf-8', 7]

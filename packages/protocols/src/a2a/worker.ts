@@ -121,9 +121,7 @@ const isTaken = (mediaType: string, modes: readonly string[]): boolean =>
 
 const wireFile = (file: FilePart): object => ({
   content:
-    'url' in file
-      ? { $case: 'url', value: file.url }
-      : { $case: 'raw', value: Buffer.from(file.data, 'base64') },
+    'url' in file ? { $case: 'url', value: file.url } : { $case: 'raw', value: Buffer.from(file.data, 'base64') },
   metadata: undefined,
   filename: file.filename ?? '',
   mediaType: file.mediaType,

@@ -56,7 +56,7 @@ const overseenFields: typeof taskFields = {
 export const planSchema: Schema = { json: formOf(taskFields), check: (value) => ({ ok: true, value }) }
 
 /** The same for a team whose work humans look at. */
-export const overseenPlanSchema: Schema = { ...planSchema, json: formOf({ ...taskFields, ...overseenFields }) }
+const overseenPlanSchema: Schema = { ...planSchema, json: formOf({ ...taskFields, ...overseenFields }) }
 
 const planSchemas = [
   planSchema,

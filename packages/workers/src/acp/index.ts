@@ -104,12 +104,7 @@ export function acpAgent<const Name extends string>(options: AcpAgentOptions<Nam
   }
 
   /** The session to go on with: that of this process, or one that is loaded, or a new one where nothing was done yet. */
-  const found = async (
-    kept: SessionState,
-    io: StepIO,
-    place: string,
-    files: readonly FilePart[],
-  ): Promise<Session> => {
+  const found = async (kept: SessionState, io: StepIO, place: string, files: readonly FilePart[]): Promise<Session> => {
     const begin = (session: Session): void => {
       session.prompt(kept.prompt, io.key, sentTo(session, kept.prompt, files).sent)
     }
