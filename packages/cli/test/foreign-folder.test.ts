@@ -62,14 +62,16 @@ const lookers: Readonly<Record<string, readonly string[]>> = {
   finish: ['run_x', '1'],
   handback: ['run_x'],
   backup: ['copy.db'],
+  batch: ['run_x'],
+  content: ['run_x', `result-${'0'.repeat(32)}`],
   compact: [],
   questions: [],
   settle: ['int_x', '--happened', 'no'],
   watch: [],
   otel: ['run_x'],
 }
-/** It asks a server, and reads neither store nor folder. */
-const askers = ['probe']
+/** They ask a server, or the documentation, and read neither store nor folder. */
+const askers = ['probe', 'docs']
 
 test('a command that runs no agents loads no code of the folder unless named, and says what to name', async () => {
   const config = `import { writeFileSync } from 'node:fs'

@@ -175,7 +175,7 @@ export const approvals = area('Who may approve, and what', [
         { secret: 'another-secret-of-16' },
         { secret: '' },
         { at: Date.now() - 301_000 },
-        { at: Date.now() + 301_000 },
+        { at: Date.now() + 330_000 },
         { at: 0 },
       ]) {
         const { status } = await pressedInSlack(world, slackIdOf('anton'), asked, more)
