@@ -11,7 +11,7 @@ import type { Model, ModelAnswer, ModelRequest } from '@reeve/model'
 import { registerAgents } from '@reeve/runtime'
 import { supervisor } from '@reeve/supervisor'
 import { inOrder, simulate, strictProvider, teamScenario, verifyJournal } from '@reeve/testing'
-import { delegates, runtimeOf, scripted } from './team.ts'
+import { delegates, eventsOf, runtimeOf, scripted } from './team.ts'
 
 const usage = { input: 10, output: 5 }
 const price = { usdPerMillionTokens: { input: 1, output: 1 } }
@@ -289,4 +289,28 @@ describe.each<[string, () => Agent, string]>([
     await run.outcome()
     expect((await verifyJournal(await recordedOf(run), registerAgents([root], [], 'move'))).problems).toEqual([])
   }, 60_000)
+})
+
+test('what a provider ran, and its sources, are redacted', async () => {
+  const answer = {
+    text: 'It rains.',
+    calls: [],
+    finish: 'stop',
+    model: 'anthropic/m',
+    ran: [{ tool: 'web_search', input: { query: 'weather token-1234', apiKey: 'k-99' }, summary: 'found token-1234' }],
+    reasoning: {
+      model: 'm',
+      parts: [{ type: 'opaque', part: { type: 'server_tool_use', input: { apiKey: 'k-99' } } }],
+    },
+    sources: [{ url: 'https://example.com/token-1234', title: 'Rain token-1234' }],
+  } as const
+  const searching = { id: 'anthropic/m', providerTools: { runs: ['anthropic'] }, call: () => Promise.resolve(answer) }
+  const runtime = await runtimeOf([agent({ name: 'searcher', model: searching, tools: [webSearch()] })], {
+    redact: { keys: ['apiKey'], values: ['token-1234'] },
+  })
+  const run = await runtime.start('searcher', 'weather?')
+  await run.outcome()
+  const said = JSON.stringify(await eventsOf(run))
+  expect(said).not.toMatch(/token-1234|k-99/)
+  expect(said).toContain('https://example.com/[redacted]')
 })

@@ -41,8 +41,11 @@ export const endReasonShape = { failure, ...failures } satisfies Shape
 
 export const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
 const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
-const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept', inText: 'kept' }] } satisfies Shape
-const ran = { tool: 'kept', isError: 'kept' } satisfies Shape
+const reasoning = {
+  model: 'kept',
+  parts: [{ type: 'kept', callId: 'kept', inText: 'kept', part: 'payload' }],
+} satisfies Shape
+const ran = { tool: 'kept', input: 'payload', isError: 'kept' } satisfies Shape
 const message: Shape = (value) => ({
   role: 'kept',
   callId: 'kept',
