@@ -133,7 +133,10 @@ describe('the server of everything', () => {
       tools,
       model: ({ messages }) => {
         const last = messages.at(-1)!
-        return last.role === 'tool' ? { text: JSON.stringify(last.content) } : { calls: [{ name, input }] }
+        if (last.role !== 'tool') return { calls: [{ name, input }] }
+        const { content, files } = last
+        const shown = files?.map(({ mediaType, ...file }) => [mediaType, 'data' in file && file.data.length > 0])
+        return { text: JSON.stringify(shown === undefined ? content : { content, shown }) }
       },
     })
     await using runtime = await createRuntime({ store: ':memory:', agents: [caller] })
@@ -149,9 +152,10 @@ describe('the server of everything', () => {
     expect(await called(tools, 'echo', { message: 'Ann' })).toBe('Echo: Ann')
     expect(await called(tools, 'get-sum', { a: 2, b: 3 })).toBe('The sum of 2 and 3 is 5.')
     expect(await called(tools, 'get-structured-content', { location: 'Chicago' })).toMatchObject({ temperature: 36 })
-    expect(JSON.stringify(await called(tools, 'get-tiny-image'))).toMatch(
-      /image image\/png, \d+ bytes, recorded and not shown/,
-    )
+    expect(await called(tools, 'get-tiny-image')).toEqual({
+      content: "Here's the image you requested:\nThe image above is the MCP logo.",
+      shown: [['image/png', true]],
+    })
     expect(await called(tools, 'get-sum', { a: 'x' })).toMatch(/do not fit/)
     expect(await called(tools, 'trigger-long-running-operation', { duration: 1, steps: 2 })).toContain(
       'Long running operation completed',
