@@ -53,7 +53,7 @@ export function withinBound(
   const isOutputOver = parts !== undefined && textOver(parts.output, limit) !== undefined
   if (text !== undefined || isOutputOver) return bounded()
   // it is told as it is, although it is above the limit of the agent: this is said here, and it is not told once more
-  const isLong = parts === undefined && textOver(result, Math.min(limit, ofAgent!)) !== undefined
+  const isLong = parts === undefined && ofAgent! < limit && textOver(result, ofAgent!) !== undefined
   return isLong ? shownResult(result, { content: result, isHead: true }) : result
 
   async function bounded(): Promise<Json> {
