@@ -40,6 +40,7 @@ import type { MiddlewareHooks } from '../extensions/middleware.ts'
 import type { Opening } from '../tool/binding.ts'
 import { readingToolbox } from '../tool/read-large-result.ts'
 import { refuse } from '../tool/refusal.ts'
+import { toolsMost } from '../tool/search-toolbox.ts'
 import type { CallResult } from '../conversation/call-result.ts'
 import { askModel } from '../model-call/model-call.ts'
 import { isBlank } from '../definition.ts'
@@ -274,10 +275,6 @@ class OpenAnswer {
     return { ...end, failure: { ...what, details: { ...what.details, partial: cut(text, keptText) } } }
   }
 }
-
-/** How many tools its model takes. An answer with a schema may be a tool of its own. */
-const toolsMost = ({ model, outputSchema }: ModelSetup): number =>
-  (model.mostTools ?? Infinity) - (outputSchema === undefined ? 0 : 1)
 
 /** A call that ends the work. */
 interface FinishingCall {

@@ -35,6 +35,10 @@ interface SearchedSetup {
   readonly outputSchema: Schema | undefined
 }
 
+/** How many tools its model takes. An answer with a schema may be a tool of its own. */
+export const toolsMost = ({ model, outputSchema }: Pick<SearchedSetup, 'model' | 'outputSchema'>): number =>
+  (model.mostTools ?? Infinity) - (outputSchema === undefined ? 0 : 1)
+
 /** Whether a model is sent it only once it has found it. */
 export const isSearched = ({ searchable }: Tool): boolean => searchable !== undefined
 
@@ -81,13 +85,12 @@ class SearchToolbox implements Toolbox {
   #base: readonly ToolSpec[] = []
   #specs: readonly ToolSpec[] = []
 
-  constructor(inner: Toolbox, { tools, model, outputSchema }: SearchedSetup, state: ConversationState) {
+  constructor(inner: Toolbox, setup: SearchedSetup, state: ConversationState) {
     this.#inner = inner
     this.#state = state
-    const searched = tools.filter(isSearched)
+    const searched = setup.tools.filter(isSearched)
     this.#searched = new Set(searched.map(({ name }) => name))
-    // an answer with a schema may be a tool of its own
-    this.#most = (model.mostTools ?? Infinity) - (outputSchema === undefined ? 0 : 1)
+    this.#most = toolsMost(setup)
     const { permissions } = state.edge.bounds
     const names = new Set(inner.specs.map(({ name }) => name))
     const usable = searched.filter(({ name }) => names.has(name) && allowsTool(permissions, name))
